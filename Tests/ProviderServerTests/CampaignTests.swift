@@ -33,7 +33,7 @@ import Testing
     @Test func `A paused message goes on where it was, and nobody gets it twice`() async throws {
         try await TestShop.run(devices: Array(repeating: nil, count: 40)) { shop in
             try await shop.register()
-            let id = try await shop.send(#","rate":20"#)
+            let id = try await shop.send(#","rate":4"#)
             _ = try await shop.provider.message(id) { $0["accepted"] != 0 }
             let paused = try await shop.provider.ask(.POST, "/v1/messages/\(id)/pause", key: shop.serverKey)
             #expect(paused.status == 200 && paused["state"] == "paused")
@@ -52,7 +52,7 @@ import Testing
     @Test func `A cancelled message never goes on`() async throws {
         try await TestShop.run(devices: Array(repeating: nil, count: 20)) { shop in
             try await shop.register()
-            let id = try await shop.send(#","rate":10"#)
+            let id = try await shop.send(#","rate":4"#)
             _ = try await shop.provider.message(id) { $0["accepted"] != 0 }
             let cancelled = try await shop.provider.ask(.POST, "/v1/messages/\(id)/cancel", key: shop.serverKey)
             #expect(cancelled["state"] == "cancelled")
@@ -76,7 +76,7 @@ import Testing
                         carillon: carillon, provider: provider, tokens: tokens, clientKey: try app.text("clientKey"),
                         serverKey: try app.text("serverKey"))
                     try await first.register()
-                    let sent = try await first.send(#","rate":20"#)
+                    let sent = try await first.send(#","rate":4"#)
                     id = sent
                     _ = try await provider.message(sent) { $0["accepted"] != 0 }
                     shop = first
