@@ -32,7 +32,7 @@ extension ProviderConnection {
             return false
         }
         switch fault.kind {
-        case .goAway, .settings: change(by: fault.kind)
+        case .goAway, .settings: change(by: fault.kind, stream)
         case .duplicate: break
         case .answer, .reset, .close, .hang, .delay, .lose, .errorPacket: rehearsed?.set(fault, on: stream)
         }
