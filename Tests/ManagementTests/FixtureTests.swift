@@ -27,33 +27,6 @@ struct FixtureTests {
                      {"name":"slow","behaviour":{"kind":"slow","delay":"PT0.02S"}}]}]}
         """
 
-    /// The parts of a completed fixture that tests need.
-    struct Made {
-        let document: [String: Any]
-        let team: [String: Any]
-
-        init(_ answer: TestService.ManagementAnswer) throws {
-            #expect(answer.status == 200, "\(answer.text)")
-            document = try required(answer.problem)
-            team = try required((document["teams"] as? [[String: Any]])?.first)
-        }
-
-        func device(_ name: String) throws -> (id: String, token: String) {
-            let devices = try required(team["devices"] as? [[String: Any]])
-            let device = try required(devices.first { $0["name"] as? String == name })
-            let tokens = try required(device["tokens"] as? [String: String])
-            return (try required(device["deviceID"] as? String), try required(tokens["com.example.shop"]))
-        }
-
-        /// A provider token of the fixture's key.
-        func providerToken() throws -> String {
-            let key = try required((team["keys"] as? [[String: String]])?.first)
-            return try SignedToken.make(
-                key: required(key["privateKey"]), keyID: required(key["keyID"]),
-                teamID: required(team["teamID"] as? String))
-        }
-    }
-
     private static func run(_ body: (TestService) async throws -> Void) async throws {
         try await TestService.run {
             $0.store = .memory
@@ -71,7 +44,7 @@ struct FixtureTests {
 
     @Test func `Every behaviour gets the documented answer`() async throws {
         try await Self.run { test in
-            let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             #expect(made.team["name"] as? String == "Shop")
             let service = try required(made.document["service"] as? [String: Any])
             #expect((service["caPEM"] as? String)?.hasPrefix("-----BEGIN CERTIFICATE") == true)
@@ -106,7 +79,7 @@ struct FixtureTests {
     @Test func `A behaviour can be changed while the service runs, and stored notifications then arrive`() async throws
     {
         try await Self.run { test in
-            let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let (id, token) = try made.device("tablet")
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(token, topic: "com.example.shop", token: try made.providerToken())
@@ -136,19 +109,19 @@ struct FixtureTests {
 
     @Test func `Deleting a team deletes its devices, tokens and requests`() async throws {
         try await Self.run { test in
-            let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(
                 try made.device("phone").token, topic: "com.example.shop", token: try made.providerToken())
             #expect(try await client.send(headers.fields).status == 200)
             #expect(try await test.ask("POST", "/v1/fixtures", body: Self.document).status == 409)
-            let again = try Made(try await test.ask("POST", "/v1/fixtures?replace=true", body: Self.document))
+            let again = try MadeFixture(try await test.ask("POST", "/v1/fixtures?replace=true", body: Self.document))
             #expect(try again.device("phone").id != made.device("phone").id)
             #expect(try await test.ask("GET", "/v1/requests?team=ABCDE12345").text == "[]")
             #expect(try await test.ask("DELETE", "/v1/teams/ABCDE12345").status == 200)
             #expect(try await test.ask("GET", "/v1/devices").text == "[]")
             // Make it again with the same tokens: nothing of the first one is left.
-            _ = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            _ = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             await client.close()
         }
     }
@@ -248,7 +221,7 @@ struct FixtureTests {
                 store.fail(failures + 1)
                 let answer = try await test.ask("POST", "/v1/fixtures", body: Self.document)
                 if store.takeLeft() {
-                    _ = try Made(answer)
+                    _ = try MadeFixture(answer)
                     break
                 }
                 failures += 1
@@ -264,7 +237,7 @@ struct FixtureTests {
 
     @Test func `Virtual devices end with the service, even if the store is on disk`() async throws {
         let first = { (test: TestService) async throws -> String in
-            let made = try Made(
+            let made = try MadeFixture(
                 try await test.ask(
                     "POST", "/v1/fixtures",
                     body: #"{"teams":[{"teamID":"ABCDE12345","apps":["com.example.shop"],"devices":[{"name":"phone"},"#
@@ -297,7 +270,7 @@ struct FixtureTests {
 
     @Test func `A fixture can return a certificate as PKCS12 too`() async throws {
         try await Self.run { test in
-            let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let certificate = try required((made.team["certificates"] as? [[String: Any]])?.first)
             let p12 = try required(Data(base64Encoded: required(certificate["p12"] as? String)))
             let bundle = try NIOSSLPKCS12Bundle(buffer: Array(p12), passphrase: Array("s3".utf8))

@@ -143,7 +143,7 @@ struct ServiceTokenTests {
                     {"teams":[{"apps":["com.example.shop"],"devices":[{"tokens":{"com.example.shop.voip":"\(named)",
                     "com.example.shop":"\(named)"}}]}]}
                     """)
-            let made = try FixtureTests.Made(answer)
+            let made = try MadeFixture(answer)
             let devices = try required(made.team["devices"] as? [[String: Any]])
             let tokens = try required(devices.first?["tokens"] as? [String: String])
             #expect(Set(tokens.keys) == Set(TopicKind.allCases.map { "com.example.shop\($0.suffix)" }))

@@ -1,4 +1,5 @@
 #if PostgreSQL
+    import Delivery
     import Foundation
     import PostgresClient
     import PostgresTesting

@@ -66,7 +66,7 @@
                 notification: Notification(
                     id: NotificationID(high: 1, low: number), topic: "com.example.\u{0}app", pushType: .background,
                     priority: .considerate, expiration: Expiration(seconds: .max),
-                    collapseID: try #require(CollapseIdentifier(rawValue: "collapse")),
+                    collapseID: CollapseIdentifier(rawValue: "collapse"),
                     payload: Payload(stored: Array(#"{"aps":{"badge":1}}"#.utf8), contents: [.aps, .badge])),
                 expires: Timestamp(milliseconds: .max))
         }
