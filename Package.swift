@@ -147,6 +147,13 @@ let package = Package(
             swiftSettings: settings,
         ),
         .target(
+            name: "Peers",
+            dependencies: [
+                "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, nioPosix, nioSSL, logging,
+            ],
+            swiftSettings: settings,
+        ),
+        .target(
             name: "SQLiteStore",
             dependencies: [
                 "Notifications", "Delivery", "PrivateFiles", grdb,
@@ -204,7 +211,8 @@ let package = Package(
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
                 "VirtualDevices", "Rehearsals", "Connections", "HTTP2",
-                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "MemoryStore",
+                "ProviderGateway", "BinaryGateway", "Courier", "Peers", "Management", "CMalloc", "PrivateFiles",
+                "MemoryStore",
                 "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 configuration,
@@ -251,6 +259,15 @@ let package = Package(
             name: "DeliveryTesting",
             dependencies: ["Notifications", "Delivery"],
             path: "Tests/DeliveryTesting",
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "PeersTests",
+            dependencies: [
+                "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "Peers", nioCore, nioPosix, nioSSL,
+                crypto,
+                logging,
+            ],
             swiftSettings: settings,
         ),
         .testTarget(name: "RatesTests", dependencies: ["Rates"], swiftSettings: settings),

@@ -52,6 +52,12 @@ package enum ManagementLimits {
     /// How long a client may leave an answer unread.
     static let answerTimeout = TimeAmount.seconds(30)
 
+    /// The longest time over which a node may be drained.
+    static let drain = Duration.seconds(3600)
+
+    /// How many entries about one notification each node adds: more than any notification has.
+    package static let entriesOfOne = 1000
+
     /// How often a sampled stream writes: it looks live to a person, and costs little.
     static let samplePace = Duration.milliseconds(250)
 

@@ -32,6 +32,11 @@ package struct ManagementParts: Sendable {
     /// Nil if the service does not serve the development environment.
     package let testing: ManagementTesting?
 
+    /// Nil if no other service uses the store.
+    package let cluster: (any ClusterNodes)?
+    /// Asks the other nodes for what they have logged about a notification. Likewise.
+    package let otherLogs: (@Sendable (NotificationID) async -> OtherLogs)?
+
     package init(
         accounts: any Accounts,
         invitations: any Invitations,
@@ -50,6 +55,8 @@ package struct ManagementParts: Sendable {
         rehearsals: RehearsalDirector?,
         advance: @escaping @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp,
         testing: ManagementTesting? = nil,
+        cluster: (any ClusterNodes)? = nil,
+        otherLogs: (@Sendable (NotificationID) async -> OtherLogs)? = nil,
     ) {
         self.accounts = accounts
         self.invitations = invitations
@@ -68,5 +75,7 @@ package struct ManagementParts: Sendable {
         self.rehearsals = rehearsals
         self.advance = advance
         self.testing = testing
+        self.cluster = cluster
+        self.otherLogs = otherLogs
     }
 }

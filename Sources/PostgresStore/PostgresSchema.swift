@@ -23,7 +23,7 @@ enum PostgresSchema {
         "INSERT INTO carillon.schema_version VALUES (true, 0, 0) ON CONFLICT DO NOTHING",
     ]
 
-    static let migrations: [[StaticString]] = [first, attemptMark]
+    static let migrations: [[StaticString]] = [first, attemptMark, storeCopy, nodes]
 
     private static let first: [StaticString] = [
         // One row: the version of the accounts, and the number of the newest app, whether it is still there or not.
@@ -187,6 +187,27 @@ enum PostgresSchema {
             bound bigint NOT NULL,
             moment bigint NOT NULL
         )
+        """
+    ]
+
+    private static let storeCopy: [StaticString] = [
+        // One row while the database is an unfinished copy of another store; source identifies that store.
+        """
+        CREATE TABLE carillon.unfinished_copy (
+            is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+            source bigint NOT NULL
+        )
+        """
+    ]
+
+    private static let nodes: [StaticString] = [
+        // peer: where other nodes reach it, as host:port; NULL if they cannot.
+        // state: 0 active, 1 draining, 2 drained. drain_over: the time that draining takes, in milliseconds.
+        """
+        ALTER TABLE carillon.node
+            ADD COLUMN peer text,
+            ADD COLUMN state smallint NOT NULL DEFAULT 0,
+            ADD COLUMN drain_over bigint
         """
     ]
 

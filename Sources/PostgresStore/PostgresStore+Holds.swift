@@ -110,12 +110,26 @@ extension PostgresStore: DeviceHolds {
         PostgresStatement(
             """
             INSERT INTO carillon.announcement (node, device, environment, app, epoch)
-            SELECT d.node, d.device, d.environment, item.app, 0
+            SELECT d.node, d.device, d.environment, item.app, d.epoch
             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS item (device, environment, app)
             JOIN carillon.device AS d ON d.device = item.device AND d.environment = item.environment
             WHERE d.node <> $4
             ORDER BY d.node, d.device, d.environment, item.app
-            ON CONFLICT (node, device, environment, app) DO UPDATE SET epoch = 0
+            ON CONFLICT (node, device, environment, app) DO UPDATE SET epoch = excluded.epoch
+            RETURNING device, environment, node, epoch
             """, destinations.values + [.bytes(configuration.node.identity)])
+    }
+
+    /// Remembers where the devices are, by the answer to ``announcing(_:)``: the next notification can go there directly.
+    func noteWhereabouts(_ rows: PostgresRows) {
+        for index in 0..<rows.count {
+            guard let device = rows[index].integer(0),
+                let environment = rows[index].integer(1).flatMap(Environment.init(column:)),
+                let node = rows[index].bytes(2), let epoch = rows[index].integer(3).flatMap(UInt64.init(exactly:))
+            else { continue }
+            whereabouts.note(
+                DeviceKey(environment: environment, device: DeviceID(column: device)),
+                DeviceWhereabouts.Place(node: NodeID(bytes: node), epoch: epoch))
+        }
     }
 }

@@ -118,6 +118,7 @@ extension PostgresStore: Mailboxes {
                 [Self.storing(written), announcing(destinations)], on: connection)
             guard let answer = answers.first else { throw StoreError(.unknown, "PostgreSQL did not answer.") }
             rows = answer
+            if answers.count > 1 { noteWhereabouts(answers[1]) }
         } catch {
             return entries.map { _ in .failure(error) }
         }
@@ -276,20 +277,21 @@ extension PostgresRow {
         return EndedNotification(id: id, destination: destination, topic: text(4) ?? "", step: step)
     }
 
-    /// Nil if this store does not write such a row.
-    fileprivate func mailboxEntry(of device: DeviceKey) -> StoredMailboxEntry? {
-        guard let app = integer(0).flatMap(AppID.init(column:)),
-            let version = integer(1).flatMap(UInt64.init(exactly:)), let expires = moment(2),
-            let id = bytes(3).flatMap(NotificationID.init(column:)),
-            let priority = integer(4).flatMap(UInt8.init(exactly:)).flatMap(Priority.init(rawValue:)),
-            let contents = integer(6).flatMap(UInt8.init(exactly:)), let topic = text(8), let payload = bytes(10)
+    /// A row with the columns of a mailbox, from this one on; nil if this store does not write such a row.
+    func mailboxEntry(of device: DeviceKey, from first: Int = 0) -> StoredMailboxEntry? {
+        guard let app = integer(first).flatMap(AppID.init(column:)),
+            let version = integer(first + 1).flatMap(UInt64.init(exactly:)), let expires = moment(first + 2),
+            let id = bytes(first + 3).flatMap(NotificationID.init(column:)),
+            let priority = integer(first + 4).flatMap(UInt8.init(exactly:)).flatMap(Priority.init(rawValue:)),
+            let contents = integer(first + 6).flatMap(UInt8.init(exactly:)), let topic = text(first + 8),
+            let payload = bytes(first + 10)
         else { return nil }
-        let pushType = text(7).flatMap(PushType.init(stored:))
-        let collapseID = text(9).flatMap(CollapseIdentifier.init(rawValue:))
-        guard isNull(7) || pushType != nil, isNull(9) || collapseID != nil else { return nil }
+        let pushType = text(first + 7).flatMap(PushType.init(stored:))
+        let collapseID = text(first + 9).flatMap(CollapseIdentifier.init(rawValue:))
+        guard isNull(first + 7) || pushType != nil, isNull(first + 9) || collapseID != nil else { return nil }
         let notification = Notification(
             id: id, topic: topic, pushType: pushType, priority: priority,
-            expiration: integer(5).map { Expiration(seconds: UInt64(bitPattern: $0)) } ?? .unspecified,
+            expiration: integer(first + 5).map { Expiration(seconds: UInt64(bitPattern: $0)) } ?? .unspecified,
             collapseID: collapseID,
             payload: Payload(stored: payload, contents: Payload.Contents(rawValue: contents)))
         let destination = Destination(environment: device.environment, device: device.device, app: app)

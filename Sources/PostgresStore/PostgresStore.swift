@@ -16,6 +16,7 @@ package final class PostgresStore: Sendable {
     let sealed: SealedSecrets
     let journal: MailboxJournal
     let known: RecentRegistrations
+    package let whereabouts = DeviceWhereabouts()
     let maximumFeedbackEntries: Int64
     let configuration: Configuration
     let nextReader = Atomic<Int>(0)
@@ -139,10 +140,14 @@ package final class PostgresStore: Sendable {
         _ connection: PostgresConnection,
         _ configuration: Configuration,
     ) async throws(StoreError) -> AccountsSnapshot {
+        let refusal: StoreError?
         do throws(PostgresError) {
-            guard try await join(as: configuration.node, on: connection) else {
-                throw PostgresError(.unsuitable, StoreError.nameTaken(configuration.node.name).cause)
-            }
+            refusal = try await join(as: configuration.node, isStart: true, on: connection)
+        } catch {
+            throw error.startError
+        }
+        if let refusal { throw refusal }
+        do throws(PostgresError) {
             return try await connection.transaction { transaction throws(PostgresError) in
                 try transaction.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
                 return try PostgresAccountRows.load(transaction)

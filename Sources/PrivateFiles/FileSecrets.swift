@@ -51,6 +51,9 @@ package final class FileSecrets: Secrets {
         return true
     }
 
+    /// The names of the secrets that are there now.
+    package var present: Set<SecretName> { known.all }
+
     package func names() -> AsyncStream<SecretName> { known.stream() }
 
     /// Only one process uses the folder.

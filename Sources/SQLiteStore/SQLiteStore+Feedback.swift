@@ -83,7 +83,7 @@ extension SQLiteStore {
     }
 
     /// - Returns: false if the entry was there already.
-    private static func insert(_ entry: FeedbackEntry, in database: Database) throws(SQLiteFailure) -> Bool {
+    static func insert(_ entry: FeedbackEntry, in database: Database) throws(SQLiteFailure) -> Bool {
         try database.run(
             """
             INSERT INTO feedback (environment, device, app, generation, moment, token) VALUES (?, ?, ?, ?, ?, ?)

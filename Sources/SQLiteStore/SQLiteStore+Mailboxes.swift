@@ -204,25 +204,28 @@ extension Row {
         return EndedNotification(id: id, destination: destination, topic: text(4), step: step)
     }
 
-    /// Nil if this store did not write the row.
-    fileprivate func mailboxEntry(of device: DeviceKey) -> StoredMailboxEntry? {
-        guard let app = UInt32(exactly: integer(0)), let version = UInt64(exactly: integer(1)),
-            let id = NotificationID(column: blob(3)),
-            let priority = UInt8(exactly: integer(4)).flatMap(Priority.init(rawValue:)),
-            let contents = UInt8(exactly: integer(6))
+    /// A row with the columns of a mailbox, from this one on; nil if this store did not write it.
+    func mailboxEntry(of device: DeviceKey, from first: Int = 0) -> StoredMailboxEntry? {
+        guard let app = UInt32(exactly: integer(first)), let version = UInt64(exactly: integer(first + 1)),
+            let id = NotificationID(column: blob(first + 3)),
+            let priority = UInt8(exactly: integer(first + 4)).flatMap(Priority.init(rawValue:)),
+            let contents = UInt8(exactly: integer(first + 6))
         else { return nil }
-        let pushType = hasNull(atIndex: 7) ? nil : PushType(stored: text(7))
-        let collapseID = hasNull(atIndex: 9) ? nil : CollapseIdentifier(rawValue: text(9))
-        guard hasNull(atIndex: 7) || pushType != nil, hasNull(atIndex: 9) || collapseID != nil else { return nil }
+        let pushType = hasNull(atIndex: first + 7) ? nil : PushType(stored: text(first + 7))
+        let collapseID = hasNull(atIndex: first + 9) ? nil : CollapseIdentifier(rawValue: text(first + 9))
+        guard hasNull(atIndex: first + 7) || pushType != nil, hasNull(atIndex: first + 9) || collapseID != nil else {
+            return nil
+        }
 
         let notification = Notification(
             id: id,
-            topic: text(8),
+            topic: text(first + 8),
             pushType: pushType,
             priority: priority,
-            expiration: hasNull(atIndex: 5) ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(5))),
+            expiration: hasNull(atIndex: first + 5)
+                ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(first + 5))),
             collapseID: collapseID,
-            payload: Payload(stored: Array(blob(10)), contents: Payload.Contents(rawValue: contents)),
+            payload: Payload(stored: Array(blob(first + 10)), contents: Payload.Contents(rawValue: contents)),
         )
         let destination = Destination(
             environment: device.environment,
@@ -233,7 +236,7 @@ extension Row {
             entry: MailboxEntry(
                 destination: destination,
                 notification: notification,
-                expires: Timestamp(column: integer(2)),
+                expires: Timestamp(column: integer(first + 2)),
             ),
             version: MailboxVersion(rawValue: version),
         )

@@ -257,7 +257,7 @@ extension SQLiteStore {
         return devices
     }
 
-    private static func set(
+    static func set(
         _ registration: Registration,
         of destination: Destination,
         in database: Database,
@@ -279,7 +279,7 @@ extension SQLiteStore {
 }
 
 extension Row {
-    fileprivate func registration() throws(SQLiteFailure) -> (destination: Destination, registration: Registration) {
+    func registration() throws(SQLiteFailure) -> (destination: Destination, registration: Registration) {
         guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)),
             let generation = UInt32(exactly: integer(3)), let tokenKeyID = UInt32(exactly: integer(4))
         else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a registration that is not valid") }

@@ -16,7 +16,8 @@ package final class SQLiteStore: Sendable {
     package static let secretsFolderName = "secrets"
 
     /// The token keys and the certificate authority.
-    package let secrets: any Secrets
+    package var secrets: any Secrets { fileSecrets }
+    let fileSecrets: FileSecrets
     /// The secrets' folder and files that others could read before the store was opened, by path.
     package let exposedSecrets: [String]
 
@@ -45,6 +46,7 @@ package final class SQLiteStore: Sendable {
     ///   - path: the folder's path.
     ///   - log: records the notifications that leave the mailboxes without a requested removal.
     ///   - acceptsDamage: whether to open a database whose write-ahead log is damaged: see ``loss``.
+    ///   - isForCopy: whether it may be an unfinished copy, which is of no use for anything else.
     ///   - clock: tells the time, in milliseconds since 1970.
     /// - Throws: ``StoreError/Code/unreadable`` if the file is not a database of ours, is of a newer version or is
     ///   damaged, ``StoreError/Code/unavailable`` if the folder cannot be used or another process uses it. Nothing is
@@ -53,12 +55,14 @@ package final class SQLiteStore: Sendable {
         folder path: String,
         log: any DeliveryLog = NoDeliveryLog(),
         acceptsDamage: Bool = false,
+        isForCopy: Bool = false,
         clock: @escaping @Sendable () -> Timestamp = { Timestamp(milliseconds: 0) },
     ) async throws(StoreError) -> SQLiteStore {
         try await open(
             folder: path,
             maximumPendingItems: GroupCommit.defaultMaximumPendingItems,
             acceptsDamage: acceptsDamage,
+            isForCopy: isForCopy,
             journal: MailboxJournal(log: log, clock: clock),
         )
     }
@@ -67,6 +71,7 @@ package final class SQLiteStore: Sendable {
         folder path: String,
         maximumPendingItems: Int,
         acceptsDamage: Bool = false,
+        isForCopy: Bool = false,
         maximumFeedbackEntries: Int64 = defaultMaximumFeedbackEntries,
         journal: MailboxJournal = MailboxJournal(log: NoDeliveryLog(), clock: { Timestamp(milliseconds: 0) }),
     ) async throws(StoreError) -> SQLiteStore {
@@ -79,6 +84,7 @@ package final class SQLiteStore: Sendable {
                             folder: path,
                             maximumPendingItems: maximumPendingItems,
                             acceptsDamage: acceptsDamage,
+                            isForCopy: isForCopy,
                             maximumFeedbackEntries: maximumFeedbackEntries,
                             journal: journal,
                         )
@@ -92,6 +98,7 @@ package final class SQLiteStore: Sendable {
         folder path: String,
         maximumPendingItems: Int,
         acceptsDamage: Bool,
+        isForCopy: Bool,
         maximumFeedbackEntries: Int64,
         journal: MailboxJournal,
     ) throws(StoreError) {
@@ -105,8 +112,8 @@ package final class SQLiteStore: Sendable {
             try DatabaseOpening.create(in: folder)
         }
         pool = try DatabaseOpening.open(in: folder, keepsLog: loss == nil)
-        let secrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
-        (self.secrets, exposedSecrets) = (secrets, secrets.exposed)
+        fileSecrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
+        exposedSecrets = fileSecrets.exposed
         do {
             (mailboxVersions, registrations, subscribedDevices, accounts) = try pool.writeWithoutTransaction {
                 database in
@@ -120,6 +127,7 @@ package final class SQLiteStore: Sendable {
         } catch {
             throw folder.explain(SQLiteFailure(error))
         }
+        if !isForCopy { try Self.checkCopy(pool, folder) }
         let files = try DatabaseFiles(of: folder.databasePath)
         self.files = files
         let writing = RegistrationsInWriting(registrations)

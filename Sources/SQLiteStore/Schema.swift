@@ -34,6 +34,8 @@ enum Schema {
         case attemptsBound = "attempts_bound"
         /// The time at which that bound was chosen, in milliseconds since 1970. Missing like it.
         case attemptsTime = "attempts_time"
+        /// The source of an unfinished copy. Missing in a store that can be used.
+        case copySource = "copy_source"
     }
 
     private static let version1 = """

@@ -10,6 +10,7 @@ package import Logging
 import Management
 import NIOCore
 import NIOPosix
+import Peers
 import NIOSSL
 import Notifications
 import PrometheusMetrics
@@ -34,6 +35,8 @@ struct ServiceParts {
     var switchboard: LocalSwitchboard
     /// Nil if no other service uses the store.
     var sharedSwitchboard: SharedSwitchboard?
+    /// Likewise.
+    var peers: PeerParts?
     /// Nil for a store without broadcast channels.
     var broadcasts: Broadcasts?
     var providerTokens: ProviderTokens
@@ -61,6 +64,7 @@ extension CarillonService {
         wrapping wrap: @Sendable (any Store) -> any Store = { $0 },
     ) async throws(ServiceError) -> CarillonService {
         try settings.checkClock()
+        try settings.checkNode()
         let folder = settings.folder
         do throws(ServiceError) {
             return try await start(settings, in: folder, logger, wrap)
@@ -199,9 +203,11 @@ private struct ServiceBuilder {
         }
         let devices = development?.devices
         var random = SystemRandomNumberGenerator()
+        let origin = OfferOrigin.random(using: &random)
+        let peers = try await openPeers(shared, origin, secrets)
         let delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
-            origin: .random(using: &random), log: log, limits: settings.delivery,
+            origin: origin, log: log, limits: settings.delivery,
             limitExceeded: { limitLog.limitExceeded($0) }, isExpired: { devices?.isExpired($0) ?? false }, clock: clock)
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store,
@@ -274,7 +280,7 @@ private struct ServiceBuilder {
             settings: settings, folder: folder, certificate: certificate,
             connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
             logger: logger
-        ).open(managementParts(secrets, switchboard, local, delivery, state, history, development))
+        ).open(managementParts(secrets, switchboard, local, delivery, state, history, development, peers))
         description.management = management.tcp.map { listener in
             ServiceDescription.Management(
                 url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
@@ -287,11 +293,26 @@ private struct ServiceBuilder {
             description: description, descriptionFile: descriptionFile, folder: folder, lock: lock, budget: budget,
             settings: settings, store: store,
             deliveryLog: deliveryLog, group: group, certificate: certificate, delivery: delivery,
-            switchboard: local, sharedSwitchboard: shared, broadcasts: broadcasts, providerTokens: tokens,
+            switchboard: local, sharedSwitchboard: shared, peers: peers, broadcasts: broadcasts, providerTokens: tokens,
             providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,
             courierListeners: courierListeners.all, management: management.server,
             managementListeners: management.listeners, development: development, state: state,
             readMetrics: readMetrics, history: history, logger: logger)
+    }
+
+    /// - Returns: nil if no other service uses the store.
+    private func openPeers(
+        _ switchboard: SharedSwitchboard?,
+        _ origin: OfferOrigin,
+        _ secrets: SharedSecrets,
+    ) async throws(ServiceError) -> PeerParts? {
+        guard let switchboard, let cluster = store as? any ClusterNodes else { return nil }
+        let parts = try await PeerOpening(
+            settings: settings, authority: secrets.authority, clock: clock, group: group, logger: logger
+        ).open(cluster, origin: origin)
+        parts.peers.report(to: switchboard)
+        switchboard.use(parts.peers)
+        return parts
     }
 
     private func metricsReader(
@@ -322,16 +343,22 @@ private struct ServiceBuilder {
         _ state: ServiceState,
         _ history: MetricsHistory,
         _ development: DevelopmentParts?,
+        _ peers: PeerParts?,
     ) -> ManagementParts {
         let (metrics, registry, tokenKeys, clock) = (metrics, registry, secrets.tokenKeys, clock)
         let (authority, accounts): (_, any Accounts) = (secrets.authority, store)
         let names = DeviceTokenNames { tokenKeys.keys.current }
+        let source = DeliveryLogSource(
+            folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal,
+            flush: { [deliveryLog] in await deliveryLog.flush() })
+        peers?.peers.answerLogQuestions { id in
+            // A log that cannot be read is as one without entries.
+            (try? await source.lines(of: id, limit: ManagementLimits.entriesOfOne)) ?? []
+        }
         return ManagementParts(
             accounts: store, invitations: store, registrations: store, switchboard: switchboard,
             tokenKeys: tokenKeys.keys, authority: authority,
-            log: DeliveryLogSource(
-                folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal,
-                flush: { [deliveryLog] in await deliveryLog.flush() }),
+            log: source,
             rotateTokenKey: { try await tokenKeys.rotate().rawValue },
             revocationList: { try authority.revocationList(of: accounts.current, at: clock.machineTime) },
             metrics: {
@@ -351,7 +378,14 @@ private struct ServiceBuilder {
                 await delivery.catchUp()
                 await deliveryLog.flush()
                 return time
-            }, testing: development?.forManagement)
+            }, testing: development?.forManagement, cluster: store as? any ClusterNodes,
+            otherLogs: otherLogs(peers))
+    }
+
+    /// - Returns: nil if no other service uses the store.
+    private func otherLogs(_ peers: PeerParts?) -> (@Sendable (NotificationID) async -> OtherLogs)? {
+        guard let peers, let cluster = store as? any ClusterNodes else { return nil }
+        return { await peers.otherLogs(of: $0, cluster) }
     }
 
     private func binaryGateways(

@@ -7,6 +7,7 @@ import Logging
 import Management
 import NIOCore
 import NIOPosix
+import Peers
 package import Notifications
 import ProviderGateway
 import ServiceLifecycle
@@ -28,6 +29,7 @@ package final class CarillonService: Sendable {
     private let delivery: Delivery
     private let switchboard: LocalSwitchboard
     private let sharedSwitchboard: SharedSwitchboard?
+    private let peers: PeerParts?
     private let broadcasts: Broadcasts?
     private let descriptionFile: DescriptionFile
     private let providerTokens: ProviderTokens
@@ -55,6 +57,7 @@ package final class CarillonService: Sendable {
         delivery = parts.delivery
         switchboard = parts.switchboard
         sharedSwitchboard = parts.sharedSwitchboard
+        peers = parts.peers
         broadcasts = parts.broadcasts
         providerTokens = parts.providerTokens
         providerListeners = parts.providerListeners
@@ -77,6 +80,7 @@ package final class CarillonService: Sendable {
             group.addTask { await self.switchboard.run() }
             group.addTask { await self.sharedSwitchboard?.run() }
             group.addTask { await self.broadcasts?.run() }
+            group.addTask { await self.watchCluster() }
             group.addTask { await self.providerTokens.run() }
             group.addTask { await self.development?.devices.run() }
             group.addTask { await self.renewCertificates() }
@@ -125,10 +129,36 @@ package final class CarillonService: Sendable {
         }
         await delivery.drain()
         await broadcasts?.settle()
+        peers?.peers.close()
+        if let listener = peers?.listener { await listener.shutDown(within: .seconds(1)) }
         management.endStreams()
         await Self.shutDown(managementListeners, within: .seconds(1))
         await management.close()
         unlink(description.socket)
+    }
+
+    private func watchCluster() async {
+        guard let cluster = store as? any ClusterNodes else { return }
+        await ClusterWatch(
+            cluster: cluster, peer: peers?.address, drain: { await self.drain(over: $0) },
+            update: { self.peers?.peers.update($0) }
+        ).run()
+    }
+
+    /// Sends all clients to other nodes, one after the other: providers get GOAWAY, devices the last line of their
+    /// streams. New clients are not accepted any more.
+    package func drain(over time: Duration) async {
+        logger.info("Draining the node", metadata: ["over": "\(time)"])
+        state.drain()
+        let (seconds, attoseconds) = time.components
+        let amount = TimeAmount.seconds(seconds) + .nanoseconds(attoseconds / 1_000_000_000)
+        let limit = settings.shutdownTimeout
+        await withDiscardingTaskGroup { group in
+            for listener in providerListeners + courierListeners {
+                group.addTask { await listener.drain(over: amount, within: limit) }
+            }
+        }
+        logger.info("The node is drained")
     }
 
     private static func shutDown(_ listeners: [Listener], within limit: TimeAmount) async {
@@ -138,7 +168,10 @@ package final class CarillonService: Sendable {
     }
 
     /// Renews the listeners' certificate if needed. Open connections keep theirs.
-    package func renewCertificate(now: Timestamp) throws { try certificate.renew(now: now) }
+    package func renewCertificate(now: Timestamp) throws {
+        try certificate.renew(now: now)
+        try peers?.certificate?.renew(now: now)
+    }
 
     /// Adds a sample of the metrics to the history.
     package func sampleMetrics() { history.add(readMetrics()) }

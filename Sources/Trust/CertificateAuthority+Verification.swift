@@ -64,7 +64,9 @@ extension CertificateAuthority {
         switch role {
         case .device: devices
         case .provider: providers
-        case .administrator: administrators
+        // The certificates of administrators and nodes differ by their role, which is in a critical extension. An
+        // authority whose root is kept elsewhere cannot make another intermediate.
+        case .administrator, .node: administrators
         }
     }
 
@@ -118,6 +120,8 @@ extension CertificateAuthority {
                 ))
         case .administrator:
             return .administrator(AdministratorIdentity(serial: serial, validUntil: validUntil))
+        case .node:
+            return .node(NodeIdentity(serial: serial, validUntil: validUntil))
         case .provider:
             guard let uid = userID(of: leaf.subject) else {
                 throw TrustError(.wrongUse, "The certificate's subject has no UID.")

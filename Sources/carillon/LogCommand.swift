@@ -44,13 +44,23 @@ struct LogCommand: AsyncParsableCommand {
         }
         do {
             try await client.lines(path) { line in
-                guard let entry = LogLine(line) else { return }
+                guard let entry = LogLine(line) else { return note(line) }
                 Output(isJSON: common.json).printRaw(String(line), entry.text)
             }
         } catch is ManagementClient.NotReached where client.isLocal {
             // The service was killed, so the stream had no proper end.
             try await readFiles()
         }
+    }
+
+    /// Says which nodes of a cluster did not answer.
+    private func note(_ line: Substring) {
+        struct Unanswered: Decodable {
+            let unanswered: [String]
+        }
+        guard let nodes = try? JSONDecoder().decode(Unanswered.self, from: Data(line.utf8)).unanswered else { return }
+        Output.note(
+            "What these nodes have logged is missing, because they did not answer: \(nodes.joined(separator: ", "))")
     }
 
     private var path: String {

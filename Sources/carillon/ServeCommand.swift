@@ -66,6 +66,17 @@ struct ServeCommand: AsyncParsableCommand {
     var nodeName: String?
 
     @Option(
+        help: ArgumentHelp(
+            "Where this node listens for other nodes: ADDRESS:PORT (nowhere).", valueName: "address"))
+    var peer: String?
+
+    @Option(
+        name: .customLong("peer-address"),
+        help: ArgumentHelp(
+            "Where other nodes reach this one: ADDRESS:PORT (that of --peer).", valueName: "address"))
+    var peerAddress: String?
+
+    @Option(
         name: .customLong("proxy-protocol"),
         help: ArgumentHelp(
             "The address of a load balancer that begins connections with a PROXY header, or a range of addresses; "
@@ -140,6 +151,8 @@ struct ServeCommand: AsyncParsableCommand {
         settings.dataFolder = common.data ?? settings.dataFolder
         settings.host = host ?? settings.host
         settings.hostnames += hostname
+        if let peer { try settings.setPeer(peer) }
+        if let peerAddress { try settings.setPeerAddress(peerAddress) }
         if let nodeName { try settings.setNodeName(nodeName) }
         if !proxyProtocol.isEmpty { try settings.setProxies(proxyProtocol) }
         settings.environments = self.environment.isEmpty ? settings.environments : self.environment

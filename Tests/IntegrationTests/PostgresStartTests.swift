@@ -126,6 +126,24 @@
             }
         }
 
+        @Test(arguments: [
+            (["--node-name", "one"], "node-name", "PostgreSQL store"),
+            (["--peer", "127.0.0.1:0"], "peer", "PostgreSQL store"),
+            (["--peer", "somewhere"], "peer", "ADDRESS:PORT"),
+            (["--store", "postgresql://127.0.0.1:1/carillon", "--peer", "0.0.0.0:0"], "0.0.0.0", "peer-address"),
+            (
+                ["--store", "postgresql://127.0.0.1:1/carillon", "--peer-address", "192.0.2.1:4000"], "peer-address",
+                "needs the setting peer"
+            ),
+        ])
+        func theSettingsOfANode(_ options: [String], _ setting: String, _ words: String) async throws {
+            try await withKey { folder, keyFile in
+                let finished = try await serve(data: folder + "/data", options + ["--store-key-file", keyFile])
+                expectOneLine(finished, naming: setting, words)
+                #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
+            }
+        }
+
         @Test func aVirtualClock() async throws {
             try await withKey { folder, keyFile in
                 let finished = try await serve(

@@ -16,8 +16,12 @@ struct PostgresStoreHoldsTests {
     }
 
     /// Two nodes on one database, with the app registered on the device.
-    private func withNodes(_ body: (PostgresStore, PostgresStore) async throws -> Void) async throws {
-        let configuration = try await testConfiguration()
+    private func withNodes(
+        pollInterval: Duration = .milliseconds(500),
+        _ body: (PostgresStore, PostgresStore) async throws -> Void,
+    ) async throws {
+        var configuration = try await testConfiguration()
+        configuration.pollInterval = pollInterval
         var other = configuration
         other.node = PostgresNode(name: "there", identity: [2])
         let (here, there) = (try await PostgresStore.open(configuration), try await PostgresStore.open(other))
@@ -112,5 +116,41 @@ struct PostgresStoreHoldsTests {
             #expect(try await here.takeAnnouncements(limit: 10) == [])
             await connection.close()
         }
+    }
+
+    @Test("A node that is gone can be forgotten, with its holds and announcements; one that runs cannot")
+    func removesNode() async throws {
+        // So that the node does not renew its lease.
+        try await withNodes(pollInterval: .seconds(3600)) { here, there in
+            _ = try await there.take([device])
+            _ = try await here.store([entry()])[0].get()
+            await #expect(throws: StoreError.self) { try await here.remove(node: "there") }
+            _ = try await here.writers[0].execute(
+                "UPDATE carillon.node SET until = clock_timestamp() WHERE name = 'there'")
+            #expect(try await here.nodes().map(\.state) == [.active, .gone])
+            await #expect(throws: StoreError.self) { try await here.drain(node: "there", over: .zero) }
+            try await here.remove(node: "there")
+            #expect(try await here.nodes().map(\.name) == ["here"])
+            let left = try await here.writers[0].execute("SELECT count(*) FROM carillon.announcement")
+            #expect(left.first?.integer(0) == 0)
+        }
+    }
+
+    @Test("A drained node is active again after it was started again, but not after it was away for a while")
+    func drains() async throws {
+        let configuration = try await testConfiguration()
+        let store = try await PostgresStore.open(configuration)
+        try await store.announce(peer: "192.0.2.1:4000")
+        try await store.drain(node: "here", over: .seconds(3))
+        #expect(try await store.nodes().map(\.state) == [.draining(over: .seconds(3))])
+        try await store.drained()
+        try await store.drain(node: "here", over: .seconds(9))
+        _ = try await PostgresStore.join(as: configuration.node, isStart: false, on: store.writers[0])
+        #expect(try await store.nodes().map(\.state) == [.drained])
+        #expect(try await store.nodes().first?.peer == "192.0.2.1:4000")
+        let again = try await PostgresStore.open(configuration)
+        #expect(try await again.nodes().map(\.state) == [.active])
+        await again.close()
+        await store.close()
     }
 }

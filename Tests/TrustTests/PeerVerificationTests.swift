@@ -115,6 +115,19 @@ struct PeerVerificationTests {
         expect(.untrusted) { try verify(Fixture.der(chain.chainPEM), as: expected) }
     }
 
+    @Test("A node is no administrator, and an administrator is no node, although one intermediate signs for both")
+    func nodes() throws {
+        var random = SystemRandomNumberGenerator()
+        let node = try authority.issueNodeCertificate(now: Fixture.now, using: &random)
+        let administrator = try authority.issueAdministratorCertificate(now: Fixture.now, using: &random)
+        let chains = try [node, administrator].map { try Fixture.der($0.chainPEM) }
+        #expect(
+            try verify(chains[0], as: .node) == .node(NodeIdentity(serial: node.serial, validUntil: node.validUntil)))
+        expect(.wrongUse) { try verify(chains[0], as: .administrator) }
+        expect(.wrongUse) { try verify(chains[1], as: .node) }
+        for role in [PeerRole.device, .provider] { expect(.untrusted) { try verify(chains[0], as: role) } }
+    }
+
     @Test("A server's certificate is refused", arguments: PeerRole.allCases)
     func server(role: PeerRole) throws {
         let chain = try Fixture.der(authority.serverChain().chainPEM)

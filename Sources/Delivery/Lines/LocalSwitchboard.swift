@@ -111,6 +111,17 @@ package final class LocalSwitchboard: Switchboard {
         return offered.answer
     }
 
+    /// Offers a notification of another node.
+    func offer(_ offer: Offer) -> OfferAnswer {
+        let now = clock()
+        let answer = self.offer(offer, now: now)
+        if offer.id == nil, answer == .returned {
+            let subject = NotificationSubject(offer.notification, to: offer.destination)
+            log.record(DeliveryEvent(time: now.time, step: .discarded(.oneAttempt), subject: subject))
+        }
+        return answer
+    }
+
     package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) {
         let device = entry.entry.destination.deviceKey
         if let offer {

@@ -9,6 +9,9 @@ package final class SharedSwitchboard: Switchboard {
     private let store: any Mailboxes & Registrations
     private let pollInterval: Duration
     private let state = Mutex(State())
+    /// The direct way to other nodes; nil if there is none.
+    private let routes = Mutex<(any PeerRoutes)?>(nil)
+    private let outcomes = Mutex(WeakOutcomes())
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
@@ -24,6 +27,10 @@ package final class SharedSwitchboard: Switchboard {
         var toTake: [DeviceKey] = []
         var held: [DeviceKey: DeviceHold] = [:]
         var toRelease: [DeviceHold] = []
+    }
+
+    private struct WeakOutcomes {
+        weak var receiver: (any OfferOutcomes)?
     }
 
     private struct Waiting {
@@ -100,14 +107,37 @@ package final class SharedSwitchboard: Switchboard {
         local.disconnectAll(because: end)
     }
 
+    // MARK: Offers
+
+    /// Uses a direct way to other nodes.
+    package func use(_ routes: any PeerRoutes) { self.routes.withLock { $0 = routes } }
+
+    package func report(to receiver: any OfferOutcomes) {
+        outcomes.withLock { $0.receiver = receiver }
+        local.report(to: self)
+    }
+
+    package func offer(_ offer: Offer, now: Moment) -> OfferAnswer {
+        let answer = local.offer(offer, now: now)
+        guard answer == .returned, let routes = routes.withLock({ $0 }),
+            let place = holds.whereabouts[offer.destination.deviceKey]
+        else { return answer }
+        return routes.offer(offer, epoch: place.epoch, to: place.node) ? .taken : .returned
+    }
+
+    package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) {
+        local.stored(entry, offer: offer)
+        guard let routes = routes.withLock({ $0 }),
+            let place = holds.whereabouts[entry.entry.destination.deviceKey]
+        else { return }
+        routes.stored(entry, offer: offer, epoch: place.epoch, to: place.node)
+    }
+
     // MARK: What the local switchboard does
 
-    package func offer(_ offer: Offer, now: Moment) -> OfferAnswer { local.offer(offer, now: now) }
-    package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) { local.stored(entry, offer: offer) }
     package func acknowledge(_ attempts: [UInt64], by device: DeviceKey) { local.acknowledge(attempts, by: device) }
     package func giveUp(_ attempts: [UInt64], to device: DeviceKey) { local.giveUp(attempts, to: device) }
     package func removed(_ destination: Destination) { local.removed(destination) }
-    package func report(to outcomes: any OfferOutcomes) { local.report(to: outcomes) }
 
     /// Only the devices that are connected here.
     package func connected(
@@ -156,6 +186,7 @@ package final class SharedSwitchboard: Switchboard {
 
     private func attach(_ hold: DeviceHold) {
         let device = hold.device
+        holds.whereabouts.forget(device)
         let waiting = state.withLock { state in
             state.held[device] = hold
             return state.waiting.removeValue(forKey: device)
@@ -223,5 +254,59 @@ package final class SharedSwitchboard: Switchboard {
         } catch {
             disconnect(device, because: .storeUnavailable)
         }
+    }
+}
+
+// The outcomes of the local switchboard, for this node's offers and those of others.
+extension SharedSwitchboard: OfferOutcomes {
+    package func acknowledged(_ offer: OfferID, of destination: Destination) {
+        ended(offer, of: destination, .acknowledged, isOwn: { $0.acknowledged(offer, of: destination) })
+    }
+
+    package func returned(_ offer: OfferID, of destination: Destination) {
+        ended(offer, of: destination, .returned, isOwn: { $0.returned(offer, of: destination) })
+    }
+
+    private func ended(
+        _ offer: OfferID,
+        of destination: Destination,
+        _ outcome: PeerOutcome,
+        isOwn report: (any OfferOutcomes) -> Void,
+    ) {
+        if let routes = routes.withLock({ $0 }), routes.origin != offer.origin {
+            routes.report(outcome, of: offer)
+        } else if let receiver = outcomes.withLock({ $0.receiver }) {
+            report(receiver)
+        }
+    }
+}
+
+extension SharedSwitchboard: PeerReceiver {
+    package func offered(_ offer: Offer, epoch: UInt64) -> PeerOutcome? {
+        guard isHeld(offer.destination.deviceKey, in: epoch) else { return .elsewhere }
+        switch local.offer(offer) {
+        case .taken: return nil
+        // It waits here, and the node that has offered it stores it meanwhile.
+        case .held, .returned: return .returned
+        }
+    }
+
+    package func stored(_ entry: StoredMailboxEntry, offer: OfferID?, epoch: UInt64) {
+        guard isHeld(entry.entry.destination.deviceKey, in: epoch) else { return }
+        local.stored(entry, offer: offer)
+    }
+
+    package func ended(_ offer: OfferID, of destination: Destination, _ outcome: PeerOutcome) {
+        if outcome == .elsewhere { holds.whereabouts.forget(destination.deviceKey) }
+        guard let receiver = outcomes.withLock({ $0.receiver }) else { return }
+        if outcome == .acknowledged {
+            receiver.acknowledged(offer, of: destination)
+        } else {
+            receiver.returned(offer, of: destination)
+        }
+    }
+
+    private func isHeld(_ device: DeviceKey, in epoch: UInt64) -> Bool {
+        state.withLock { $0.held[device]?.epoch == epoch }
     }
 }

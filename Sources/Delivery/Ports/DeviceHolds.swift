@@ -18,6 +18,9 @@ package protocol DeviceHolds: Sendable {
     /// - Parameter limit: the largest number; less are returned if there are no more.
     func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement]
 
+    /// Where devices are that other nodes hold, as far as the store has said.
+    var whereabouts: DeviceWhereabouts { get }
+
     /// Grows each time when this node could not renew its right to hold devices. It then holds none any more.
     var holdTerm: UInt64 { get }
 }

@@ -65,7 +65,7 @@ package protocol Switchboard: Sendable {
 }
 
 /// A notification that is offered to a connected device.
-package struct Offer: Sendable {
+package struct Offer: Sendable, Hashable {
     /// The offer's identifier; nil if nobody waits for the outcome, because the notification has a single attempt.
     package var id: OfferID?
     package var destination: Destination

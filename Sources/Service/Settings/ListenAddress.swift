@@ -19,6 +19,12 @@ package struct ListenAddress: Sendable, Hashable {
         self.init(host: String(host), port: Int(port))
     }
 
+    /// Whether it means all addresses of a machine, so that nobody can connect to it by this name.
+    var isEveryAddress: Bool { host == "0.0.0.0" || host == "::" }
+
+    /// `host:port`, with brackets around an IPv6 address.
+    var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
     /// Whether only this machine reaches an address.
     static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host == "::1" || host.hasPrefix("127.")

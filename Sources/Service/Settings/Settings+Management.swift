@@ -58,6 +58,42 @@ extension Settings {
         nodeName = name
     }
 
+    /// - Parameter text: `HOST:PORT`; port 0 lets the system choose.
+    package mutating func setPeer(_ text: String) throws(ServiceError) {
+        guard let address = ListenAddress(text) else {
+            throw ServiceError(.badSetting, "The setting peer is \(text); it takes ADDRESS:PORT.")
+        }
+        peer = address
+    }
+
+    /// - Parameter text: `HOST:PORT`, as other nodes connect to it.
+    package mutating func setPeerAddress(_ text: String) throws(ServiceError) {
+        guard let address = ListenAddress(text), address.port > 0, !address.isEveryAddress else {
+            throw ServiceError(
+                .badSetting,
+                "The setting peer-address is \(text); it takes the ADDRESS:PORT at which other nodes connect.")
+        }
+        peerAddress = address
+    }
+
+    /// Settings of a node are a mistake if the service is none.
+    func checkNode() throws(ServiceError) {
+        let set = [("node-name", nodeName != nil), ("peer", peer != nil), ("peer-address", peerAddress != nil)]
+        if !store.isShared, let setting = set.first(where: \.1)?.0 {
+            throw ServiceError(
+                .badSetting, "The setting \(setting) is for the nodes of a cluster: it needs a PostgreSQL store.")
+        }
+        if peerAddress != nil, peer == nil {
+            throw ServiceError(
+                .badSetting, "The setting peer-address needs the setting peer, the address on which this node listens.")
+        }
+        if let peer, peer.isEveryAddress, peerAddress == nil {
+            throw ServiceError(
+                .badSetting,
+                "The setting peer is \(peer.host): add peer-address, the address at which other nodes reach this one.")
+        }
+    }
+
     /// - Parameter ranges: addresses, or ranges as in `192.0.2.0/24`.
     package mutating func setProxies(_ ranges: [String]) throws(ServiceError) {
         proxies = try ranges.map { text throws(ServiceError) in

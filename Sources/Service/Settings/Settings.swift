@@ -24,6 +24,10 @@ package struct Settings: Sendable {
     package var storeKeyFile: String?
     /// The name of this node among those that use the store; nil for the machine's name.
     package var nodeName: String?
+    /// Where the node listens for other nodes; nil for nowhere.
+    package var peer: ListenAddress?
+    /// Where other nodes reach it; nil for ``peer``.
+    package var peerAddress: ListenAddress?
     /// Whether PostgreSQL may lose commits in a crash (`synchronous_commit = off`).
     package var allowsAsynchronousCommit = false
     /// How many requests of providers are kept for tests, in the development environment; nil for none, or with the store in
@@ -96,6 +100,8 @@ package struct Settings: Sendable {
         if let text = reader.string(forKey: "store") { try setStore(text) }
         if let file = reader.string(forKey: "store-key-file"), !file.isEmpty { storeKeyFile = DataFolder(file).path }
         if let name = reader.string(forKey: "node-name") { try setNodeName(name) }
+        if let text = reader.string(forKey: "peer"), !text.isEmpty { try setPeer(text) }
+        if let text = reader.string(forKey: "peer-address"), !text.isEmpty { try setPeerAddress(text) }
         allowsAsynchronousCommit = try Self.flag(reader, "store-asynchronous-commit") ?? allowsAsynchronousCommit
         journal = try Self.number(reader, "journal", in: 0...JournalLimits.requests) ?? journal
         host = reader.string(forKey: "host", default: host)
