@@ -22,6 +22,7 @@ ROWS = {
     "stored": provider_rows.stored,
     "threads": provider_rows.threads,
     "delivered": device_rows.delivered,
+    "broadcast": device_rows.broadcast,
     "idle": device_rows.idle,
 }
 

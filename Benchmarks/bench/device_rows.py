@@ -25,9 +25,9 @@ class Sides:
         self.provider_trust = {"carillon": Trust(service.authority), "mqtt": self.trust["mqtt"]}
         self.paths = service.some_paths("connected", slice(devices))
 
-    def fleet(self, kind, server, count):
+    def fleet(self, kind, server, count, channel=""):
         port = server.courier if kind == "carillon" else server.port
-        return Fleet(self.program, kind, port, self.trust[kind], count)
+        return Fleet(self.program, kind, port, self.trust[kind], count, channel)
 
     def push(self, kind, server, count, paths=None, **options):
         """Sends to the connected devices, or to those in `paths`."""
@@ -73,6 +73,44 @@ def delivered(bench):
                 p99.add(1e3 * seen["carillon"]["p99"], 1e3 * seen["mqtt"]["p99"])
             bench.note(f"full load: {fastest['carillon']:.0f}/s ours, {fastest['mqtt']:.0f}/s mosquitto")
     return [cpu, median, p99]
+
+
+def broadcast(bench):
+    """One message to a channel, or topic, that all devices are subscribed to: what each delivery costs."""
+    peer = "mosquitto, one topic, QoS 1, mutual TLS"
+    cpu = Result("CPU per delivery of a broadcast", peer, "s/100k", 1.5, far_off=4.0)
+    spread = Result("a broadcast's way to the last percent of devices", peer, "ms")
+    service = bench.connected_service()
+    devices = bench.devices
+    sides = Sides(bench, service, devices)
+    count = max(5, bench.requests // devices)
+    # One event loop, because mosquitto has one thread. The limits of a single channel are for providers.
+    env = {"CARILLON_LIMIT_BROADCAST_RATE": "0", "CARILLON_LIMIT_UNACKNOWLEDGED_BROADCASTS": "1000"}
+    with service.serve(event_loops=1, env=env) as ours, peers.mosquitto(bench.tools, bench.work) as theirs:
+        channel = service.create_channel()
+        channels = {"carillon": channel, "mqtt": "channel"}
+        with sides.fleet("carillon", ours, devices, channel) as phones, \
+                sides.fleet("mqtt", theirs, devices, channels["mqtt"]) as clients:
+            parties = [("carillon", ours, phones), ("mqtt", theirs, clients)]
+
+            def send(kind, server, receivers, sent):
+                # One after the other: the next one when all devices have had this one.
+                seen = None
+                for _ in range(sent):
+                    sides.push(
+                        kind, server, 1, connections=1, window=1, expiration="0", channel=channels[kind])
+                    seen = settle(receivers, devices)
+                return seen
+
+            for _ in bench.rounds(warm_up=lambda: [send(*party, 2) for party in parties]):
+                spent, late = {}, {}
+                for party in parties:
+                    def once(party=party):
+                        late[party[0]] = 1e3 * send(*party, count)["p99"]
+                    spent[party[0]] = cpu_of(party[1], count * devices, once)
+                cpu.add(spent["carillon"], spent["mqtt"])
+                spread.add(late["carillon"], late["mqtt"])
+    return [cpu, spread]
 
 
 def settle(receivers, expected, seconds=20):

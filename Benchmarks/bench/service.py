@@ -39,6 +39,13 @@ class Service:
                 "--bundle-id", f"{TOPIC}{number}",
             )
 
+    def create_channel(self):
+        """Makes a broadcast channel that keeps nothing, while the service runs. Returns its identifier."""
+        made = subprocess.run(
+            [self.tools.carillon, "channel", "create", "--data", self.data, "--bundle-id", TOPIC, "--environment",
+             "production", "--json"], stdout=subprocess.PIPE, text=True, check=True)
+        return json.loads(made.stdout)["channelID"]
+
     def serve(self, event_loops=None, env=None):
         """Starts the service on ports of the system's choice."""
         env = dict(env or {})

@@ -65,8 +65,10 @@ const (
 	methodPost  = 0x83
 	schemeHTTPS = 0x87
 	status200   = 0x88
+	status204   = 0x89
 
 	// The indices of names in the static table.
+	indexMethod        = 2
 	indexPath          = 4
 	indexAuthorization = 23
 	staticEntries      = 61
@@ -87,6 +89,13 @@ func appendText(to []byte, text string) []byte {
 
 func appendRequest(to []byte, method byte, path string) []byte {
 	to = append(to, method, schemeHTTPS, indexPath)
+	to = appendText(to, path)
+	return appendText(append(to, 0x01), "localhost")
+}
+
+// appendPut is a request whose method is not in the static table.
+func appendPut(to []byte, path string) []byte {
+	to = append(appendText(append(to, indexMethod), "PUT"), schemeHTTPS, indexPath)
 	to = appendText(to, path)
 	return appendText(append(to, 0x01), "localhost")
 }

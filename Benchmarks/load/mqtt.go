@@ -35,6 +35,14 @@ func appendString(to []byte, text string) []byte {
 
 func mqttTopic(device int) string { return fmt.Sprintf("devices/%d", device) }
 
+// topic is the one of a device, or of all of them.
+func (o options) topic(device int) string {
+	if o.channel != "" {
+		return o.channel
+	}
+	return mqttTopic(device)
+}
+
 // mqttOpen connects, and subscribes if a topic is given.
 func mqttOpen(name, topic string) []byte {
 	body := appendString(nil, "MQTT")
