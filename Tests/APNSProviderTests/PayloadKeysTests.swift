@@ -94,6 +94,48 @@ struct PayloadKeysTests {
                 + #""dismissal-date":30,"attributes-type":"Match","attributes":{"home":"A"}}}"#)
     }
 
+    @Test(arguments: [
+        (APS.LiveActivity.UpdateSource.token, #""input-push-token":1"#),
+        (.channel("AAAA"), #""input-push-channel":"AAAA""#),
+    ]) func aStartSaysHowTheLiveActivityIsUpdated(_ source: APS.LiveActivity.UpdateSource, _ member: String) throws {
+        let activity = APS.LiveActivity(
+            event: .start, timestamp: Date(timeIntervalSince1970: 10), contentState: ["goals": 2],
+            attributesType: "Match", attributes: ["home": "A"], updates: source)
+        #expect(
+            try json(APS(liveActivity: activity))
+                == #"{"aps":{"timestamp":10,"event":"start","content-state":{"goals":2},"attributes-type":"Match","#
+                + #""attributes":{"home":"A"},\#(member)}}"#)
+    }
+
+    @Test func aStartWithoutAttributesOrAnUpdateWithASourceIsRefused() {
+        let date = Date(timeIntervalSince1970: 10)
+        let state = ["goals": 2]
+        for activity in [
+            APS.LiveActivity(event: .start, timestamp: date, contentState: state, attributesType: "Match"),
+            APS.LiveActivity(event: .start, timestamp: date, contentState: state, attributes: ["home": "A"]),
+            APS.LiveActivity(event: .start, timestamp: date, attributesType: "Match", attributes: ["home": "A"]),
+            APS.LiveActivity(event: .update, timestamp: date, contentState: state, updates: .token),
+            APS.LiveActivity(
+                event: .start, timestamp: date, contentState: state, attributesType: "Match", attributes: ["a": 1],
+                updates: .channel("no base64")),
+        ] {
+            #expect(throws: ProviderError.self) { try json(APS(liveActivity: activity)) }
+        }
+    }
+
+    @Test func widgetsHaveNewContent() throws {
+        #expect(try json(.widgetsChanged) == #"{"aps":{"content-changed":true}}"#)
+    }
+
+    @Test func aLiveActivitysRelevanceIsAnyNumber() throws {
+        let activity = APS.LiveActivity(event: .end, timestamp: Date(timeIntervalSince1970: 10))
+        #expect(
+            try json(APS(relevanceScore: 100, liveActivity: activity))
+                == #"{"aps":{"relevance-score":100,"timestamp":10,"event":"end"}}"#)
+        #expect(throws: ProviderError.self) { try json(APS(relevanceScore: 100)) }
+        #expect(throws: ProviderError.self) { try json(APS(relevanceScore: .nan, liveActivity: activity)) }
+    }
+
     @Test func allKeysTogether() throws {
         let alert = APS.Alert(
             title: "a", subtitle: "b", body: "c", launchImage: "d", titleLocKey: "e", titleLocArgs: ["f"],

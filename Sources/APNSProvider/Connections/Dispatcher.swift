@@ -188,7 +188,7 @@ final class Dispatcher {
 
     /// Handles an answer, or a response that is not from a push service.
     func ended(_ job: Job, _ answer: Ticket.Answer) {
-        guard case .success(let success) = answer, success.status != 200 else { return finish(job, answer) }
+        guard case .success(let success) = answer, !success.isSuccess else { return finish(job, answer) }
         var again = job
         switch decision(after: .answered(success), job) {
         case .finish:
