@@ -95,6 +95,7 @@ struct ConsoleFile: Sendable {
             "console.css": ConsoleFile(PackageResources.console_css, .style),
             "icon.svg": ConsoleFile(PackageResources.icon_svg, .image),
             "accounts.js": ConsoleFile(PackageResources.accounts_js, .module),
+            "activities.js": ConsoleFile(PackageResources.activities_js, .module),
             "api.js": ConsoleFile(PackageResources.api_js, .module),
             "curl.js": ConsoleFile(PackageResources.curl_js, .module),
             "detail.js": ConsoleFile(PackageResources.detail_js, .module),

@@ -126,12 +126,12 @@ export function timeline(entries) {
   });
 }
 
-const interfaces = { h2: "HTTP/2", binary: "the binary API", management: "the console or the management API, without a provider" };
+const interfaces = { h2: "HTTP/2", binary: "the binary API", channels: "the management of broadcast channels", management: "the console or the management API, without a provider" };
 
 function facts(row) {
   const request = row.request ?? {};
   const known = [
-    ["App", row.topic], ["Device", row.device], ["Device token", row.token], ["Identifier", row.id],
+    ["App", row.topic], ["Device", row.device], ["Device token", row.token], ["Broadcast channel", row.channel], ["Identifier", row.id],
     ["Environment", request.environment], ["Team", request.team], ["Key", request.keyID],
     ["Certificate", request.certificate],
     ["Came by", interfaces[request.protocol] === undefined ? "" : `${interfaces[request.protocol]}${request.protocol === "management" ? "" : `, connection ${request.connection}`}`],

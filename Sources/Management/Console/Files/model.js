@@ -1,6 +1,6 @@
 // The notifications that the console knows of, oldest first, whether they come from the journal or the delivery log.
 
-import { title } from "./words.js";
+import { channelTitle, title } from "./words.js";
 
 /** How many are kept: more than anybody scrolls through, and little enough for a phone. */
 const MAXIMUM = 10_000;
@@ -9,8 +9,10 @@ const MAXIMUM = 10_000;
 export function rowOfRequest(request) {
   return {
     key: `r${request.number}`, time: request.time, id: request.apnsID, topic: request.topic ?? "",
-    token: request.token ?? "", device: request.device ?? "", title: title(request.payload),
-    outcome: request.outcome, status: request.status ?? null, reason: request.reason ?? null, request,
+    token: request.token ?? "", device: request.device ?? "", channel: request.channel ?? "",
+    title: request.protocol === "channels" ? channelTitle(request) : title(request.payload),
+    // The management of channels has no outcome beside its answer.
+    outcome: request.outcome ?? (request.status === undefined ? "pending" : "done"), status: request.status ?? null, reason: request.reason ?? null, request,
   };
 }
 

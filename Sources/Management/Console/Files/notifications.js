@@ -148,7 +148,7 @@ function make(row) {
 }
 
 function update(shown, row) {
-  const device = row.device || row.token;
+  const device = row.device || row.token || row.channel || "";
   setText(shown, ".app", row.topic || "—");
   setText(shown, ".device", device === "" ? "—" : short(device), device);
   setText(shown, ".title a", row.title ?? row.id);

@@ -1,5 +1,6 @@
 // The page of one device: what it shows now, drawn as a phone, and how it behaves.
 
+import { activityCards } from "./activities.js";
 import { json } from "./api.js";
 import { confirm, counted } from "./dialog.js";
 import { announce, element, field, moment, section } from "./dom.js";
@@ -217,6 +218,7 @@ export class Phone {
     this.#screen.replaceChildren(
       element("div", { class: "icons" }, ...apps.map(([bundleID, app]) => icon(bundleID, app.badge))),
       ...(shown.banners.length + shown.silent.length === 0 ? [element("p", { class: "blank" }, "Nothing has arrived yet.")] : []),
+      ...activityCards(rows.filter((row) => row.outcome === "delivered")),
       ...groups(shown.banners.slice(0, BANNERS)),
       ...(shown.silent.length === 0 ? [] : [element("div", { class: "silent-group" },
         element("h2", {}, "Without anything to see"), ...shown.silent.slice(0, 10).map(silent))]));

@@ -9,6 +9,7 @@ export const outcomes = {
   expired: "Expired",
   dropped: "Dropped",
   lost: "Lost by a rehearsal",
+  done: "Done",
 };
 
 /** The steps of the delivery log. */
@@ -68,6 +69,14 @@ export function title(payload) {
   if (aps.badge !== undefined) return `Badge ${JSON.stringify(aps.badge)}`;
   if (text(aps.event) !== null) return `Live Activity: ${aps.event}`;
   return "No alert";
+}
+
+/** What a request of the management of broadcast channels does. */
+export function channelTitle(request) {
+  const headers = request.headers ?? {};
+  if (String(headers[":path"] ?? "").endsWith("/all-channels")) return "Lists the broadcast channels";
+  return { POST: "Creates a broadcast channel", GET: "Reads a broadcast channel", DELETE: "Deletes a broadcast channel" }[headers[":method"]]
+    ?? "Management of broadcast channels";
 }
 
 /** The end of something long, which is where device tokens of one service differ. */
