@@ -9,6 +9,8 @@ struct BinaryRules: Sendable {
     let tokenKeys: SharedTokenKeys
     /// Device tokens that tests have named; nil outside the development environment.
     var names: NamedTokens?
+    /// Whether an app's own device token is only for the app, and each service needs its own.
+    var tokensByService = false
 
     /// Addresses a notification.
     /// - Parameters:
@@ -22,12 +24,14 @@ struct BinaryRules: Sendable {
         ticket: UInt64,
     ) throws(BinaryStatus) -> Submission {
         guard let app = topic.app else { throw .missingTopic }
-        guard let contents = open(notification, app: app), contents.app == app.id else { throw .invalidToken }
+        guard let contents = open(notification, app: app, topic.kind), contents.app == app.id,
+            contents.isFor(topic.kind, isStrict: tokensByService)
+        else { throw .invalidToken }
         guard conformance == .apple || notification.payload.contents.contains(.aps) else { throw .processingError }
         return Submission(
             destination: Destination(environment: environment, device: contents.device, app: contents.app),
             deviceToken: notification.deviceToken,
-            generation: contents.generation,
+            generation: contents.number,
             notification: Notification(
                 id: id,
                 topic: topic.name,
@@ -39,9 +43,13 @@ struct BinaryRules: Sendable {
         )
     }
 
-    private func open(_ notification: BinaryNotification, app: App?) -> DeviceTokenContents? {
+    private func open(
+        _ notification: BinaryNotification,
+        app: App?,
+        _ kind: TopicKind = .app,
+    ) -> DeviceTokenContents? {
         tokenKeys.open(notification.deviceToken, environment: environment)
-            ?? names?.meaning(of: notification.deviceToken.array, app: app?.id)?.contents
+            ?? names?.meaning(of: notification.deviceToken.array, app: app?.id, service: kind)?.contents
     }
 
     /// Whether a notification cannot be decided yet, because no known key opens its device token and another node may

@@ -17,6 +17,8 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
     public var pushType: String?
     public var apnsID: String?
     public var collapseID: String?
+    /// The identifier of the broadcast channel that the request names, or that it has created.
+    public var channel: String?
     /// The HTTP status of the answer.
     public var status: Int?
     /// The reason in the answer, for example `BadDeviceToken`.
@@ -35,6 +37,7 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
         pushType: String? = nil,
         apnsID: String? = nil,
         collapseID: String? = nil,
+        channel: String? = nil,
         status: Int? = nil,
         reason: String? = nil,
         payload: JSONValue? = nil,
@@ -47,6 +50,7 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
         self.pushType = pushType
         self.apnsID = apnsID
         self.collapseID = collapseID
+        self.channel = channel
         self.status = status
         self.reason = reason
         self.payload = payload

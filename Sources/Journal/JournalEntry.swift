@@ -32,7 +32,7 @@ package struct JournalEntry: Sendable {
         isSettled = true
         facts.status = answer.status
         facts.reason = answer.reason
-        if answer.status != 200, facts.outcome == .pending { facts.outcome = .rejected }
+        if !(200..<300).contains(answer.status), facts.outcome == .pending { facts.outcome = .rejected }
     }
 
     /// - Returns: whether this changes the entry.
@@ -76,11 +76,13 @@ extension JournalEntry {
         add("token", facts.token)
         add("device", facts.device?.description)
         add("topic", facts.topic)
+        add("channel", facts.channel)
         if let payload = facts.payload { text += #","payload":"# + payload.text }
         if isAnswered { text += #","status":\#(facts.status)"# }
         add("reason", facts.reason)
         add("apnsID", facts.apnsID.description)
-        add("outcome", facts.outcome.rawValue)
+        // The management of channels ends with its answer.
+        if facts.interface != .channels || facts.outcome == .rejected { add("outcome", facts.outcome.rawValue) }
         add("rule", rule)
         return text + "}"
     }

@@ -88,6 +88,16 @@ extension RequestJournal {
         }
     }
 
+    /// Notes the channel that a request has created.
+    package func note(channel: String, of number: UInt64) {
+        state.withLock { state in
+            state.update(number) { entry in
+                entry.facts.channel = channel
+                return true
+            }
+        }
+    }
+
     /// Sets an outcome that the delivery log does not have, for example that a rehearsal lost the notification.
     package func end(_ number: UInt64, as outcome: RequestOutcome) {
         state.withLock { $0.update(number) { $0.become(outcome) } }

@@ -9,6 +9,8 @@ package struct ManagementParts: Sendable {
     package let invitations: any Invitations
     package let registrations: any Registrations
     package let switchboard: any Switchboard
+    /// The broadcast channels; nil if the store has none.
+    package let broadcasts: Broadcasts?
     package let tokenKeys: SharedTokenKeys
     package let authority: CertificateAuthority
     package let log: DeliveryLogSource
@@ -37,6 +39,7 @@ package struct ManagementParts: Sendable {
         invitations: any Invitations,
         registrations: any Registrations,
         switchboard: any Switchboard,
+        broadcasts: Broadcasts? = nil,
         tokenKeys: SharedTokenKeys,
         authority: CertificateAuthority,
         log: DeliveryLogSource,
@@ -55,6 +58,7 @@ package struct ManagementParts: Sendable {
         self.invitations = invitations
         self.registrations = registrations
         self.switchboard = switchboard
+        self.broadcasts = broadcasts
         self.tokenKeys = tokenKeys
         self.authority = authority
         self.log = log

@@ -25,6 +25,8 @@ package struct RequestFacts: Sendable {
     /// The identifier that the answer has, whoever chose it.
     package var apnsID: NotificationID
     package var collapseID: String?
+    /// The broadcast channel that the request names, or that it has created.
+    package var channel: String?
     /// The priority that is used; nil if the request has none and was rejected.
     package var priority: Priority?
     /// The bytes of the payload, whether they are JSON or not.
@@ -78,6 +80,7 @@ package struct RequestFacts: Sendable {
         pushType: String? = nil,
         apnsID: NotificationID,
         collapseID: String? = nil,
+        channel: String? = nil,
         priority: Priority? = nil,
         body: [UInt8] = [],
         status: Int = 200,
@@ -96,6 +99,7 @@ package struct RequestFacts: Sendable {
         self.pushType = pushType
         self.apnsID = apnsID
         self.collapseID = collapseID
+        self.channel = channel
         self.priority = priority
         self.body = body
         self.status = status
@@ -113,11 +117,15 @@ package enum ProviderInterface: String, Sendable, Hashable, CaseIterable {
     case http2 = "h2"
     /// The binary API (Guide, 3.1 and 3.2).
     case binary
+    /// The management of broadcast channels (docs/channels.md).
+    case channels
     /// The management API, which sends without a provider. Rehearsals and reports are not about it.
     case management
 
     /// The interfaces that providers use.
-    package static let ofProviders: [ProviderInterface] = [.http2, .binary]
+    package static let ofProviders: [ProviderInterface] = [.http2, .binary, .channels]
+    /// The interfaces by which providers send notifications.
+    package static let ofNotifications: [ProviderInterface] = [.http2, .binary]
 }
 
 /// The outcome of a request's notification.

@@ -36,6 +36,7 @@ extension RequestMatch {
         pushType = try reader.text(.pushType)
         apnsID = try reader.text(.apnsID, "a UUID") { NotificationID($0) }
         collapseID = try reader.text(.collapseID)
+        channel = try reader.text(.channel)
         status = try reader.integer(.status, 0...599).map(Int.init)
         reason = try reader.text(.reason)
         outcome = try reader.choice(.outcome)

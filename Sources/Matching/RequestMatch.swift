@@ -14,6 +14,7 @@ package struct RequestMatch: Sendable {
     package var pushType: String?
     package var apnsID: NotificationID?
     package var collapseID: String?
+    package var channel: String?
     package var status: Int?
     package var reason: String?
     /// Dictionaries match by key, recursively; see ``Notifications/JSONValue/matches(_:)``.
@@ -28,8 +29,8 @@ package struct RequestMatch: Sendable {
     /// Whether it matches every request.
     var isEmpty: Bool {
         team == nil && topic == nil && token == nil && device == nil && environment == nil && interface == nil
-            && pushType == nil && apnsID == nil && collapseID == nil && status == nil && reason == nil && payload == nil
-            && outcome == nil && after == nil
+            && pushType == nil && apnsID == nil && collapseID == nil && channel == nil && status == nil && reason == nil
+            && payload == nil && outcome == nil && after == nil
     }
 
     /// Whether a request matches.
@@ -44,6 +45,7 @@ package struct RequestMatch: Sendable {
         if let pushType, facts.pushType != pushType { return false }
         if let apnsID, facts.apnsID != apnsID { return false }
         if let collapseID, facts.collapseID != collapseID { return false }
+        if let channel, facts.channel != channel { return false }
         if let status, facts.status != status { return false }
         if let reason, facts.reason != reason { return false }
         if let outcome, facts.outcome != outcome { return false }
@@ -66,6 +68,7 @@ package struct RequestMatch: Sendable {
         compare(.pushType, pushType != nil && facts.pushType != pushType)
         compare(.apnsID, apnsID != nil && facts.apnsID != apnsID)
         compare(.collapseID, collapseID != nil && facts.collapseID != collapseID)
+        compare(.channel, channel != nil && facts.channel != channel)
         compare(.status, status != nil && facts.status != status)
         compare(.reason, reason != nil && facts.reason != reason)
         compare(.payload, !matchesPayload(of: facts))
@@ -90,6 +93,7 @@ package struct RequestMatch: Sendable {
         case pushType
         case apnsID
         case collapseID
+        case channel
         case status
         case reason
         case payload

@@ -25,6 +25,12 @@ package protocol RequestObserver: Sendable {
     /// Called when the answer of a request was written.
     func answered(_ number: UInt64, _ answer: RequestAnswer)
 
+    /// Called when the outcome of a broadcast is known, which the delivery log does not have for each device.
+    func ended(_ number: UInt64, as outcome: RequestOutcome)
+
+    /// Called when a channel was created, with its identifier.
+    func created(_ number: UInt64, channel: ChannelID)
+
     /// Called when a request gets no answer, because the client is gone or because of a rehearsal.
     /// - Parameter isDiscarded: whether the notification is discarded, because an earlier one on the same connection of
     ///   the binary API was faulty (Guide, 3.1.2).
@@ -35,6 +41,8 @@ extension RequestObserver {
     package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool { false }
     package func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {}
     package func connectionUnused(_ connection: UnusedConnection) {}
+    package func ended(_ number: UInt64, as outcome: RequestOutcome) {}
+    package func created(_ number: UInt64, channel: ChannelID) {}
 }
 
 /// What to do with a request after the gateway's decision.

@@ -69,10 +69,12 @@ struct FeedbackLists: Sendable {
         trim()
     }
 
-    /// Removes an entry from its list.
+    /// Removes the entries of an app's token and of its services' tokens from their list.
     mutating func remove(_ destination: Destination, generation: UInt32) {
-        guard let number = listed[Key(destination, generation)] else { return }
-        takeOut(number)
+        for service in TopicKind.allCases {
+            let number = TokenNumber.make(generation: generation, service: service)
+            if let place = listed[Key(destination, number)] { takeOut(place) }
+        }
         trim()
     }
 

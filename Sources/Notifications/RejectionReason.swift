@@ -93,7 +93,7 @@ extension Rejection.Reason {
         case .badTopic:
             Row(400, "The apns-topic value is not a topic.", .fixRequest)
         case .deviceTokenNotForTopic:
-            Row(400, "The device token belongs to a different app than the topic.", .forgetDeviceToken)
+            Row(400, "The device token belongs to a different app or service than the topic.", .forgetDeviceToken)
         case .duplicateHeaders:
             Row(400, "The request has a header of the provider API more than once.", .fixRequest)
         case .idleTimeout:

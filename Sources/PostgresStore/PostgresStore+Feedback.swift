@@ -48,15 +48,15 @@ extension PostgresStore: Feedback {
                 JOIN carillon.destination AS d
                     ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
                 JOIN carillon.feedback_list AS list ON list.environment = $7 AND list.app = $8
-                WHERE (d.generation = item.generation AND NOT d.active AND d.changed = item.moment)
-                    OR (d.generation > item.generation AND d.token_since = item.moment)
+                WHERE (d.generation = item.generation & $10 AND NOT d.active AND d.changed = item.moment)
+                    OR (d.generation > item.generation & $10 AND d.token_since = item.moment)
                 ORDER BY item.place
                 ON CONFLICT DO NOTHING
                 """,
                 sorted.map(\.destination).values + [
                     .integers(sorted.map { Int64($0.generation) }), .integers(sorted.map(\.moment.column)),
                     .byteArrays(sorted.map(\.token.array)),
-                ] + key + [.integer(Int64(sorted.count))]),
+                ] + key + [.integer(Int64(sorted.count)), .integer(Int64(TokenNumber.lastGeneration))]),
             PostgresStatement(
                 """
                 DELETE FROM carillon.feedback AS f USING carillon.feedback_list AS list

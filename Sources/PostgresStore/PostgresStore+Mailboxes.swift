@@ -189,7 +189,7 @@ extension PostgresStore: Mailboxes {
                 .integers(notifications.map { Int64($0.priority.rawValue) }),
                 .integers(notifications.map { Int64($0.payload.contents.rawValue) }),
                 .byteArrays(notifications.map(\.id.column)),
-                .texts(notifications.map { $0.pushType?.rawValue }),
+                .texts(notifications.map { StoredPushType($0).text }),
                 .byteArrays(notifications.map { Array($0.topic.utf8) }),
                 .byteArrays(notifications.map { $0.collapseID.map { Array($0.rawValue.utf8) } }),
                 .byteArrays(notifications.map { Array($0.payload.json) }),
@@ -284,13 +284,13 @@ extension PostgresRow {
             let priority = integer(4).flatMap(UInt8.init(exactly:)).flatMap(Priority.init(rawValue:)),
             let contents = integer(6).flatMap(UInt8.init(exactly:)), let topic = text(8), let payload = bytes(10)
         else { return nil }
-        let pushType = text(7).flatMap(PushType.init(stored:))
+        let type = text(7).flatMap { StoredPushType($0) }
         let collapseID = text(9).flatMap(CollapseIdentifier.init(rawValue:))
-        guard isNull(7) || pushType != nil, isNull(9) || collapseID != nil else { return nil }
+        guard isNull(7) || type != nil, isNull(9) || collapseID != nil else { return nil }
         let notification = Notification(
-            id: id, topic: topic, pushType: pushType, priority: priority,
+            id: id, topic: topic, pushType: type?.pushType, priority: priority,
             expiration: integer(5).map { Expiration(seconds: UInt64(bitPattern: $0)) } ?? .unspecified,
-            collapseID: collapseID,
+            collapseID: collapseID, activity: type?.activity,
             payload: Payload(stored: payload, contents: Payload.Contents(rawValue: contents)))
         let destination = Destination(environment: device.environment, device: device.device, app: app)
         return StoredMailboxEntry(

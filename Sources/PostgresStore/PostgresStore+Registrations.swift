@@ -89,8 +89,8 @@ extension PostgresStore: Registrations {
                 """
                 DELETE FROM carillon.feedback AS f USING carillon.destination AS d
                 WHERE f.device = $1 AND f.environment = $2 AND f.app = $3 AND d.device = $1 AND d.environment = $2
-                    AND d.app = $3 AND d.active AND f.generation = d.generation
-                """, destination.values),
+                    AND d.app = $3 AND d.active AND f.generation & $4 = d.generation
+                """, destination.values + [.integer(Int64(TokenNumber.lastGeneration))]),
             PostgresStatement(
                 """
                 SELECT device.revoked, d.generation, d.token_key, d.token_since, d.active, d.changed
@@ -185,7 +185,7 @@ extension PostgresStore: Registrations {
                     d.token_since, d.active, d.changed
                 """,
                 device.values + [
-                    .integer(Int64(tokenKeyID)), .integer(moment.column), .integer(Int64(UInt32.max)),
+                    .integer(Int64(tokenKeyID)), .integer(moment.column), .integer(Int64(TokenNumber.lastGeneration)),
                 ]),
         ]
     }

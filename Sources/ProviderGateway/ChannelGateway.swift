@@ -1,6 +1,7 @@
 package import Connections
 import Delivery
 package import HTTP2
+import Matching
 import Notifications
 package import Trust
 
@@ -26,6 +27,8 @@ package final class ChannelGateway: HTTP2Service {
     }
 
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity { try provider.admit(chain) }
+
+    package var refusesConnection: Bool { provider.watch?.observer.refuses(provider.environment, .channels) ?? false }
 
     package func makeConnection(from peer: ProviderIdentity?, on accepted: AcceptedConnection) -> any HTTP2Connection {
         ChannelConnection(gateway: self, certificate: peer, accepted: accepted)

@@ -11,6 +11,8 @@ struct ChannelRequest {
     var id = ProviderRequest.Field<NotificationID>.absent
     var channel = ProviderRequest.Field<ChannelID>.absent
     var body: [UInt8] = []
+    /// What observers see of the request; nil if there are none.
+    var watched: WatchedRequest?
     var isAnswered = false
     /// Whether it was handed over to be answered.
     var isUnderWay = false

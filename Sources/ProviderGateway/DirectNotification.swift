@@ -112,11 +112,12 @@ extension ProviderGateway {
         guard request.body.count <= request.payloadLimit else {
             throw Rejection(.payloadTooLarge, detail: "The payload is longer than \(request.payloadLimit) bytes.")
         }
+        try checkActivity(of: addressed)
         return Submission(
             destination: addressed.destination,
             deviceToken: addressed.deviceToken,
             generation: addressed.generation,
-            notification: try rules.notification(request, to: addressed.topic, id: id),
+            notification: try rules.notification(request, to: addressed, id: id),
             ticket: 0,
         )
     }

@@ -11,9 +11,7 @@ extension ProviderConnection {
     /// Rejects a request that was not handed to `Delivery`.
     func reject(_ stream: StreamID, _ rejection: Rejection) {
         guard let index = requests.index(of: stream) else { return }
-        if let broadcast = requests[index].broadcast { return refuse(broadcast, stream, rejection) }
-        let id = requests[index].id.present ?? .random(using: &random)
-        requests[index].id = .value(id)
+        let id = requests[index].identify(using: &random)
         if case .misbehave(_, let fault)? = decision(index, nil, rejection) {
             return carryOut(fault, on: stream, rejection)
         }
@@ -29,15 +27,16 @@ extension ProviderConnection {
         requests[index].isSettled = true
         requests[index].isAnswered = true
         requests[index].body = []
-        let id = requests[index].id.present ?? .random(using: &random)
-        let (headers, body) = response.rejected(rejection, id, retryAfter: retryAfter)
+        let id = requests[index].identify(using: &random)
+        let (headers, body) = response.rejected(
+            rejection, id, isBroadcast: requests[index].broadcast != nil, retryAfter: retryAfter)
         let watched = requests[index].watched
         session?.respond(stream, headers, body: body)
         if let watched { answered(watched, RequestAnswer(rejection)) }
         if rehearsed != nil { countAnswer() }
     }
 
-    private func answer(_ stream: StreamID, _ outcome: Outcome) {
+    func answer(_ stream: StreamID, _ outcome: Outcome) {
         if rehearsed != nil, isRehearsed(stream, outcome) { return }
         answerNow(stream, outcome)
     }
@@ -47,14 +46,19 @@ extension ProviderConnection {
         guard let index = requests.index(of: stream) else { return }
         switch outcome {
         case .accepted:
-            guard let id = requests[index].id.present else { return }
+            let id = requests[index].identify(using: &random)
             requests[index].isAnswered = true
             let watched = requests[index].watched
-            session?.respond(stream, response.accepted(id), body: nil)
+            let headers =
+                requests[index].broadcast == nil
+                ? response.accepted(id) : response.ofChannels(200, id, isUnique: true)
+            session?.respond(stream, headers, body: nil)
             if let watched { answered(watched, RequestAnswer(status: 200)) }
             if rehearsed != nil { countAnswer() }
         case .rejected(var rejection):
-            if rejection.reason == .tooManyRequests { gateway.limitLog.limitExceeded(.tokenRate, peer: peer) }
+            if rejection.reason == .tooManyRequests, requests[index].broadcast == nil {
+                gateway.limitLog.limitExceeded(.tokenRate, peer: peer)
+            }
             // The provider does not know that the clock was advanced.
             rejection.timestamp = rejection.timestamp.map {
                 gateway.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds

@@ -23,6 +23,22 @@ extension ProviderConnection {
         }
     }
 
+    /// Does what a fault on a broadcast does before the broadcast is handed over.
+    /// - Returns: Whether it is handed over.
+    func prepare(_ fault: RequestFault, on stream: StreamID) -> Bool {
+        begin()
+        guard !fault.actsBeforeAcceptance else {
+            misbehave(fault, on: stream)
+            return false
+        }
+        switch fault.kind {
+        case .goAway, .settings: change(by: fault.kind)
+        case .duplicate: break
+        case .answer, .reset, .close, .hang, .delay, .lose, .errorPacket: rehearsed?.set(fault, on: stream)
+        }
+        return true
+    }
+
     /// Carries out a fault on a request that is rejected.
     func carryOut(_ fault: RequestFault, on stream: StreamID, _ rejection: Rejection) {
         begin()

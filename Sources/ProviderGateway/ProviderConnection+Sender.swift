@@ -62,7 +62,8 @@ extension ProviderConnection {
         try checkAgain(request, to: addressed)
         let id = request.id.present ?? .random(using: &random)
         request.id = .value(id)
-        let notification = try gateway.rules.notification(request, to: addressed.topic, id: id)
+        try gateway.checkActivity(of: addressed)
+        let notification = try gateway.rules.notification(request, to: addressed, id: id)
         request.isSettled = true
         request.body = []
         return Submission(

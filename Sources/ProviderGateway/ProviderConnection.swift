@@ -103,7 +103,6 @@ final class ProviderConnection: HTTP2Connection {
         requests[index].accountsVersion = memory.version(gateway)
         if let broadcast = requests[index].broadcast {
             broadcast.accounts = memory.current(gateway)
-            requests[index].watched = nil
         }
         if requests[index].encodingFault == nil { requests[index].encodingFault = practice.priorityFault }
         requests[index].decide(by: gateway.rules)

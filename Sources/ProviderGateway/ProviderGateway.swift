@@ -33,6 +33,7 @@ package final class ProviderGateway: HTTP2Service {
     ///   - broadcasts: the broadcast channels; nil if the service has none.
     ///   - deliveryLog: records the requests that are rejected before `Delivery` gets them.
     ///   - names: device tokens that tests have named; nil outside the development environment.
+    ///   - tokensByService: whether an app's own device token does not serve the topics of its services.
     ///   - watch: shows requests to tests; nil outside the development environment.
     ///   - limitLog: counts and logs exceeded limits.
     package init(
@@ -48,6 +49,7 @@ package final class ProviderGateway: HTTP2Service {
         broadcasts: Broadcasts? = nil,
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
         names: NamedTokens? = nil,
+        tokensByService: Bool = false,
         watch: RequestWatch? = nil,
         limits: ProviderLimits = ProviderLimits(),
         limitLog: LimitLog,
@@ -57,7 +59,8 @@ package final class ProviderGateway: HTTP2Service {
         self.environmentKeyReason = environmentKeyReason
         answersHaveDetail = answerDetail && environment == .development
         rules = RequestRules(
-            environment: environment, conformance: conformance, tokenKeys: tokenKeys, names: names)
+            environment: environment, conformance: conformance, tokenKeys: tokenKeys, names: names,
+            tokensByService: tokensByService)
         self.authority = authority
         self.tokens = tokens
         self.accounts = accounts
@@ -93,6 +96,14 @@ package final class ProviderGateway: HTTP2Service {
             throw TrustError(.revoked, "The certificate \(identity.serial) was revoked, or was never issued.")
         }
         return identity
+    }
+
+    /// Rejects a device token of a Live Activity that has lasted as long as one can.
+    func checkActivity(of addressed: ProviderRequest.Addressed) throws(Rejection) {
+        guard let activity = addressed.activity, activity.ends <= clock.time else { return }
+        throw Rejection(
+            .expiredToken, timestamp: clock.clientTime(of: activity.ends).milliseconds,
+            detail: "The Live Activity of the device token has ended.")
     }
 
     package var refusesConnection: Bool { watch?.observer.refuses(environment, .http2) ?? false }

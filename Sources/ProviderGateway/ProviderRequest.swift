@@ -87,6 +87,8 @@ struct ProviderRequest {
         /// The provider's device token. If it has another length than the service's own, the token that the service
         /// sealed.
         var deviceToken: DeviceToken
+        /// The Live Activity that the device token is for.
+        var activity: DeviceTokenContents.Activity?
     }
 
     /// Decides what can be decided from the headers alone.
@@ -119,6 +121,14 @@ struct ProviderRequest {
         seen |= header.rawValue
     }
 
+    /// Gives the request an identifier if it has none.
+    mutating func identify(using random: inout IdentifierRandom) -> NotificationID {
+        if let broadcast { return broadcast.identify(using: &random) }
+        let id = id.present ?? .random(using: &random)
+        self.id = .value(id)
+        return id
+    }
+
     /// Returns the subject that the delivery log records for a rejected request.
     func subject(_ id: NotificationID) -> NotificationSubject {
         let address: NotificationSubject.Address
@@ -131,6 +141,7 @@ struct ProviderRequest {
         } else {
             address = .unknown
         }
-        return NotificationSubject(id: id, address: address, topic: topic.present?.name ?? "")
+        let topic = broadcast?.bundleID?.topic(.liveActivity) ?? topic.present?.name ?? ""
+        return NotificationSubject(id: id, address: address, topic: topic)
     }
 }

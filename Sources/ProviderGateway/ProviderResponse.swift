@@ -26,15 +26,22 @@ struct ProviderResponse {
     }
 
     /// Returns the headers and the body of any other status. The body is a JSON dictionary.
-    /// - Parameter retryAfter: in seconds; nil for an answer without that header.
+    /// - Parameters:
+    ///   - isBroadcast: whether the request was about broadcast channels, where the identifier has another header.
+    ///   - retryAfter: in seconds; nil for an answer without that header.
     mutating func rejected(
         _ rejection: Rejection,
         _ id: NotificationID,
+        isBroadcast: Bool = false,
         retryAfter: Int? = nil,
     ) -> (headers: HeaderBlock, body: ByteBuffer) {
         headers.removeAll()
         headers.append(":status", String(rejection.reason.status))
-        append(id.textAsSent)
+        if isBroadcast {
+            headers.append("apns-request-id", id.textAsSent.span, indexing: .never)
+        } else {
+            append(id.textAsSent)
+        }
         headers.append("content-type", "application/json")
         if let retryAfter { headers.append("retry-after", String(retryAfter)) }
         return (headers, Self.body(rejection, hasDetail: hasDetail))

@@ -12,6 +12,8 @@ struct RequestRules: Sendable {
     let tokenKeys: SharedTokenKeys
     /// Device tokens that tests have named; nil outside the development environment.
     var names: NamedTokens?
+    /// Whether an app's own device token is only for the app, and each service needs its own (docs/device-protocol.md).
+    var tokensByService = false
 
     /// Makes all checks that need only the headers.
     func check(_ request: ProviderRequest) throws(Rejection) -> ProviderRequest.Addressed {
@@ -19,33 +21,43 @@ struct RequestRules: Sendable {
         try checkTrust(request)
         try checkFields(request)
         let topic = try checkTopic(request)
-        let (contents, deviceToken) = try open(request.path, app: topic.app)
+        let (contents, deviceToken) = try open(request.path, topic)
         guard let app = topic.app, contents.app == app.id else {
             let detail = "The device token belongs to another app than the topic \(topic.name)."
             throw Rejection(.deviceTokenNotForTopic, detail: detail)
         }
+        guard contents.isFor(topic.kind, isStrict: tokensByService) else {
+            let owner = contents.service.serviceName.map { "the service \($0)" } ?? "the app itself"
+            let detail = "The device token is for \(owner), and not for the topic \(topic.name)."
+            throw Rejection(.deviceTokenNotForTopic, detail: detail)
+        }
         return ProviderRequest.Addressed(
             destination: Destination(environment: environment, device: contents.device, app: contents.app),
-            generation: contents.generation,
+            generation: contents.number,
             topic: topic,
             deviceToken: deviceToken,
+            activity: contents.activity,
         )
     }
 
     /// Opens the device token: only the service can read it (Guide, 2.1.4).
-    /// - Parameter app: the one that the request addresses, for a device token that has been named for several.
+    /// - Parameter topic: the one that the request addresses, for a device token that has been named for several.
     private func open(
         _ path: ProviderRequest.Path,
-        app: App?,
+        _ topic: AddressedTopic,
     ) throws(Rejection) -> (DeviceTokenContents, DeviceToken) {
         switch path {
         case .deviceToken(let token):
             if let contents = tokenKeys.open(token, environment: environment) { return (contents, token) }
-            if let meaning = names?.meaning(of: token.array, app: app?.id) { return (meaning.contents, token) }
+            if let meaning = names?.meaning(of: token.array, app: topic.app?.id, service: topic.kind) {
+                return (meaning.contents, token)
+            }
             let detail = "This service did not give out the device token for its \(environment.rawValue) environment."
             throw Rejection(.badDeviceToken, detail: detail)
         case .otherDeviceToken(let token):
-            if let meaning = names?.meaning(of: token, app: app?.id) { return (meaning.contents, meaning.sealed) }
+            if let meaning = names?.meaning(of: token, app: topic.app?.id, service: topic.kind) {
+                return (meaning.contents, meaning.sealed)
+            }
             throw Rejection(.badDeviceToken, detail: ProviderRequest.otherSize(token.count * 2))
         case .badDeviceToken(let detail):
             throw Rejection(.badDeviceToken, detail: detail)
@@ -175,9 +187,10 @@ struct RequestRules: Sendable {
     /// Parses the body and creates the notification.
     func notification(
         _ request: ProviderRequest,
-        to topic: AddressedTopic,
+        to addressed: ProviderRequest.Addressed,
         id: NotificationID,
     ) throws(Rejection) -> Notification {
+        let topic = addressed.topic
         if request.isCompressed {
             throw Rejection(.payloadEmpty, detail: "The body must not be compressed.")
         }
@@ -200,6 +213,7 @@ struct RequestRules: Sendable {
             priority: try priority(of: request, to: topic, payload),
             expiration: request.expiration.present ?? .unspecified,
             collapseID: request.collapseID.present,
+            activity: addressed.activity?.id,
             payload: payload,
         )
     }

@@ -114,6 +114,8 @@ extension StrictPayload {
             "dismissal-date": Key(values: [.number], types: liveActivity),
             "attributes-type": Key(values: [.string], types: liveActivity),
             "attributes": Key(values: [.dictionary], types: liveActivity),
+            "input-push-token": Key(values: [.number], types: liveActivity),
+            "input-push-channel": Key(values: [.string], types: liveActivity),
         ]
     }
 }

@@ -56,7 +56,8 @@ extension ProviderRequest {
         by rules: RequestRules,
         _ accounts: AccountsSnapshot,
     ) -> RequestFacts {
-        let topic = topic.present?.name ?? watched.value(.topic)
+        let topic =
+            broadcast?.bundleID?.topic(.liveActivity) ?? topic.present?.name ?? watched.value(.topic)
         let (team, sender) = sender(in: accounts)
         var facts = RequestFacts(
             time: time,
@@ -69,9 +70,10 @@ extension ProviderRequest {
             token: Self.writtenToken(watched),
             device: submission?.destination.device ?? device(by: rules),
             topic: topic,
-            pushType: pushType.present?.rawValue ?? watched.value(.pushType),
+            pushType: broadcast?.pushType.present?.rawValue ?? pushType.present?.rawValue ?? watched.value(.pushType),
             apnsID: id,
             collapseID: collapseID.present?.rawValue ?? watched.value(.collapseID),
+            channel: broadcast == nil ? nil : broadcast?.channel.present?.rawValue ?? watched.value(.channelID),
             priority: submission?.notification.priority ?? priority.present,
             body: submission?.notification.payload.json ?? (body.isEmpty ? watched.refusedBody : body),
             status: rejection?.reason.status ?? 200,
@@ -81,7 +83,7 @@ extension ProviderRequest {
         return facts
     }
 
-    private func sender(in accounts: AccountsSnapshot) -> (TeamID?, RequestFacts.Sender?) {
+    func sender(in accounts: AccountsSnapshot) -> (TeamID?, RequestFacts.Sender?) {
         switch sender {
         case .token(let token): (token.team, .key(token.key))
         case .certificate(let certificate):
@@ -92,13 +94,14 @@ extension ProviderRequest {
 
     /// Returns the device of a rejected request's device token.
     func device(by rules: RequestRules) -> DeviceID? {
-        let app = topic.present?.app?.id
+        let (app, service) = (topic.present?.app?.id, topic.present?.kind ?? .app)
         switch path {
         case .deviceToken(let token):
             return
                 (rules.tokenKeys.open(token, environment: rules.environment)
-                ?? rules.names?.meaning(of: token.array, app: app)?.contents)?.device
-        case .otherDeviceToken(let token): return rules.names?.meaning(of: token, app: app)?.contents.device
+                ?? rules.names?.meaning(of: token.array, app: app, service: service)?.contents)?.device
+        case .otherDeviceToken(let token):
+            return rules.names?.meaning(of: token, app: app, service: service)?.contents.device
         case .badDeviceToken, .bad, .withoutDeviceToken, .broadcast: return nil
         }
     }

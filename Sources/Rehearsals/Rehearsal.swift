@@ -63,9 +63,11 @@ extension Rehearsal.Fault {
     var interfaces: [ProviderInterface] {
         guard case .request(let fault) = self else { return ProviderInterface.ofProviders }
         switch fault.kind {
-        case .answer, .goAway, .reset, .settings: return [.http2]
+        case .answer, .goAway, .reset: return [.http2, .channels]
+        case .settings: return [.http2]
         case .errorPacket: return [.binary]
-        case .close, .hang, .delay, .lose, .duplicate: return ProviderInterface.ofProviders
+        case .close, .hang, .delay: return ProviderInterface.ofProviders
+        case .lose, .duplicate: return ProviderInterface.ofNotifications
         }
     }
 }

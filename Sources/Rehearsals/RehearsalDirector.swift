@@ -80,6 +80,10 @@ package final class RehearsalDirector: RequestObserver {
 
     package func answered(_ number: UInt64, _ answer: RequestAnswer) { next.answered(number, answer) }
 
+    package func ended(_ number: UInt64, as outcome: RequestOutcome) { next.ended(number, as: outcome) }
+
+    package func created(_ number: UInt64, channel: ChannelID) { next.created(number, channel: channel) }
+
     package func unanswered(_ number: UInt64, isDiscarded: Bool) {
         next.unanswered(number, isDiscarded: isDiscarded)
     }

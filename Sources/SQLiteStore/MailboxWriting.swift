@@ -182,7 +182,7 @@ extension BoundStatement {
         // The column has a sign. Reading converts back, so the device gets the provider's value.
         try bind(notification.expiration.seconds.map { Int64(bitPattern: $0) }, at: 8)
         try bind(Int64(notification.payload.contents.rawValue), at: 9)
-        try bind(notification.pushType?.rawValue, at: 10)
+        try bind(StoredPushType(notification).text, at: 10)
         try bind(Data(notification.topic.utf8), at: 11)
         try bind((notification.collapseID?.rawValue.utf8).map { Data($0) }, at: 12)
         try bind(Data(notification.payload.json), at: 13)

@@ -65,15 +65,15 @@ extension SQLiteStore: Feedback {
 // MARK: - Rows
 
 extension SQLiteStore {
-    /// Removes the entries of an app that is on its device again.
+    /// Removes the entries of an app that is on its device again, and of its services.
     static func removeFeedback(
         on destination: Destination,
         generation: UInt32,
         in database: Database,
     ) throws(SQLiteFailure) {
         try database.run(
-            "DELETE FROM feedback WHERE environment = ? AND device = ? AND app = ? AND generation = ?",
-            destination.arguments + [generation],
+            "DELETE FROM feedback WHERE environment = ? AND device = ? AND app = ? AND generation & ? = ?",
+            destination.arguments + [TokenNumber.lastGeneration, generation],
         )
     }
 

@@ -211,17 +211,18 @@ extension Row {
             let priority = UInt8(exactly: integer(4)).flatMap(Priority.init(rawValue:)),
             let contents = UInt8(exactly: integer(6))
         else { return nil }
-        let pushType = hasNull(atIndex: 7) ? nil : PushType(stored: text(7))
+        let type = hasNull(atIndex: 7) ? nil : StoredPushType(text(7))
         let collapseID = hasNull(atIndex: 9) ? nil : CollapseIdentifier(rawValue: text(9))
-        guard hasNull(atIndex: 7) || pushType != nil, hasNull(atIndex: 9) || collapseID != nil else { return nil }
+        guard hasNull(atIndex: 7) || type != nil, hasNull(atIndex: 9) || collapseID != nil else { return nil }
 
         let notification = Notification(
             id: id,
             topic: text(8),
-            pushType: pushType,
+            pushType: type?.pushType,
             priority: priority,
             expiration: hasNull(atIndex: 5) ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(5))),
             collapseID: collapseID,
+            activity: type?.activity,
             payload: Payload(stored: Array(blob(10)), contents: Payload.Contents(rawValue: contents)),
         )
         let destination = Destination(

@@ -190,12 +190,14 @@ private struct ServiceBuilder {
         let broadcasts = store.broadcastChannels.map {
             Broadcasts(
                 channels: $0, accounts: store, log: log, limits: settings.channels,
-                limitExceeded: { limitLog.limitExceeded($0) }, clock: clock)
+                limitExceeded: { limitLog.limitExceeded($0) },
+                sent: { [metrics] in metrics.broadcastSent(to: $0) }, clock: clock)
         }
         let development = journal.map {
             DevelopmentParts(
                 journal: $0, keep: settings.keptRequests, store: store, switchboard: switchboard,
-                tokenKeys: secrets.tokenKeys.keys, clock: clock, file: virtualDevices)
+                tokenKeys: secrets.tokenKeys.keys, clock: clock,
+                tokensByService: settings.tokensByService, file: virtualDevices)
         }
         let devices = development?.devices
         var random = SystemRandomNumberGenerator()
@@ -224,6 +226,7 @@ private struct ServiceBuilder {
                 authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
                 broadcasts: broadcasts, deliveryLog: log, names: environment == .development ? development?.names : nil,
+                tokensByService: settings.tokensByService,
                 watch: environment == .development ? development?.watch : nil, limits: settings.provider,
                 limitLog: limitLog, clock: clock)
         }
@@ -274,7 +277,7 @@ private struct ServiceBuilder {
             settings: settings, folder: folder, certificate: certificate,
             connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
             logger: logger
-        ).open(managementParts(secrets, switchboard, local, delivery, state, history, development))
+        ).open(managementParts(secrets, switchboard, local, delivery, broadcasts, state, history, development))
         description.management = management.tcp.map { listener in
             ServiceDescription.Management(
                 url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
@@ -319,6 +322,7 @@ private struct ServiceBuilder {
         _ switchboard: any Switchboard,
         _ local: LocalSwitchboard,
         _ delivery: Delivery,
+        _ broadcasts: Broadcasts?,
         _ state: ServiceState,
         _ history: MetricsHistory,
         _ development: DevelopmentParts?,
@@ -328,7 +332,7 @@ private struct ServiceBuilder {
         let names = DeviceTokenNames { tokenKeys.keys.current }
         return ManagementParts(
             accounts: store, invitations: store, registrations: store, switchboard: switchboard,
-            tokenKeys: tokenKeys.keys, authority: authority,
+            broadcasts: broadcasts, tokenKeys: tokenKeys.keys, authority: authority,
             log: DeliveryLogSource(
                 folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal,
                 flush: { [deliveryLog] in await deliveryLog.flush() }),
@@ -363,6 +367,7 @@ private struct ServiceBuilder {
             BinaryGateway(
                 certificates: certificates, conformance: settings.conformance, tokenKeys: secrets.tokenKeys.keys,
                 delivery: delivery, names: certificates.environment == .development ? development?.names : nil,
+                tokensByService: settings.tokensByService,
                 watch: certificates.environment == .development ? development?.watch : nil, limits: settings.binary)
         }
     }

@@ -73,7 +73,7 @@ package final class DeviceTokenNames: Sendable {
     /// - Returns: nil if the key is not known.
     private static func seal(_ token: SealedToken, _ keys: TokenKeys?) -> String? {
         let contents = DeviceTokenContents(
-            device: token.destination.device, app: token.destination.app, generation: token.generation)
+            device: token.destination.device, app: token.destination.app, number: token.generation)
         // It fails only if the key is missing.
         let sealed = try? keys?.seal(
             contents, environment: token.destination.environment, key: TokenKeyID(rawValue: token.key))

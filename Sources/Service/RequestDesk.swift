@@ -1,5 +1,6 @@
 import Journal
 import Matching
+import Notifications
 
 /// The gateways of the development environment report the requests of providers here.
 final class RequestDesk: RequestObserver {
@@ -20,6 +21,10 @@ final class RequestDesk: RequestObserver {
     }
 
     func answered(_ number: UInt64, _ answer: RequestAnswer) { journal.answered(number, answer) }
+
+    func ended(_ number: UInt64, as outcome: RequestOutcome) { journal.end(number, as: outcome) }
+
+    func created(_ number: UInt64, channel: ChannelID) { journal.note(channel: channel.rawValue, of: number) }
 
     func unanswered(_ number: UInt64, isDiscarded: Bool) {
         journal.unanswered(number, isDiscarded: isDiscarded)

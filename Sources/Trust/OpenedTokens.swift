@@ -57,7 +57,19 @@ private struct Slots {
 
     private struct Slot {
         let key: Key
-        let contents: DeviceTokenContents
+        private let device: DeviceID
+        private let app: AppID
+        private let number: UInt32
+
+        /// Tokens of this length have no activity, and a place for one would double the size of the table.
+        init(key: Key, contents: DeviceTokenContents) {
+            self.key = key
+            device = contents.device
+            app = contents.app
+            number = contents.number
+        }
+
+        var contents: DeviceTokenContents { DeviceTokenContents(device: device, app: app, number: number) }
     }
 
     private static let ways = 4

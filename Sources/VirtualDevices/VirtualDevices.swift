@@ -17,6 +17,8 @@ package final class VirtualDevices: Sendable {
     private let switchboard: any Switchboard
     private let tokenKeys: SharedTokenKeys
     private let clock: ServiceClock
+    /// Whether tests need a device token for each service, because an app's own serves none.
+    private let tokensByService: Bool
     private let remember: @Sendable (DeviceID) throws -> Void
     package let names: NamedTokens
     private let entries = Mutex<[DeviceKey: Entry]>([:])
@@ -24,13 +26,16 @@ package final class VirtualDevices: Sendable {
     private let acknowledgements = VirtualAcknowledgements()
     private let turns = Turns()
 
-    /// - Parameter remember: notes a device that is about to be in the store, for a store that outlives the process.
+    /// - Parameters:
+    ///   - tokensByService: whether devices show the device tokens of all services.
+    ///   - remember: notes a device that is about to be in the store, for a store that outlives the process.
     package init(
         registrations: any Registrations,
         switchboard: any Switchboard,
         tokenKeys: SharedTokenKeys,
         names: NamedTokens,
         clock: ServiceClock,
+        tokensByService: Bool = false,
         remember: @escaping @Sendable (DeviceID) throws -> Void = { _ in },
     ) {
         self.registrations = registrations
@@ -38,6 +43,7 @@ package final class VirtualDevices: Sendable {
         self.tokenKeys = tokenKeys
         self.names = names
         self.clock = clock
+        self.tokensByService = tokensByService
         self.remember = remember
     }
 
@@ -113,17 +119,27 @@ extension VirtualDevices {
         let destination = Destination(environment: key.environment, device: key.device, app: app.app.id)
         let registration = try await registrations.register(
             destination, tokenKeyID: tokenKeys.current.current.rawValue, at: clock.time)
-        let contents = DeviceTokenContents(
-            device: key.device, app: app.app.id, generation: registration.generation)
-        let sealed = try await tokenKeys.seal(
-            contents, environment: key.environment, key: TokenKeyID(rawValue: registration.tokenKeyID))
-        if let named = app.named {
-            guard names.add(named, NamedTokens.Meaning(contents: contents, sealed: sealed)) else {
-                throw StoreError(
-                    .exists, "Another device has the token \(Hexadecimal.string(named)) for \(app.app.bundleID).")
+        for service in TopicKind.allCases where service == .app || tokensByService || app.named[service] != nil {
+            let contents = DeviceTokenContents(
+                device: key.device, app: app.app.id, generation: registration.generation, service: service)
+            let sealed = try await tokenKeys.seal(
+                contents, environment: key.environment, key: TokenKeyID(rawValue: registration.tokenKeyID))
+            if let named = app.named[service] {
+                guard names.add(named, NamedTokens.Meaning(contents: contents, sealed: sealed)) else {
+                    let topic = app.app.bundleID.topic(service)
+                    throw StoreError(
+                        .exists, "Another device has the token \(Hexadecimal.string(named)) for \(topic).")
+                }
             }
+            app.sealed[service] = sealed
         }
-        app.sealed = sealed
+    }
+
+    /// Removes the names of an app's tokens that this device has. A name that was taken belongs to another device.
+    private func removeNames(of app: VirtualApp) {
+        for (service, named) in app.named where app.sealed[service] != nil {
+            names.remove(named, app: app.app.id, service: service)
+        }
     }
 
     /// Gives a device another behaviour.
@@ -187,8 +203,7 @@ extension VirtualDevices {
         guard let entry = entries.withLock({ $0.removeValue(forKey: key) }) else { return 0 }
         for app in entry.device.apps {
             let destination = Destination(environment: key.environment, device: id, app: app.app.id)
-            // Remove only names that this device has: a name that was taken belongs to another device.
-            if let named = app.named, app.sealed != nil { names.remove(named, app: app.app.id) }
+            removeNames(of: app)
             _ = expired.withLock { $0.remove(destination) }
             // If a registration cannot be ended now, nobody uses it: the device does not come back.
             _ = try? await registrations.end(destination, at: clock.time)
@@ -206,7 +221,7 @@ extension VirtualDevices {
         entries.withLock { entries in
             for key in entries.keys {
                 for gone in entries[key]?.device.apps.filter({ $0.app.id == app }) ?? [] {
-                    if let named = gone.named { names.remove(named, app: app) }
+                    removeNames(of: gone)
                 }
                 entries[key]?.device.apps.removeAll { $0.app.id == app }
             }

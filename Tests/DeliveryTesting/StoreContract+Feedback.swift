@@ -12,6 +12,7 @@ extension StoreContract {
         Promise("a list is read in pages, oldest first", pages),
         Promise("lists of apps and environments are apart", listsAreApart),
         Promise("registering again takes the device token off its list", registeringUnlists),
+        Promise("a service's device token is listed beside the app's and leaves with it", servicesAreListed),
         Promise("what is noted after the app came back is not listed", lateNote),
         Promise("an app that ended again is listed with the later moment", endsAgain),
         Promise("a device token of an older generation stays listed", olderGenerationStays),
@@ -43,6 +44,20 @@ extension StoreContract {
 
     private static func device(_ number: UInt8) -> Destination {
         Samples.destination(DeviceKey(environment: .production, device: DeviceID(rawValue: UInt64(number))))
+    }
+
+    @Sendable
+    private static func servicesAreListed(_ ports: Ports) async throws {
+        let number = TokenNumber.make(generation: 1, service: .voip)
+        try await end(in: ports)
+        try await ports.feedback.note([
+            entry(), entry(generation: number, token: 2), entry(generation: number, token: 2),
+        ])
+        #expect(try await tokens(in: ports) == [token(1), token(2)])
+        _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.later)
+        #expect(try await tokens(in: ports) == [])
+        try await ports.feedback.note([entry(generation: number, token: 2)])
+        #expect(try await tokens(in: ports) == [])
     }
 
     @Sendable

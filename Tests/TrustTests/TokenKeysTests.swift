@@ -32,6 +32,39 @@ struct TokenKeysTests {
         #expect(keys.open(try keys.seal(contents, environment: .production), environment: .production) == contents)
     }
 
+    @Test("A token has its service and its generation", arguments: TopicKind.allCases)
+    func services(service: TopicKind) throws {
+        let contents = DeviceTokenContents(
+            device: contents.device, app: contents.app, generation: TokenNumber.lastGeneration, service: service)
+        let opened = try #require(
+            keys.open(try keys.seal(contents, environment: .production), environment: .production))
+        #expect(opened.service == service)
+        #expect(opened.generation == TokenNumber.lastGeneration)
+        #expect(opened.isFor(service, isStrict: true))
+        #expect(TopicKind.allCases.filter { opened.isFor($0, isStrict: false) }.count == (service == .app ? 9 : 1))
+        #expect(service.serviceName.flatMap { TopicKind(serviceName: $0) } ?? .app == service)
+    }
+
+    @Test("The token of a Live Activity has 80 bytes, with the activity and its end inside", arguments: [32, 80, 100])
+    func activities(tokenByteCount: Int) throws {
+        let keys = try TokenKeys(keys: raw, current: second, tokenByteCount: tokenByteCount)
+        let activity = DeviceTokenContents.Activity(
+            id: ActivityID(high: 1, low: .max), ends: Timestamp(milliseconds: 1_800_000_000_000))
+        let number = TokenNumber.make(generation: 3, service: .liveActivity)
+        let contents = DeviceTokenContents(
+            device: contents.device, app: contents.app, number: number, activity: activity)
+        let token = try keys.seal(contents, environment: .development)
+        #expect(token.count == max(80, tokenByteCount))
+        #expect(keys.open(token, environment: .development) == contents)
+        #expect(keys.open(token, environment: .production) == nil)
+    }
+
+    @Test("A token for a service that is not known here is not opened")
+    func unknownService() throws {
+        let contents = DeviceTokenContents(device: contents.device, app: contents.app, number: .max)
+        #expect(keys.open(try keys.seal(contents, environment: .production), environment: .production) == nil)
+    }
+
     @Test("A registration always has the same token, from this process or another")
     func sameToken() throws {
         let token = try keys.seal(contents, environment: .development)
@@ -39,13 +72,14 @@ struct TokenKeysTests {
         #expect(try TokenKeys(keys: raw, current: second).seal(contents, environment: .development) == token)
     }
 
-    @Test("Any other device, app, generation, environment or key makes another token")
+    @Test("Any other device, app, generation, service, environment or key makes another token")
     func otherTokens() throws {
         let others = [
             contents,
             DeviceTokenContents(device: DeviceID(rawValue: 1), app: contents.app, generation: 3),
             DeviceTokenContents(device: contents.device, app: AppID(rawValue: 1), generation: 3),
             DeviceTokenContents(device: contents.device, app: contents.app, generation: 4),
+            DeviceTokenContents(device: contents.device, app: contents.app, generation: 3, service: .voip),
         ]
         var tokens: Set<DeviceToken> = []
         for other in others {
@@ -55,7 +89,7 @@ struct TokenKeysTests {
                 }
             }
         }
-        #expect(tokens.count == 16)
+        #expect(tokens.count == 20)
     }
 
     @Test("A token does not open in the other environment")

@@ -5,7 +5,7 @@ package struct Submission: Sendable {
     package var destination: Destination
     /// The device token that the provider used.
     package var deviceToken: DeviceToken
-    /// The generation of the device token that the provider used.
+    /// The generation of the device token that the provider used, with its service (``TokenNumber``).
     package var generation: UInt32
     package var notification: Notification
     /// The gateway's number for the request.

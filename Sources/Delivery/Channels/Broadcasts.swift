@@ -13,6 +13,7 @@ package final class Broadcasts: Sendable {
     let accounts: any Accounts
     let limits: ChannelLimits
     let limitExceeded: @Sendable (Limit) -> Void
+    private let sent: @Sendable (_ devices: Int) -> Void
     let clock: ServiceClock
     let log: any DeliveryLog
     private let shards: [Shard]
@@ -22,6 +23,7 @@ package final class Broadcasts: Sendable {
     private let marks = Mutex(WaitingMarks())
 
     /// - Parameters:
+    ///   - sent: is called with the number of connected devices that each broadcast was sent to, on any thread.
     ///   - limitExceeded: is called if a limit refuses or leaves out something, on any thread.
     package init(
         channels: any Channels,
@@ -29,6 +31,7 @@ package final class Broadcasts: Sendable {
         log: any DeliveryLog = NoDeliveryLog(),
         limits: ChannelLimits = ChannelLimits(),
         limitExceeded: @escaping @Sendable (Limit) -> Void = { _ in },
+        sent: @escaping @Sendable (_ devices: Int) -> Void = { _ in },
         clock: ServiceClock,
     ) {
         self.channels = channels
@@ -36,6 +39,7 @@ package final class Broadcasts: Sendable {
         self.log = log
         self.limits = limits
         self.limitExceeded = limitExceeded
+        self.sent = sent
         self.clock = clock
         rates = Mutex(RateTable(limits.broadcastsPerChannel))
         shards = (0..<DeliveryLimits.shards).map { _ in Shard() }
@@ -181,6 +185,7 @@ extension Broadcasts {
             for stream in streams { stream.send(message) }
         }
         if leftOut > 0 { limitExceeded(.unacknowledgedBroadcasts) }
+        if count > 0 { sent(count) }
         return count
     }
 }

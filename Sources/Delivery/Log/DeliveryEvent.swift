@@ -116,7 +116,8 @@ package struct NotificationSubject: Sendable, Hashable {
     package var topic: String
 
     package enum Address: Sendable, Hashable {
-        /// - Parameter generation: the generation of the device token that was used; 0 for the current one.
+        /// - Parameter generation: the generation of the device token that was used, with its service
+        ///   (``TokenNumber``); 0 for the app's current one.
         case destination(Destination, generation: UInt32)
         /// The bytes of a device token that belongs to no destination.
         case deviceToken([UInt8])

@@ -68,7 +68,7 @@ extension ManagementOperation {
     /// All operations. docs/administration.md has the same list, and a test compares them.
     static let all: [ManagementOperation] =
         system + service + teams + apps + keys + certificates + devices + virtualDevices + administrators
-        + fixtures + journal + log + reasons + rehearsals + clock + reports + console
+        + channels + fixtures + journal + log + reasons + rehearsals + clock + reports + console
 
     /// The parameters of every list: the most items, and the name after which it begins.
     static func listParameters(after name: String, _ format: TextFormat = .any) -> [Parameter] {

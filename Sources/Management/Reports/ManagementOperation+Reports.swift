@@ -29,9 +29,9 @@ extension ManagementAPI {
         }
         var match = RequestMatch()
         match.team = team.flatMap(TeamID.init)
-        // Notifications sent by the management API say nothing about a client.
+        // Notifications sent by the management API say nothing about a client, and the Guide nothing about channels.
         let requests = testing.journal.requests(match, limit: JournalLimits.requests)
-            .filter { $0.facts.interface != .management }
+            .filter { ProviderInterface.ofNotifications.contains($0.facts.interface) }
             .map { RecordedRequest($0.facts, isAnswered: $0.isAnswered) }
         let judged = ClientReport.findings(requests, unusedConnections: testing.journal.unusedConnections(match))
         let findings = judged.map(ManagementMessages.Finding.init) + silentRules(match.team)

@@ -26,7 +26,7 @@ struct FixturePlan: Sendable {
     struct PlannedDevice: Sendable {
         let name: String?
         let apps: [BundleID]
-        let tokens: [BundleID: [UInt8]]
+        let tokens: [BundleID: [TopicKind: [UInt8]]]
         let behaviour: DeviceBehaviour
         let power: DevicePower
     }
@@ -36,8 +36,8 @@ struct FixturePlan: Sendable {
     /// The accounts as they would be.
     private var accounts: AccountsSnapshot
     private var nextAppID = AppID(rawValue: .max)
-    /// The named tokens of the document.
-    private var tokens: [BundleID: Set<[UInt8]>] = [:]
+    /// The named tokens of the document, by topic.
+    private var tokens: [String: Set<[UInt8]>] = [:]
     private var random = SystemRandomNumberGenerator()
 
     /// - Parameter replaces: whether teams that are there are deleted first.
@@ -195,13 +195,13 @@ extension FixturePlan {
         guard Set(apps).count == apps.count else {
             throw Problem.invalid(pointer + "/apps", "The list has an app twice.")
         }
-        var named: [BundleID: [UInt8]] = [:]
+        var named: [BundleID: [TopicKind: [UInt8]]] = [:]
         for (name, text) in (written.tokens ?? [:]).sorted(by: { $0.key < $1.key }) {
             let place = "\(pointer)/tokens/\(Schema.escaped(name))"
-            guard let bundleID = apps.first(where: { $0.rawValue == name }) else {
-                throw Problem.invalid(place, "The device has no app \(name).")
+            guard let (bundleID, service) = Self.purpose(of: name, among: apps) else {
+                throw Problem.invalid(place, "The device has no app \(name), and none with this topic.")
             }
-            named[bundleID] = try token(text, of: bundleID, at: place)
+            named[bundleID, default: [:]][service] = try token(text, of: bundleID, service, at: place)
         }
         written.apps = apps.map(\.rawValue)
         written.environment = Environment.development.rawValue
@@ -214,7 +214,20 @@ extension FixturePlan {
         )
     }
 
-    private mutating func token(_ text: String, of bundleID: BundleID, at pointer: String) throws -> [UInt8] {
+    /// Returns the app and the service whose topic this is. A bundle ID may end like a service's topic.
+    private static func purpose(of topic: String, among apps: [BundleID]) -> (BundleID, TopicKind)? {
+        for service in TopicKind.allCases {
+            if let app = apps.first(where: { $0.topic(service) == topic }) { return (app, service) }
+        }
+        return nil
+    }
+
+    private mutating func token(
+        _ text: String,
+        of bundleID: BundleID,
+        _ service: TopicKind,
+        at pointer: String,
+    ) throws -> [UInt8] {
         guard let bytes = Hexadecimal.bytes(text), NamedTokens.byteCounts.contains(bytes.count) else {
             let counts = NamedTokens.byteCounts
             throw Problem.invalid(
@@ -223,9 +236,9 @@ extension FixturePlan {
         }
         // An app that is deleted first takes its tokens with it.
         let app = api.accounts.current.apps[bundleID].flatMap { replaced.contains($0.team) ? nil : $0 }
-        let isTaken = app.map { testing.devices.names.contains(bytes, app: $0.id) } ?? false
-        guard !isTaken, tokens[bundleID, default: []].insert(bytes).inserted else {
-            throw Problem(409, "Another device has this token for \(bundleID).", pointer: pointer)
+        let isTaken = app.map { testing.devices.names.contains(bytes, app: $0.id, service: service) } ?? false
+        guard !isTaken, tokens[bundleID.topic(service), default: []].insert(bytes).inserted else {
+            throw Problem(409, "Another device has this token for \(bundleID.topic(service)).", pointer: pointer)
         }
         return bytes
     }

@@ -49,8 +49,10 @@ extension ManagementAPI {
             }
             for try await (index, device) in group {
                 written[index].deviceID = device.key.device.description
-                written[index].tokens = Dictionary(
-                    uniqueKeysWithValues: device.apps.map { ($0.app.bundleID.rawValue, $0.token) })
+                // An app whose bundle ID is also a topic of another app keeps its own token.
+                let services = device.apps.flatMap(\.tokens)
+                let own = device.apps.map { ($0.app.bundleID.rawValue, $0.token) }
+                written[index].tokens = Dictionary(services + own) { _, last in last }
             }
         }
         return written
@@ -66,7 +68,7 @@ extension ManagementAPI {
             guard let app = apps[bundleID], app.team == team else {
                 throw StoreError(.conflict, "The accounts have changed meanwhile: try again.")
             }
-            return VirtualApp(app, named: device.tokens[bundleID])
+            return VirtualApp(app, named: device.tokens[bundleID] ?? [:])
         }
         return try await testing.devices.create(
             name: device.name, team: team, apps: virtualApps, behaviour: device.behaviour, power: device.power)

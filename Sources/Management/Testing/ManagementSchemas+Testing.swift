@@ -113,7 +113,7 @@ extension ManagementSchemas {
         .optional("behaviour", behaviour, "online without it."),
         .optional("power", power, "charging without it."),
         .optional(
-            "tokens", .openObject, "The device tokens of its apps, by their bundle IDs, in hexadecimal digits."),
+            "tokens", .openObject, "The device tokens of its apps and their services, by topic, in hexadecimal digits."),
     ]
     static let newDevice = named(
         "NewDevice", [.required("team", .string(.tenCharacters))] + deviceMembers)

@@ -13,6 +13,7 @@ final class ServiceMetrics: Sendable {
     private let rejections: Mutex<[Rejection.Reason: Counter]>
     private let limits: [Limit: Counter]
     private let lost: Counter
+    private let broadcastDeliveries: Counter
     private let storing: Timer
     private let acknowledging: Timer
     private let devices: Meter
@@ -38,6 +39,7 @@ final class ServiceMetrics: Sendable {
                     limit, Counter(label: "carillon_limits_exceeded_total", dimensions: dimensions, factory: factory)
                 )
             })
+        broadcastDeliveries = Counter(label: "carillon_broadcast_deliveries_total", factory: factory)
         lost = Counter(label: "carillon_delivery_log_lost_total", factory: factory)
         storing = Timer(label: "carillon_accepted_to_stored_seconds", factory: factory)
         acknowledging = Timer(label: "carillon_sent_to_acknowledged_seconds", factory: factory)
@@ -56,6 +58,9 @@ final class ServiceMetrics: Sendable {
         let losses = report.losses
         if losses > 0 { lost.increment(by: losses) }
     }
+
+    /// Counts the devices that a broadcast was sent to.
+    func broadcastSent(to devices: Int) { broadcastDeliveries.increment(by: devices) }
 
     /// Counts an exceeded limit.
     func limitExceeded(_ limit: Limit) { limits[limit]?.increment() }

@@ -47,6 +47,8 @@ package struct Settings: Sendable {
     package var answerDetail = true
     /// How many bytes a device token has.
     package var deviceTokenBytes = DeviceToken.byteCount
+    /// Whether an app's own device token does not serve the topics of its services.
+    package var tokensByService = false
     package var ports = PortPlan.standard
     package var logFormat = LogFormat.text
     /// Messages less important than this are not logged.
@@ -114,6 +116,7 @@ package struct Settings: Sendable {
                 name, of: "environment-key-reason", EnvironmentKeyReason.init(rawValue:), EnvironmentKeyReason.allCases)
         }
         deviceTokenBytes = try Self.number(reader, "device-token-bytes", in: DeviceToken.lengths) ?? deviceTokenBytes
+        tokensByService = try Self.flag(reader, "tokens-by-service") ?? tokensByService
         answerDetail = try Self.flag(reader, "answer-detail") ?? answerDetail
         if let name = reader.string(forKey: "ports") {
             ports = try Self.value(name, of: "ports", PortPlan.init(rawValue:), PortPlan.allCases)

@@ -30,6 +30,7 @@ final class DevelopmentParts: Sendable {
         switchboard: any Switchboard,
         tokenKeys: SharedTokenKeys,
         clock: ServiceClock,
+        tokensByService: Bool,
         file: VirtualDeviceFile?,
     ) {
         self.journal = journal
@@ -42,7 +43,7 @@ final class DevelopmentParts: Sendable {
         rehearsals.direct(watch)
         devices = VirtualDevices(
             registrations: store, switchboard: switchboard, tokenKeys: tokenKeys, names: names,
-            clock: clock, remember: { try file?.add($0) })
+            clock: clock, tokensByService: tokensByService, remember: { try file?.add($0) })
         journal.setKeep(keep)
         watch.set(.journal, keep > 0)
     }

@@ -25,6 +25,22 @@ struct DeviceListener: Service {
             line.add("bundleID", bundleID)
             line.add("token", try await device.register(bundleID))
             output.printRaw(line.text, "")
+            for service in setup.services {
+                var line = JSONLine(event: "registered")
+                line.add("bundleID", bundleID)
+                line.add("service", service.rawValue)
+                line.add("token", try await device.register(bundleID, for: service))
+                output.printRaw(line.text, "")
+            }
+            if setup.beginsActivity {
+                let activity = UUID()
+                var line = JSONLine(event: "registered")
+                line.add("bundleID", bundleID)
+                line.add("service", PushService.liveActivity.rawValue)
+                line.add("activity", activity.uuidString.lowercased())
+                line.add("token", try await device.register(bundleID, activity: activity))
+                output.printRaw(line.text, "")
+            }
             for channel in setup.channels { try await device.subscribe(bundleID, to: channel) }
         }
         try await listen(device)
@@ -71,9 +87,14 @@ struct DeviceListener: Service {
             let token = try await device.register(bundleID)
             for channel in setup.channels { try await device.subscribe(bundleID, to: channel) }
             output.tell(.registered(bundleID: bundleID, deviceToken: token))
+            for service in setup.services {
+                let token = try await device.register(bundleID, for: service)
+                output.tell(.registered(bundleID: bundleID, service, deviceToken: token))
+            }
             // Only one app is in the foreground at a time.
             let state = setup.state == .foreground && index > 0 ? .background : setup.state
             await user.put(bundleID, state, deviceToken: token)
+            if setup.beginsActivity { await user.beginActivity(of: bundleID) }
         }
     }
 

@@ -40,6 +40,13 @@ actor DeviceUser {
         }
     }
 
+    /// Begins a Live Activity of an app, with nothing in it.
+    func beginActivity(of bundleID: String) async {
+        let nothing = Array("{}".utf8)
+        await system.startActivity(
+            of: bundleID, attributesType: "Activity", attributes: nothing, contentState: nothing, updates: .token)
+    }
+
     /// Puts an app on the device if a notification comes for it: it registered in an earlier run. Does nothing if the
     /// app was removed in this run.
     func expect(_ bundleID: String) async {

@@ -44,7 +44,9 @@ extension ListenScreen {
         mutating func texts(_ event: ListenEvent, at now: Date) -> [String] {
             switch event {
             case .system(let event): return texts(event, at: now)
-            case .registered(let bundleID, let token): return ["Registered \(bundleID), device token \(token)"]
+            case .registered(let bundleID, let service, let token):
+                let name = service.map { "\(bundleID) for \($0.rawValue)" } ?? bundleID
+                return ["Registered \(name), device token \(token)"]
             case .received(let notification, _): return [Self.text(notification, "in the foreground")]
             case .responded(let shown, let response): return [Self.text(shown, response)]
             case .prefers: return []
@@ -78,6 +80,9 @@ extension ListenScreen {
             case .woken(let notification, _): return [Self.text(notification, "silent")]
             case .pushed(let notification, let service): return [Self.text(notification, service.rawValue)]
             case .dropped(let notification, let reason): return [Self.text(notification, "dropped, \(reason.rawValue)")]
+            case .activity(let activity, let change): return [Self.text(activity, change)]
+            case .activityRegistered(let activity, let token):
+                return ["Registered \(activity.bundleID) for its Live Activity, device token \(token)"]
             case .expanded(let shown, let view):
                 return ["\(shown.bundleID): \(shown.id)"] + view.lines.map { "  " + TerminalText.clean($0) }
             case .languagesChanged(let languages): return ["Language: \(languages.joined(separator: ", "))"]
@@ -103,6 +108,13 @@ extension ListenScreen {
             // The event with this notification's badge comes later, but the badge is drawn with the banner.
             let badge = shown.content.badge ?? centre.badge(of: shown.bundleID)
             return drawing.lines(shown, badge: badge, time: time).joined(separator: "\n")
+        }
+
+        private static func text(_ activity: LiveActivity, _ change: LiveActivity.Change) -> String {
+            let state = TerminalText.clean(String(decoding: activity.contentState, as: UTF8.self))
+            let until = activity.dismissal.map { ", on show until \($0.formatted(.iso8601))" } ?? ""
+            return "\(activity.bundleID): Live Activity \(TerminalText.clean(activity.attributesType)) "
+                + "\(change.rawValue)\(change == .dismissed ? "" : until): \(state)"
         }
 
         private static func text(_ notification: ReceivedNotification, _ what: String) -> String {

@@ -5,6 +5,10 @@ struct ListenSetup: Sendable {
     var bundleIDs: [String]
     /// The broadcast channels that the only app is subscribed to.
     var channels: [String] = []
+    /// The services whose device tokens each app asks for.
+    var services: [PushService] = []
+    /// Whether each app begins a Live Activity.
+    var beginsActivity = false
     /// The user's languages, the preferred one first.
     var languages: [String]
     var strings: Localizations
