@@ -76,13 +76,34 @@ extension JournalEntry {
         add("token", facts.token)
         add("device", facts.device?.description)
         add("topic", facts.topic)
-        if let payload = facts.payload { text += #","payload":"# + payload.text }
+        if let payload {
+            text += #","payload":"# + payload
+        } else if !facts.body.isEmpty {
+            add("body", String(decoding: facts.body, as: UTF8.self))
+        }
         if isAnswered { text += #","status":\#(facts.status)"# }
         add("reason", facts.reason)
         add("apnsID", facts.apnsID.description)
         add("outcome", facts.outcome.rawValue)
         add("rule", rule)
         return text + "}"
+    }
+
+    /// The payload as it was sent, on one line: with its keys in their order and its numbers as they were written. nil if
+    /// the body is not a JSON dictionary.
+    private var payload: String? {
+        guard facts.payload != nil else { return nil }
+        var line: [UInt8] = []
+        line.reserveCapacity(facts.body.count)
+        var (isInString, isEscaped) = (false, false)
+        for byte in facts.body {
+            // A string of valid JSON has no control characters.
+            if !isInString, byte <= UInt8(ascii: " ") { continue }
+            if byte == UInt8(ascii: "\""), !isEscaped { isInString.toggle() }
+            isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+            line.append(byte)
+        }
+        return String(decoding: line, as: UTF8.self)
     }
 
     /// The headers by their names. The values of a repeated name are joined in order (RFC 9110, 5.3).

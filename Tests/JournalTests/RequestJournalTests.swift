@@ -233,4 +233,25 @@ struct RequestJournalTests {
         #expect(members["payload"] == ["aps": ["alert": "ä\n"]])
         #expect(!entry.json.contains("\n"))
     }
+
+    @Test(arguments: [
+        // The keys in their order, and numbers that a reader might round.
+        (
+            "{ \"z\" : 1.50,\n\t\"a\" : [12345678901234567890, 1e3] }",
+            #""payload":{"z":1.50,"a":[12345678901234567890,1e3]}"#
+        ),
+        // White space, quotation marks and backslashes in strings.
+        (#"{"a b" : "c  \\\" d\\\\" , "e": " "}"#, #""payload":{"a b":"c  \\\" d\\\\","e":" "}"#),
+        // What is no dictionary, is there as text.
+        ("[1, 2]", #""body":"[1, 2]""#), ("{\"aps\":", #""body":"{\"aps\":""#), ("\u{ff}", "\"body\":\"\u{ff}\""),
+    ])
+    func `A payload is shown as it was sent, without the white space`(_ body: String, _ expected: String) throws {
+        let journal = Self.journal()
+        var facts = Self.facts()
+        facts.body = Array(body.utf8)
+        journal.answered(journal.append(facts), RequestAnswer(status: 200))
+        let entry = try #require(journal.requests(RequestMatch(), limit: 1).first)
+        #expect(entry.json.contains(expected), "\(entry.json)")
+        #expect(JSONValue(Array(entry.json.utf8)) != nil)
+    }
 }
