@@ -26,9 +26,10 @@ package final class RehearsalDirector: RequestObserver {
 
     // MARK: Rehearsals
 
+    /// - Parameter time: the moment that is shown as its beginning.
     /// - Returns: the identifier; nil if ``RehearsalLimits/active`` rehearsals are active already.
-    package func begin(_ rehearsal: Rehearsal) -> String? {
-        let id = stage.withLock { $0.begin(rehearsal, now: now()) }
+    package func begin(_ rehearsal: Rehearsal, time: Timestamp) -> String? {
+        let id = stage.withLock { $0.begin(rehearsal, time: time, now: now()) }
         setWatching()
         return id
     }

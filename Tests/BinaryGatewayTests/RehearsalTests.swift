@@ -20,7 +20,7 @@ struct RehearsalTests {
         let watch = RequestWatch(director)
         director.direct(watch)
         let rule = Rehearsal.Rule(name: "fault", match: RequestMatch(), condition: .first(1), fault: fault)
-        #expect(director.begin(Rehearsal(rules: [rule])) != nil)
+        #expect(director.begin(Rehearsal(rules: [rule]), time: Timestamp(milliseconds: 0)) != nil)
         try await GatewayRig.run {
             $0.environment = .development
             $0.watch = watch

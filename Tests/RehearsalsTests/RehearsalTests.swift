@@ -114,10 +114,12 @@ struct RehearsalTests {
 
     // MARK: Several
 
+    private static let time = Timestamp(seconds: 1000)
+
     /// A stage with one rehearsal.
     private static func stage(_ rehearsal: Rehearsal) -> (stage: RehearsalStage, id: String?) {
         var stage = RehearsalStage()
-        let id = stage.begin(rehearsal, now: .seconds(100))
+        let id = stage.begin(rehearsal, time: Self.time, now: .seconds(100))
         return (stage, id)
     }
 
@@ -133,13 +135,25 @@ struct RehearsalTests {
         let shown = try #require(id.flatMap { stage.rehearsal($0, now: .seconds(110)) })
         #expect(!shown.isActive)
         #expect(shown.rehearsal.counts.map(\.fired) == [1])
+        #expect(shown.began == Self.time && shown.ends == Timestamp(seconds: 1010))
+    }
+
+    @Test func `A rehearsal that is ended says when, also if it is ended again`() throws {
+        var (stage, id) = Self.stage(Rehearsal(life: .seconds(10), rules: [Self.rule()]))
+        let name = try #require(id)
+        let active = try #require(stage.rehearsal(name, now: .seconds(101)))
+        #expect(active.ends == Timestamp(seconds: 1010))
+        for now in [Duration.seconds(104), .seconds(105), .seconds(200)] {
+            let ended = stage.end(name, now: now)
+            #expect(ended?.isActive == false && ended?.ends == Timestamp(seconds: 1004))
+        }
     }
 
     @Test func `Of several rehearsals the oldest wins, and all of them count`() throws {
         var (stage, id) = Self.stage(Rehearsal(rules: [Self.rule("first", .every(2))]))
         let first = try #require(id)
         let now = Duration.seconds(100)
-        let second = stage.begin(Rehearsal(rules: [Self.rule("second")]), now: now)
+        let second = stage.begin(Rehearsal(rules: [Self.rule("second")]), time: Self.time, now: now)
         #expect(second != nil && second != first)
         let facts = try Self.facts()
         let names = (1...2).map { _ in stage.decide(facts, now: now)?.rule }
@@ -156,14 +170,14 @@ struct RehearsalTests {
     @Test func `So many are active at once, and so many are remembered`() throws {
         var stage = RehearsalStage()
         let rehearsal = Rehearsal(rules: [Self.rule()])
-        let begun = (0..<RehearsalLimits.active).compactMap { _ in stage.begin(rehearsal, now: .zero) }
+        let begun = (0..<RehearsalLimits.active).compactMap { _ in stage.begin(rehearsal, time: Self.time, now: .zero) }
         #expect(begun.count == RehearsalLimits.active)
-        let tooMany = stage.begin(rehearsal, now: .zero)
+        let tooMany = stage.begin(rehearsal, time: Self.time, now: .zero)
         #expect(tooMany == nil)
         for _ in 0..<(RehearsalLimits.ended * 2) {
             let id = try #require(stage.all(now: .zero).first { $0.isActive }?.id)
             _ = stage.end(id, now: .zero)
-            let next = stage.begin(rehearsal, now: .zero)
+            let next = stage.begin(rehearsal, time: Self.time, now: .zero)
             #expect(next != nil)
         }
         #expect(stage.all(now: .zero).count <= RehearsalLimits.active + RehearsalLimits.ended)

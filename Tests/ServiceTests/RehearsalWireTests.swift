@@ -272,7 +272,10 @@ import Testing
                 "GET", "/v1/rehearsals?after=\(first)")
             #expect(rest.map(\.rehearsal) == [second])
             let ended: ManagementMessages.Rehearsal = try await test.administer("DELETE", "/v1/rehearsals/\(first)")
-            #expect(!ended.active)
+            #expect(!ended.active && ended.began <= ended.ends)
+            // It would have lasted for an hour.
+            #expect(try required(rest.first.map { $0.ends - $0.began }) == 3_600_000)
+            #expect(ended.ends - ended.began < 3_600_000)
             #expect(try await test.ask("GET", "/v1/rehearsals/r99").status == 404)
             #expect(try await test.ask("DELETE", "/v1/rehearsals/r99").status == 404)
         }
