@@ -1,6 +1,7 @@
 """A Chromium that shows the console of a Carillon, and a provider that sends to it."""
 
 import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 
 from selenium import webdriver
@@ -74,6 +76,23 @@ class Provider:
 
     def send(self, payload, token=None, **headers):
         """The status of the answer."""
+        command, body = self.command(payload, token, headers)
+        result = subprocess.run(command, input=body, stdout=subprocess.PIPE, check=True, text=True)
+        return int(result.stdout)
+
+    @contextlib.contextmanager
+    def begin(self, payload, token=None, **headers):
+        """Sends, and waits for no answer; at the end the client hangs up."""
+        command, body = self.command(payload, token, headers)
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as client:
+            try:
+                client.stdin.write(body)
+                client.stdin.close()
+                yield
+            finally:
+                client.kill()
+
+    def command(self, payload, token, headers):
         fields = {"authorization": self.authorization(), "apns-topic": self.account.bundle_id, "apns-push-type": "alert"}
         fields.update({name.replace("_", "-"): value for name, value in headers.items()})
         command = ["curl", "--silent", "--http2", "--cacert", str(self.account.authority_file), "--output", os.devnull,
@@ -81,9 +100,7 @@ class Provider:
         for name, value in fields.items():
             command += ["--header", f"{name}: {value}"]
         command.append(f"https://localhost:{self.account.port}/3/device/{token or self.token}")
-        body = payload if isinstance(payload, str) else json.dumps(payload)
-        result = subprocess.run(command, input=body, stdout=subprocess.PIPE, check=True, text=True)
-        return int(result.stdout)
+        return command, payload if isinstance(payload, str) else json.dumps(payload)
 
     def send_many(self, count):
         """With Carillon's own client, which is fast."""
@@ -98,6 +115,21 @@ class Provider:
                 "--team-id", self.account.team_id, "--data", folder,
                 # Some are refused, because a device token takes only so many a second: they are rows too.
             ], input=lines, text=True, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+class ProductionProvider(Provider):
+    """A provider of a service that serves production, where there are no fixtures and no virtual devices."""
+
+    def __init__(self, service, folder):
+        self.service = service
+        self.account = types.SimpleNamespace(
+            bundle_id="com.example.production", port=service.port("production"), key_file=folder / "key.p8",
+            authority_file=folder / "ca.pem", team_id=service.manage("POST", "/v1/teams", {"name": "Shop"})["teamID"])
+        service.manage("POST", "/v1/apps", {"team": self.account.team_id, "bundleID": self.account.bundle_id})
+        key = service.manage("POST", "/v1/keys", {"team": self.account.team_id})
+        self.account.key_id = key["keyID"]
+        self.account.key_file.write_text(key["privateKey"])
+        self.account.authority_file.write_text(service.ready["caPEM"])
 
 
 class Console:
@@ -217,10 +249,14 @@ class ConsoleCase(unittest.TestCase):
                 self.assertLessEqual(
                     self.driver.execute_script("return document.documentElement.scrollWidth"), width,
                     f"{self.driver.title}, {scheme} at {width}")
+                self.assertLessEqual(self.driver.execute_script(
+                    "return document.querySelector('main').scrollWidth - document.querySelector('main').clientWidth"), 0,
+                    f"{self.driver.title}, {scheme} at {width}")
                 # The page scrolls below the bar, and nothing else does.
                 self.assertLessEqual(self.driver.execute_script(
                     "return document.documentElement.scrollHeight - innerHeight"), 0, self.driver.title)
                 self.assertEqual(self.driver.execute_script(CONTRAST), [], f"{self.driver.title}, {scheme} at {width}")
+                self.assertEqual(self.driver.execute_script(CONTROLS), [], f"{self.driver.title}, {scheme} at {width}")
         show_as(self.driver)
 
     def check_names(self):
@@ -241,13 +277,24 @@ class ConsoleCase(unittest.TestCase):
 
 
 # The texts whose contrast with their ground is below 4.5 (WCAG 2.2, 1.4.3); those of disabled controls may be.
-CONTRAST = """
+COLOURS = """
 const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
 const rgba = color => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); return canvas.getImageData(0, 0, 1, 1).data; };
 const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
   .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
 const ground = node => { for (let n = node; n; n = n.parentElement) { const c = rgba(getComputedStyle(n).backgroundColor); if (c[3] === 255) return c; } return [255, 255, 255]; };
-return [...document.querySelectorAll('body *')].filter(node => node.checkVisibility() && !node.closest(':disabled, :has(> :disabled)') && [...node.childNodes].some(c => c.nodeType === 3 && c.data.trim()))
-  .map(node => { const [a, b] = [light(rgba(getComputedStyle(node).color)), light(ground(node))]; return [node.className + ' ' + node.textContent.slice(0, 30), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)]; })
+const between = (one, other) => { const [a, b] = [light(one), light(other)]; return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); };
+const isOn = node => node.checkVisibility() && !node.closest(':disabled, :has(> :disabled)');
+"""
+CONTRAST = COLOURS + """
+return [...document.querySelectorAll('body *')].filter(node => isOn(node) && [...node.childNodes].some(c => c.nodeType === 3 && c.data.trim()))
+  .map(node => [node.className + ' ' + node.textContent.slice(0, 30), between(rgba(getComputedStyle(node).color), ground(node))])
   .filter(([, ratio]) => ratio < 4.5);
+"""
+# The controls whose border cannot be told from what is beside it (3 to 1: 1.4.11), and hints in them that cannot be read.
+CONTROLS = COLOURS + """
+return [...document.querySelectorAll('input:not([type=radio], [type=checkbox]), select, textarea')].filter(isOn)
+  .flatMap(node => [[node.name + ' border', between(rgba(getComputedStyle(node).borderTopColor), ground(node.parentElement)), 3],
+    [node.name + ' hint', node.placeholder ? between(rgba(getComputedStyle(node, '::placeholder').color), ground(node)) : 21, 4.5]])
+  .filter(([, ratio, least]) => ratio < least);
 """

@@ -218,11 +218,23 @@ function revoked(time) {
 function download(title, file, text, hint) {
   const address = URL.createObjectURL(new Blob([text], { type: "application/x-pem-file" }));
   const note = element("p", { class: "hint", role: "status" });
-  const link = element("a", { class: "button primary", href: address, download: file, onclick: () => { note.textContent = "Downloaded. Keep it where only your provider can read it."; } }, `Download ${file}`);
+  let isDownloaded = false;
+  const link = element("a", { class: "button primary", href: address, download: file, onclick: () => {
+    isDownloaded = true;
+    note.textContent = "Downloaded. Keep it where only your provider can read it.";
+    close.textContent = "Close";
+  } }, `Download ${file}`);
+  const close = element("button", { type: "button", onclick: () => dialog.close() }, "Close without it");
   const dialog = element("dialog", { "aria-labelledby": "download-title" }, element("div", { class: "stack" },
     element("h2", { id: "download-title" }, title), element("p", {}, hint),
     element("p", {}, "The service does not keep the private key. It can be downloaded now, and never again."), note,
-    element("div", { class: "actions end" }, element("button", { type: "button", onclick: () => dialog.close() }, "Close"), link)));
+    element("div", { class: "actions end" }, close, link)));
+  // The escape key closes nothing that cannot be had again.
+  dialog.addEventListener("cancel", (event) => {
+    if (isDownloaded) return;
+    event.preventDefault();
+    note.textContent = "It is not downloaded yet. Download it, or close without it.";
+  });
   dialog.addEventListener("close", () => {
     URL.revokeObjectURL(address);
     dialog.remove();

@@ -1,6 +1,6 @@
 // Which notifications are shown. The address bar holds the filter, so that it can be kept, sent and gone back to.
 
-export const names = ["text", "outcome", "reason", "status", "app", "device", "id"];
+export const names = ["text", "outcome", "reason", "status", "app", "device", "id", "connection"];
 
 /** @returns {object} the filter in the query of a fragment; "" where nothing is asked for */
 export function read(query) {
@@ -26,15 +26,27 @@ function searched(row) {
   return row.text;
 }
 
-/** @returns a function that says whether a row is wanted */
-export function matcher(filter) {
+/** The words of a search, and which of them a row must not have. Quotation marks keep words together. */
+function words(text) {
+  return [...text.matchAll(/(-?)(?:"([^"]*)"?|(\S+))/g)]
+    .map(([, minus, phrase, word]) => ({ isWanted: minus === "", word: phrase ?? word })).filter(({ word }) => word !== "");
+}
+
+/**
+ * @param devices tells their names
+ * @returns a function that says whether a row is wanted
+ */
+export function matcher(filter, devices) {
   const wanted = Object.fromEntries(names.map((name) => [name, filter[name].trim().toLowerCase()]));
+  const search = words(wanted.text);
   return (row) =>
     (wanted.outcome === "" || row.outcome === wanted.outcome)
     && (wanted.reason === "" || (row.reason ?? "").toLowerCase() === wanted.reason)
     && (wanted.status === "" || String(row.status) === wanted.status)
     && (wanted.app === "" || row.topic.toLowerCase().includes(wanted.app))
-    && (wanted.device === "" || row.device.includes(wanted.device) || row.token.includes(wanted.device))
+    && (wanted.device === "" || row.device.includes(wanted.device) || row.token.includes(wanted.device)
+      || (devices.of(row.device) ?? "").toLowerCase().includes(wanted.device))
     && (wanted.id === "" || row.id.toLowerCase().includes(wanted.id))
-    && (wanted.text === "" || searched(row).includes(wanted.text));
+    && (wanted.connection === "" || row.request?.connection === wanted.connection)
+    && search.every(({ isWanted, word }) => searched(row).includes(word) === isWanted);
 }

@@ -31,6 +31,7 @@ export class Graph {
   #begins = 0;
   #length = HOUR;
   #most = 0;
+  #isEmpty = true;
 
   /**
    * @param lines each with a `name`, and `value`, which takes it from a sample; undefined where there is none
@@ -53,6 +54,7 @@ export class Graph {
     this.#begins = now - this.#length;
     const values = samples.flatMap((sample) => this.#lines.map(({ value }) => value(sample)).filter((value) => value !== undefined));
     this.#most = Math.max(0, ...values);
+    this.#isEmpty = values.length === 0;
     this.#picture.replaceChildren(
       ...[0.25, 0.5, 0.75].map((share) => svg("line", { x1: 0, x2: WIDTH, y1: HEIGHT * share, y2: HEIGHT * share, class: "grid" })),
       ...this.#lines.map(({ value }, index) => svg("path", { d: this.#path(value), class: `curve line-${index}` })));
@@ -92,7 +94,8 @@ export class Graph {
     const last = this.#points.at(-1);
     this.#now.replaceChildren(...(last === undefined ? ["—"] : this.#lines.map((line, index) => element("span", { class: `line-${index}${this.#lines.length === 1 ? " only" : ""}` },
       this.#value(line, last), " ", element("small", {}, line.name)))));
-    const most = last === undefined ? "No numbers yet. The first ones come after ten seconds." : `Highest: ${this.#format(this.#most)}`;
+    const most = last === undefined ? "No numbers yet. The first ones come after ten seconds."
+      : this.#isEmpty ? "Nothing was measured in this time." : `Highest: ${this.#format(this.#most)}`;
     this.#caption.textContent = most;
     this.#picture.setAttribute("aria-label", `${this.#title}, last hour. Now: ${last === undefined ? "—" : this.#texts(last)}. ${most}`);
   }

@@ -29,6 +29,7 @@ export class List {
       this.#viewport);
     this.#viewport.addEventListener("scroll", () => this.#plan());
     this.#viewport.addEventListener("keydown", (event) => this.#move(event));
+    this.#viewport.addEventListener("focusin", (event) => { this.#currentKey = event.target.closest(".row")?.dataset.key ?? this.#currentKey; });
     this.#viewport.addEventListener("click", (event) => this.#click(event));
     // Also when the page comes back into sight, and when rows get another height on a narrow screen.
     new ResizeObserver(() => this.#plan()).observe(this.#viewport);
@@ -73,11 +74,8 @@ export class List {
     const first = Math.max(0, Math.floor(this.#viewport.scrollTop / height) - MARGIN);
     const count = Math.ceil(this.#viewport.clientHeight / height) + 2 * MARGIN;
     const indices = this.#rows.slice(first, first + count).map((_, offset) => first + offset);
-    let current = this.#rows.findIndex((row) => row.key === this.#currentKey);
-    if (current < 0) {
-      this.#currentKey = this.#rows[0]?.key ?? null;
-      current = 0;
-    }
+    // Until somebody has chosen one, the tab key leads to the first row, whichever that is.
+    const current = Math.max(0, this.#rows.findIndex((row) => row.key === this.#currentKey));
     // A row that left the document would lose the focus.
     if (this.#rows.length > 0 && !indices.includes(current)) indices.push(current);
     const wanted = new Set(indices.map((index) => this.#rows[index].key));
@@ -86,10 +84,10 @@ export class List {
       shown.remove();
       this.#shown.delete(key);
     }
-    for (const index of indices) this.#place(this.#rows[index], index, height);
+    for (const index of indices) this.#place(this.#rows[index], index, height, index === current);
   }
 
-  #place(row, index, height) {
+  #place(row, index, height, isCurrent) {
     let shown = this.#shown.get(row.key);
     if (shown === undefined) {
       shown = element("div", { class: "row", role: "row", "data-key": row.key }, ...this.#kind.make(row));
@@ -100,7 +98,7 @@ export class List {
     shown.setAttribute("aria-rowindex", index + 2);
     shown.style.transform = `translateY(${index * height}px)`;
     const link = shown.querySelector("a");
-    link.tabIndex = row.key === this.#currentKey ? 0 : -1;
+    link.tabIndex = isCurrent ? 0 : -1;
     link.href = this.#kind.href(row);
   }
 

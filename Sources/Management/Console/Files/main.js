@@ -5,7 +5,8 @@ import { json } from "./api.js";
 import { Detail } from "./detail.js";
 import { Devices } from "./devices.js";
 import { element } from "./dom.js";
-import { Feed } from "./feed.js";
+import { CHANNEL, Feed } from "./feed.js";
+import { DeviceNames } from "./names.js";
 import { Notifications } from "./notifications.js";
 import { Phone } from "./phone.js";
 import { Rehearsals } from "./rehearsals.js";
@@ -35,9 +36,10 @@ async function start() {
     return;
   }
   feed = new Feed(change, fail);
+  const names = new DeviceNames(change);
   makers = {
-    notifications: () => new Notifications(feed, reasons, go),
-    notification: () => new Detail(feed, reasons),
+    notifications: () => new Notifications(feed, reasons, names, go),
+    notification: () => new Detail(feed, reasons, names),
     devices: () => new Devices(feed),
     device: () => new Phone(feed),
     send: () => new Send(feed),
@@ -48,6 +50,7 @@ async function start() {
   signOut.hidden = false;
   nav.hidden = false;
   addEventListener("hashchange", route);
+  document.addEventListener("visibilitychange", () => shown !== null && showTitle());
   feed.start();
   route();
 }
@@ -71,11 +74,22 @@ function route() {
   if (isOther) before?.close?.();
   shown = next;
   if (isOther) main.replaceChildren(next.element);
-  next.open?.(query, item, page("notifications").address);
-  document.title = `${next.title} · Carillon`;
+  next.open?.(query, item, page("notifications"));
+  showTitle();
   mark(next.section ?? name);
   // The first page leaves the focus where the browser has it.
   if (isOther && before !== null) next.focus?.(before);
+}
+
+/** How many notifications there were when the page was last in sight. */
+let seen = 0;
+
+/** The title says how many came while nobody looked. */
+function showTitle() {
+  if (!document.hidden) seen = feed.model.added;
+  const unseen = feed.model.added - seen;
+  const title = `${unseen > 0 ? `(${unseen.toLocaleString()}) ` : ""}${shown.title} · Carillon`;
+  if (document.title !== title) document.title = title;
 }
 
 function mark(name) {
@@ -96,6 +110,8 @@ function go(address) {
 let isDue = false;
 /** Draws at most once for each picture of the screen. */
 function change() {
+  // A page out of sight draws nothing.
+  if (document.hidden && shown !== null) showTitle();
   if (isDue) return;
   isDue = true;
   requestAnimationFrame(() => {
@@ -126,6 +142,8 @@ function fail(error, isUsedLink = false) {
   nav.hidden = true;
   shown?.close?.();
   shown = null;
+  // Whoever signs in again in another tab is signed in here as well.
+  new BroadcastChannel(CHANNEL).onmessage = ({ data }) => { if (data.kind === "hello") location.reload(); };
   const isSignedOut = error.status === 401 || error.status === 403;
   const text = !isSignedOut ? error.message
     : isUsedLink ? "This link was used already, or is older than five minutes. Make another one where the service runs:"

@@ -33,6 +33,9 @@ export class Model {
   #rows = [];
   #byKey = new Map();
 
+  /** How many rows came that are not of the past. */
+  added = 0;
+
   get rows() { return this.#rows; }
 
   row(key) { return this.#byKey.get(key); }
@@ -55,6 +58,7 @@ export class Model {
       if (known === undefined) {
         this.#byKey.set(row.key, row);
         this.#insert(row);
+        if (!isOld) this.added += 1;
       } else if (!isOld) {
         // An entry of the log says one step only, and what it does not say stays.
         const time = known.time;

@@ -67,6 +67,21 @@ export function appTexts(bundleID) {
   return { strings: {}, categories: [] };
 }
 
+/** What is known of an app, with a place for everything that its banners need and nobody has told. */
+export function missingTexts(bundleID, banners) {
+  const { strings, categories } = appTexts(bundleID);
+  const own = banners.filter((banner) => banner.app === bundleID);
+  const keys = new Set(own.flatMap((banner) => banner.missing));
+  const ids = new Set(own.filter((banner) => !banner.isCategoryKnown).map((banner) => banner.category));
+  return {
+    count: keys.size + ids.size,
+    texts: {
+      strings: { ...strings, ...Object.fromEntries([...keys].map((key) => [key, ""])) },
+      categories: [...categories, ...[...ids].map((id) => ({ id, actions: [{ id: "", title: "" }] }))],
+    },
+  };
+}
+
 /** @returns what is wrong with the text; null if it is kept */
 export function saveAppTexts(bundleID, text) {
   let made;
@@ -92,7 +107,7 @@ function part(alert, name, keyName, argumentsName, strings) {
   if (key === null) return text(alert[name]) === null ? null : { text: alert[name], isKnown: true };
   const values = Array.isArray(alert[argumentsName]) ? alert[argumentsName].map(String) : [];
   const format = Object.hasOwn(strings, key) ? strings[key] : undefined;
-  if (typeof format !== "string") return { text: values.length === 0 ? key : `${key} (${values.join(", ")})`, isKnown: false };
+  if (typeof format !== "string" || format === "") return { text: values.length === 0 ? key : `${key} (${values.join(", ")})`, isKnown: false, key };
   let next = 0;
   return {
     isKnown: true,
@@ -124,12 +139,14 @@ export function contents(row) {
   const subtitle = part(alert, "subtitle", "subtitle-loc-key", "subtitle-loc-args", strings);
   const isShown = service === null && (title !== null || body !== null || subtitle !== null);
   const badge = service === null && Number.isInteger(aps.badge) && aps.badge >= 0 ? aps.badge : null;
-  const actions = categories.find((each) => each.id === category)?.actions;
+  const known = categories.find((each) => each.id === category);
   return {
     key: row.key, time: row.time, app, appName: app.split(".").at(-1), title, subtitle, body, badge, isShown, category,
     sound: soundOf(aps.sound), thread: text(aps["thread-id"]) ?? "", collapseID: headers["apns-collapse-id"] ?? "",
     level: text(aps["interruption-level"]), isMutable: aps["mutable-content"] === 1,
-    actions: Array.isArray(actions) ? actions.map((action) => String(action?.title ?? action?.id ?? "")) : [],
+    isCategoryKnown: category === "" || known !== undefined,
+    actions: Array.isArray(known?.actions) ? known.actions.map((action) => String(action?.title ?? action?.id ?? "")) : [],
+    missing: [title, subtitle, body].filter((each) => each?.isKnown === false).map((each) => each.key),
     what: service !== null ? `A push for the app's service: ${service}`
       : aps["content-available"] === 1 ? "Silent: it woke the app" : badge !== null ? `Badge ${badge}` : "Nothing to show",
   };

@@ -3,7 +3,7 @@
 import { json } from "./api.js";
 import { confirm, counted } from "./dialog.js";
 import { announce, element, field, moment, section } from "./dom.js";
-import { appTexts, contents, saveAppTexts } from "./payload.js";
+import { contents, missingTexts, saveAppTexts } from "./payload.js";
 import { behaviours, outcomes, powers, short } from "./words.js";
 
 const REFRESH = 2000;
@@ -27,6 +27,10 @@ export class Phone {
   #apps = element("div");
   #others = element("div");
   #texts = element("div");
+  /** The banners on the screen. */
+  #banners = [];
+  /** Opens the editor of what only an app knows; null while there is none. */
+  #edit = null;
 
   constructor(feed) {
     this.#feed = feed;
@@ -42,6 +46,8 @@ export class Phone {
     if (id !== this.#id) {
       this.#id = id;
       this.#device = null;
+      this.#banners = [];
+      this.#edit = null;
       this.#state = "";
       this.#heading.textContent = "One moment…";
       for (const place of [this.#under, this.#switches, this.#apps, this.#others, this.#texts, this.#screen]) place.replaceChildren();
@@ -185,7 +191,7 @@ export class Phone {
   #drawApps() {
     const { apps, environment } = this.#device;
     this.#apps.replaceChildren(section("Apps",
-      ...(apps.length === 0 ? [element("p", { class: "hint" }, "No app is registered.")] : []),
+      ...(apps.length === 0 ? [element("p", { class: "hint" }, "No app is registered. The device registers its apps when it connects, for example with carillon device listen --bundle-id.")] : []),
       ...apps.map((app) => element("div", { class: "app-row" },
         element("div", {}, element("strong", {}, app.bundleID), " ",
           app.waiting === 0 ? "" : element("span", { class: "badge", "data-outcome": "stored" }, `${counted(app.waiting, "notification")} waiting`)),
@@ -214,12 +220,31 @@ export class Phone {
     }
     const shown = onScreen(rows.filter((row) => row.outcome === "delivered"));
     const apps = [...shown.apps].sort(([a], [b]) => a.localeCompare(b));
+    this.#banners = shown.banners.slice(0, BANNERS);
     this.#screen.replaceChildren(
       element("div", { class: "icons" }, ...apps.map(([bundleID, app]) => icon(bundleID, app.badge))),
-      ...(shown.banners.length + shown.silent.length === 0 ? [element("p", { class: "blank" }, "Nothing has arrived yet.")] : []),
-      ...groups(shown.banners.slice(0, BANNERS)),
+      ...(shown.banners.length + shown.silent.length === 0 ? [this.#blank()] : []),
+      ...this.#unknown(), ...groups(this.#banners),
       ...(shown.silent.length === 0 ? [] : [element("div", { class: "silent-group" },
         element("h2", {}, "Without anything to see"), ...shown.silent.slice(0, 10).map(silent))]));
+  }
+
+  /** What to do while nothing has arrived. */
+  #blank() {
+    const { apps, environment } = this.#device;
+    const address = `#/send?${new URLSearchParams({ app: apps[0]?.bundleID ?? "", device: this.#id })}`;
+    return element("p", { class: "blank" }, "Nothing has arrived yet. ",
+      apps.length > 0 && environment === "development" ? element("a", { href: address }, "Send something to it") : "");
+  }
+
+  /** Says how much of what is drawn only the app knows, and leads to where it can be told. */
+  #unknown() {
+    const missing = [...new Set(this.#banners.map((banner) => banner.app))].map((app) => ({ app, count: missingTexts(app, this.#banners).count }));
+    const first = missing.find(({ count }) => count > 0);
+    if (first === undefined) return [];
+    const count = missing.reduce((sum, each) => sum + each.count, 0);
+    return [element("p", { class: "silent" }, `Only the app has ${counted(count, "text or category", "texts and categories")} of these. `,
+      element("button", { type: "button", class: "link", onclick: () => this.#edit?.(first.app) }, "Enter what they are"))];
   }
 
   /** What only the app knows: its texts and the actions of its categories. They stay in this browser. */
@@ -229,10 +254,9 @@ export class Phone {
     const app = element("select", {}, ...bundleIDs.map((each) => element("option", { value: each }, each)));
     const text = element("textarea", { rows: 7, spellcheck: "false", class: "mono" });
     const answer = element("p", { class: "hint", role: "status" });
-    const show = () => { text.value = JSON.stringify(appTexts(app.value), null, 2); };
+    const show = () => { text.value = JSON.stringify(missingTexts(app.value, this.#banners).texts, null, 2); };
     app.addEventListener("change", show);
-    show();
-    this.#texts.replaceChildren(element("details", { class: "card" }, element("summary", {}, "Texts and actions of the app"),
+    const details = element("details", { class: "card", ontoggle: () => details.open && show() }, element("summary", {}, "Texts and actions of the app"),
       element("div", { class: "stack" },
         element("p", { class: "hint" }, "The payload names them, and the app has them. What you write here is kept in this browser, and resolves them on the screen. Categories are as in carillon device listen --categories."),
         field("App", app), field("JSON", text),
@@ -242,7 +266,14 @@ export class Phone {
             this.#state = "";
             this.change();
           },
-        }, "Keep"), answer))));
+        }, "Keep"), answer)));
+    this.#texts.replaceChildren(details);
+    this.#edit = (bundleID) => {
+      app.value = bundleID;
+      details.open = true;
+      show();
+      text.focus();
+    };
   }
 }
 
@@ -281,9 +312,9 @@ function groups(banners) {
 
 function drawn(banner) {
   const text = (className, part) => (part === null ? null : element("p", { class: className },
-    part.isKnown ? part.text : element("span", { class: "unknown-text", title: "The app has this text. Its key and its arguments are shown." }, part.text)));
+    part.isKnown ? part.text : element("span", { class: "unknown-text", title: "The app has this text. Its key and its arguments are shown." }, element("span", { class: "unseen" }, "A text of the app: "), part.text)));
   const tags = [
-    banner.sound, banner.level, banner.category === "" ? null : `Category ${banner.category}`, banner.isMutable ? "The app may change it" : null,
+    banner.sound, banner.level, banner.category === "" ? null : `Category ${banner.category}${banner.isCategoryKnown ? "" : ", its actions are not known"}`, banner.isMutable ? "The app may change it" : null,
     banner.replaced.length === 0 ? null : `Replaced ${counted(banner.replaced.length, "earlier one")} (${banner.collapseID})`,
   ].filter((tag) => tag !== null);
   return element("article", { class: "banner" },

@@ -11,6 +11,15 @@ export const outcomes = {
   lost: "Lost by a rehearsal",
 };
 
+/** What became of a notification, or that nobody knows yet. */
+export function outcomeOf(row) {
+  if (row.request !== null && row.status === null) {
+    if (row.outcome === "pending") return "No answer yet";
+    if (row.outcome === "dropped") return "No answer";
+  }
+  return outcomes[row.outcome] ?? row.outcome;
+}
+
 /** The steps of the delivery log. */
 export const steps = {
   accepted: "Accepted",
