@@ -43,6 +43,8 @@ let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-h
 let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift", condition: service)
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird", condition: service)
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird", condition: service)
+let hummingbirdHTTP2: Target.Dependency = .product(
+    name: "HummingbirdHTTP2", package: "hummingbird", condition: service)
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: service)
 // The store of a cluster, which needs libpq.
 let postgres: TargetDependencyCondition? = .when(traits: ["PostgreSQL"])
@@ -178,6 +180,19 @@ let package = Package(
             swiftSettings: settings,
         ),
         .target(
+            name: "ProviderStore", dependencies: ["Notifications", "Delivery", "PrivateFiles", grdb],
+            swiftSettings: settings),
+        .target(
+            name: "ProviderServer",
+            dependencies: [
+                "Rates", "Notifications", "Delivery", "Connections", "PrivateFiles", "ProviderStore", "APNSProvider",
+                nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, coreMetrics, httpTypes, httpClient, hummingbird,
+                hummingbirdCore, hummingbirdHTTP2,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: settings,
+        ),
+        .target(
             name: "APNSDevice",
             dependencies: [
                 "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioSSL, crypto, deque,
@@ -220,7 +235,7 @@ let package = Package(
             dependencies: [
                 "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal", "VirtualDevices",
                 "Management",
-                "Service",
+                "Service", "ProviderServer", "PrometheusMetrics", coreMetrics,
                 "APNSProvider",
                 "APNSDevice", "CVersion", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
@@ -405,6 +420,17 @@ let package = Package(
             dependencies: [
                 "Rates", "Notifications", "Delivery", "Matching", "HTTP2", "ProviderGateway", "Management", "Service",
                 "ServiceTesting", "CFaultyDisk", nioCore,
+            ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "ProviderServerTests",
+            dependencies: [
+                "Rates", "Notifications", "Delivery", "Management", "ProviderStore", "ProviderServer", "Service",
+                "ServiceTesting", "APNSProvider", "CommonTesting", nioCore, crypto, logging, lifecycle,
+                httpTypes, httpClient, hummingbird, grdb,
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings,
         ),

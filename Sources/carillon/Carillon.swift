@@ -14,7 +14,7 @@ struct Carillon: AsyncParsableCommand {
             CertificateCommand.self, TokenKeyCommand.self, AdministratorCommand.self, DeviceCommand.self,
             SendCommand.self, FeedbackCommand.self, LogCommand.self, HealthCommand.self, FixtureCommand.self,
             RequestsCommand.self, WaitCommand.self, ClockCommand.self, RehearseCommand.self,
-            ReportCommand.self, ConsoleCommand.self,
+            ReportCommand.self, ConsoleCommand.self, ProviderCommand.self,
         ],
     )
 

@@ -1,0 +1,70 @@
+import Delivery
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Notifications
+
+/// Why a request fails: one form for all errors of the API (RFC 9457).
+struct APIProblem: Error, Sendable, Hashable {
+    var status: Int
+    /// What happened and what to do, in one sentence for a person.
+    var detail: String
+    /// The place of the fault in the request's document (RFC 6901); nil if no document is at fault.
+    var pointer: String?
+
+    init(_ status: Int, _ detail: String, pointer: String? = nil) {
+        self.status = status
+        self.detail = detail
+        self.pointer = pointer
+    }
+
+    static func invalid(_ pointer: String, _ detail: String) -> APIProblem { APIProblem(400, detail, pointer: pointer) }
+    static func notFound(_ detail: String) -> APIProblem { APIProblem(404, detail) }
+
+    init(_ error: StoreError) {
+        switch error.code {
+        case .missing: self.init(404, error.cause)
+        case .exists, .conflict, .ended, .revoked: self.init(409, error.cause)
+        case .unknown, .unavailable, .unreadable: self.init(503, error.cause)
+        }
+    }
+}
+
+extension APIProblem {
+    var response: Response {
+        var members: [String: JSONValue] = [
+            "type": "about:blank",
+            "title": .string(title),
+            "status": .integer(Int64(status)),
+            "detail": .string(detail),
+        ]
+        members["pointer"] = pointer.map(JSONValue.string)
+        var response = JSONValue.object(members).response(HTTPResponse.Status(code: status))
+        response.headers[.contentType] = "application/problem+json"
+        if status == 401 { response.headers[.wwwAuthenticate] = "Bearer" }
+        // The client may come back; RFC 9110, 10.2.3.
+        if status == 429 || status == 503 { response.headers[.retryAfter] = "5" }
+        return response
+    }
+}
+
+extension APIProblem {
+    /// The name of the status (RFC 9110, 15).
+    private var title: String {
+        let known: [HTTPResponse.Status] = [
+            .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .conflict, .contentTooLarge,
+            .unsupportedMediaType, .tooManyRequests, .internalServerError, .serviceUnavailable,
+        ]
+        return known.first { $0.code == status }?.reasonPhrase ?? "Error"
+    }
+}
+
+extension JSONValue {
+    /// An answer with this value.
+    func response(_ status: HTTPResponse.Status = .ok) -> Response {
+        Response(
+            status: status, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+}

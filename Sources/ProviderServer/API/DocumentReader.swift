@@ -1,0 +1,114 @@
+import Notifications
+
+/// Reads an object of a request. The error names the place of the first fault and what is allowed there.
+struct DocumentReader {
+    let members: [String: JSONValue]
+    /// The place of the object in the document (RFC 6901).
+    let pointer: String
+
+    /// - Parameter keys: the keys that the object may have; nil for any.
+    init(_ value: JSONValue, at pointer: String, keys: [String]?) throws(APIProblem) {
+        guard case .object(let members) = value else {
+            throw .invalid(pointer, "The value is of the type \(value.typeName); it has to be an object.")
+        }
+        if let keys {
+            for name in members.keys.sorted() where !keys.contains(name) {
+                throw .invalid(
+                    "\(pointer)/\(Self.escaped(name))",
+                    "The key is unknown; the object takes \(keys.joined(separator: ", ")).")
+            }
+        }
+        // A key with null is the same as a missing one.
+        self.members = members.filter { $0.value != .null }
+        self.pointer = pointer
+    }
+
+    func place(_ key: String) -> String { pointer + "/" + Self.escaped(key) }
+
+    func fault(_ key: String, _ allowed: String) -> APIProblem {
+        .invalid(place(key), "The value has to be \(allowed).")
+    }
+
+    func required<Value>(_ key: String, _ value: Value?) throws(APIProblem) -> Value {
+        guard let value else { throw .invalid(pointer, "The key \(key) is missing.") }
+        return value
+    }
+
+    /// A text of 1 to `maximum` bytes without control characters.
+    func line(_ key: String, maximum: Int) throws(APIProblem) -> String? {
+        guard let text = try text(key, maximum: maximum) else { return nil }
+        guard !text.isEmpty, Self.isLine(text) else {
+            throw fault(key, "1 to \(maximum) bytes without control characters")
+        }
+        return text
+    }
+
+    /// A text of up to `maximum` bytes.
+    func text(_ key: String, maximum: Int) throws(APIProblem) -> String? {
+        guard let value = members[key] else { return nil }
+        guard case .string(let text) = value else { throw wrongType(key, value, "a string") }
+        guard text.utf8.count <= maximum else { throw fault(key, "at most \(maximum) bytes") }
+        return text
+    }
+
+    func integer(_ key: String, _ range: ClosedRange<Int64>) throws(APIProblem) -> Int64? {
+        guard let value = members[key] else { return nil }
+        guard case .integer(let number) = value else { throw wrongType(key, value, "an integer") }
+        guard range.contains(number) else { throw fault(key, "from \(range.lowerBound) to \(range.upperBound)") }
+        return number
+    }
+
+    func boolean(_ key: String) throws(APIProblem) -> Bool? {
+        guard let value = members[key] else { return nil }
+        guard case .bool(let isOn) = value else { throw wrongType(key, value, "true or false") }
+        return isOn
+    }
+
+    func environment(_ key: String) throws(APIProblem) -> Environment? {
+        guard let text = try text(key, maximum: 20) else { return nil }
+        guard let environment = Environment(rawValue: text) else { throw fault(key, "development or production") }
+        return environment
+    }
+
+    func object(_ key: String, keys: [String]?) throws(APIProblem) -> DocumentReader? {
+        guard let value = members[key] else { return nil }
+        return try DocumentReader(value, at: place(key), keys: keys)
+    }
+
+    /// A list of texts.
+    /// - Parameter isAllowed: decides about each; its failure is described by `allowed`.
+    func list(
+        _ key: String,
+        count: ClosedRange<Int>,
+        of allowed: String,
+        _ isAllowed: (String) -> Bool,
+    ) throws(APIProblem) -> [String]? {
+        guard let value = members[key] else { return nil }
+        guard case .array(let values) = value else { throw wrongType(key, value, "an array") }
+        guard count.contains(values.count) else {
+            throw fault(key, "a list of \(count.lowerBound) to \(count.upperBound) elements")
+        }
+        var texts: [String] = []
+        for (index, value) in values.enumerated() {
+            guard case .string(let text) = value, isAllowed(text) else {
+                throw .invalid("\(place(key))/\(index)", "The value has to be \(allowed).")
+            }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    /// Whether a text has no control characters, which would change a terminal or a file of lines.
+    static func isLine(_ text: String) -> Bool {
+        !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    }
+
+    private func wrongType(_ key: String, _ value: JSONValue, _ allowed: String) -> APIProblem {
+        .invalid(place(key), "The value is of the type \(value.typeName); it has to be \(allowed).")
+    }
+
+    /// The key escaped for a JSON pointer (RFC 6901, 3).
+    static func escaped(_ name: String) -> String {
+        name.replacing("~", with: "~0").replacing("/", with: "~1")
+    }
+}

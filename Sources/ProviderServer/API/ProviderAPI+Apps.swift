@@ -1,0 +1,78 @@
+import HTTPTypes
+import Hummingbird
+import Notifications
+import ProviderStore
+
+// Apps, for the administrator.
+extension ProviderAPI {
+    func addApps(to router: Router<BasicRequestContext>) {
+        router.get("/v1/apps") { request, _ in
+            try access.administrator(request)
+            return Self.list(apps.all.map { .object(AppDocument.show($0)) }, next: nil)
+        }
+        router.get("/v1/apps/:bundleID") { request, context in
+            try access.administrator(request)
+            return JSONValue.object(AppDocument.show(try app(context))).response()
+        }
+        router.put("/v1/apps/:bundleID") { request, context in
+            try access.administrator(request)
+            return try await putApp(try Self.parameter("bundleID", context), request)
+        }
+        router.delete("/v1/apps/:bundleID") { request, context in
+            try access.administrator(request)
+            let app = try app(context)
+            try await apps.delete(app)
+            return JSONValue.object(AppDocument.show(app)).response()
+        }
+        router.post("/v1/apps/:bundleID/keys") { request, context in
+            try access.administrator(request)
+            return try await renewKey(try app(context), request)
+        }
+    }
+
+    private func app(_ context: BasicRequestContext) throws(APIProblem) -> ProviderApp {
+        let bundleID = try Self.parameter("bundleID", context)
+        guard let app = apps.app(bundleID) else { throw .notFound("There is no app \(bundleID).") }
+        return app
+    }
+
+    /// Makes an app, or changes it. A new app gets its keys, which are shown this once.
+    private func putApp(_ bundleID: String, _ request: Request) async throws -> Response {
+        guard BundleID(rawValue: bundleID) != nil else {
+            throw APIProblem(400, "\(bundleID.debugDescription) is not a bundle ID.")
+        }
+        let document = try AppDocument(try await Self.document(request, upTo: ProviderServerLimits.bodyBytes))
+        let known = apps.app(bundleID)
+        let client = AccessKey(prefix: AccessKey.clientPrefix)
+        let server = AccessKey(prefix: AccessKey.serverPrefix)
+        let app = try await apps.put(
+            try document.app(
+                bundleID: bundleID, known: known, clientKey: known?.clientKeyDigest ?? client.digest,
+                serverKey: known?.serverKeyDigest ?? server.digest, vault))
+        var shown = AppDocument.show(app)
+        if known == nil {
+            shown["clientKey"] = .string(client.text)
+            shown["serverKey"] = .string(server.text)
+        }
+        return JSONValue.object(shown).response(known == nil ? .created : .ok)
+    }
+
+    /// Replaces one of an app's keys. The old one ends at once.
+    private func renewKey(_ app: ProviderApp, _ request: Request) async throws -> Response {
+        let value = try await Self.document(request, upTo: ProviderServerLimits.installationBytes)
+        let reader = try DocumentReader(value, at: "", keys: ["key"])
+        var app = app
+        let key: AccessKey
+        switch try reader.text("key", maximum: 20) {
+        case "client":
+            key = AccessKey(prefix: AccessKey.clientPrefix)
+            app.clientKeyDigest = key.digest
+        case "server":
+            key = AccessKey(prefix: AccessKey.serverPrefix)
+            app.serverKeyDigest = key.digest
+        default: throw reader.fault("key", "client or server")
+        }
+        _ = try await apps.put(app)
+        return (["key": .string(key.text)] as JSONValue).response()
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Notifications
+import ProviderStore
+
+// Import and export of whole lists, as CSV and as lines of JSON.
+extension ProviderAPI {
+    /// The forms of a list besides pages of JSON.
+    enum ListForm: String, CaseIterable {
+        case csv = "text/csv"
+        case lines = "application/x-ndjson"
+
+        /// The form that a header field names; nil if it names none.
+        init?(_ field: String?) {
+            let type = field?.prefix { $0 != ";" }.lowercased()
+            guard let form = Self.allCases.first(where: { $0.rawValue == type }) else { return nil }
+            self = form
+        }
+    }
+
+    func addTransfer(to router: Router<BasicRequestContext>) {
+        router.post("/v1/installations/import") { request, _ in try await importInstallations(request) }
+    }
+
+    private func importInstallations(_ request: Request) async throws -> Response {
+        let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
+        guard let form = ListForm(request.headers[.contentType]) else {
+            throw APIProblem(415, "The body has to be text/csv or application/x-ndjson.")
+        }
+        var reader = InstallationImport(form == .csv ? .csv : .lines, of: app, now: clock.now())
+        for try await part in request.body { try await store(reader.read(part.readableBytesView), app, &reader) }
+        try await store(reader.finish(), app, &reader)
+        return reader.report.response()
+    }
+
+    private func store(
+        _ installations: [Installation], _ app: ProviderApp, _ reader: inout InstallationImport
+    ) async throws {
+        try await store.importInstallations(installations, app: app.number)
+        reader.stored(installations.count)
+    }
+
+    // MARK: Export
+
+    /// An answer with all items of a list, page by page, as fast as the client reads.
+    /// - Parameter page: returns the page after a number, with the number of its last item; empty at the end.
+    static func export<Item: Sendable>(
+        _ form: ListForm,
+        columns: [String],
+        _ page: @escaping @Sendable (_ after: Int64) async throws -> [(number: Int64, item: Item)],
+        fields: @escaping @Sendable (Item) -> [String],
+        json: @escaping @Sendable (Item) -> JSONValue,
+    ) -> Response {
+        let body = ResponseBody { writer in
+            if form == .csv { try await writer.write(ByteBuffer(string: CSVRow.text(columns))) }
+            var after: Int64 = 0
+            while true {
+                let items = try await page(after)
+                guard let last = items.last else { break }
+                after = last.number
+                let lines = items.map { form == .csv ? CSVRow.text(fields($0.item)) : json($0.item).text + "\n" }
+                try await writer.write(ByteBuffer(string: lines.joined()))
+            }
+            try await writer.finish(nil)
+        }
+        return Response(
+            status: .ok, headers: [.contentType: form.rawValue + "; charset=utf-8", .cacheControl: "no-store"],
+            body: body)
+    }
+
+    func exportInstallations(_ form: ListForm, of app: ProviderApp) -> Response {
+        Self.export(form, columns: InstallationImport.columns + InstallationImport.exportedColumns) { after in
+            let page = try await store.installations(
+                app: app.number, after: after, limit: ProviderServerLimits.listItems)
+            return page.map { ($0.number, $0.installation) }
+        } fields: { item in
+            [
+                item.id, item.deviceToken, item.environment.rawValue, item.languages.joined(separator: " "),
+                item.timeZone ?? "", item.user ?? "", item.tags.joined(separator: " "), item.appVersion ?? "",
+                item.registered.text, item.end?.at.text ?? "", item.end?.reason ?? "",
+            ]
+        } json: {
+            InstallationDocument.show($0, bundleID: app.bundleID)
+        }
+    }
+
+    func exportOutcomes(_ form: ListForm, of message: MessageRecord, reason: String?) -> Response {
+        Self.export(form, columns: ["installation", "apnsID", "status", "reason", "at"]) { after in
+            let page = try await store.outcomes(
+                of: message.number, reason: reason, after: after, limit: ProviderServerLimits.listItems)
+            return page.map { ($0.outcome.installation, $0) }
+        } fields: { kept in
+            let id = NotificationName.make(message: message.id, installation: kept.outcome.installation)
+            return [
+                kept.installation ?? "", id.uuidString.lowercased(), String(kept.outcome.status),
+                kept.outcome.reason ?? "", kept.outcome.at.text,
+            ]
+        } json: {
+            MessageView.show($0, of: message.id)
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import Crypto
+import Delivery
+import Dispatch
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import Notifications
+import ProviderStore
+import Rates
+import Synchronization
+
+/// The operations of the API, and what they need.
+struct ProviderAPI: Sendable {
+    let store: any ProviderStore
+    let apps: AppDirectory
+    let vault: CredentialVault
+    let desk: CampaignDesk
+    let access: ProviderAccess
+    let clock: ProviderClock
+    let metrics: (@Sendable () -> String)?
+    let changes: ChangeRates
+    let logger: Logger
+
+    func router() -> Router<BasicRequestContext> {
+        let router = Router()
+        router.add(middleware: Problems(logger: logger))
+        addService(to: router)
+        addMetrics(to: router)
+        addApps(to: router)
+        addInstallations(to: router)
+        addTransfer(to: router)
+        addMessages(to: router)
+        addHooks(to: router)
+        return router
+    }
+
+    /// Health: what a load balancer and a person ask.
+    private func addService(to router: Router<BasicRequestContext>) {
+        router.get("/health") { _, _ in (["status": "ok"] as JSONValue).response() }
+        router.get("/ready") { _, _ in
+            if let trouble = await store.trouble() { throw APIProblem(503, trouble.cause) }
+            return (["status": "ready"] as JSONValue).response()
+        }
+    }
+
+    private func addMetrics(to router: Router<BasicRequestContext>) {
+        guard let metrics else { return }
+        router.get("/metrics") { request, _ in
+            try access.administrator(request)
+            return Response(
+                status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: metrics())))
+        }
+    }
+
+    // MARK: Reading requests
+
+    /// The JSON of the body.
+    static func document(_ request: Request, upTo limit: Int) async throws(APIProblem) -> JSONValue {
+        let bytes = try await bytes(request, upTo: limit)
+        guard let value = JSONValue(bytes, maximumDepth: ProviderServerLimits.documentDepth) else {
+            throw .invalid("", "The body is not a JSON object.")
+        }
+        return value
+    }
+
+    static func bytes(_ request: Request, upTo limit: Int) async throws(APIProblem) -> [UInt8] {
+        do {
+            return Array(try await request.body.collect(upTo: limit).readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw APIProblem(413, "The body may have \(limit) bytes.")
+        } catch {
+            throw APIProblem(400, "The body did not arrive completely.")
+        }
+    }
+
+    /// A parameter of the path.
+    static func parameter(_ name: String, _ context: BasicRequestContext) throws(APIProblem) -> String {
+        guard let value = context.parameters.get(name)?.removingPercentEncoding, !value.isEmpty else {
+            throw .notFound("There is nothing at this path.")
+        }
+        return value
+    }
+
+    static func query(_ name: String, _ request: Request) -> String? {
+        request.uri.queryParameters[Substring(name)].map(String.init)
+    }
+
+    /// The parameters `limit` and `after` of a list.
+    static func page(_ request: Request) throws(APIProblem) -> (limit: Int, after: Int64?) {
+        let limit = query("limit", request)
+        guard let count = limit.map({ Int($0) }) ?? ProviderServerLimits.listItems,
+            (1...ProviderServerLimits.listItems).contains(count)
+        else { throw APIProblem(400, "limit has to be from 1 to \(ProviderServerLimits.listItems).") }
+        guard let after = query("after", request) else { return (count, nil) }
+        guard let number = Int64(after), number >= 0 else { throw APIProblem(400, "after has to be what next was.") }
+        return (count, number)
+    }
+
+    /// A page of a list, with what `after` has to be for the next one.
+    static func list(_ items: [JSONValue], next: Int64?) -> Response {
+        var members: [String: JSONValue] = ["items": .array(items)]
+        // A text, because it means nothing to the client.
+        members["next"] = next.map { .string(String($0)) }
+        return JSONValue.object(members).response()
+    }
+}
+
+/// How often each installation is changed.
+final class ChangeRates: Sendable {
+    private let table: Mutex<RateTable<String>>
+
+    init(_ rate: Rate) { table = Mutex(RateTable(rate)) }
+
+    /// - Throws: a problem with status 429 if it is too often.
+    func check(_ id: String, app: Int64) throws(APIProblem) {
+        // Not the time of day, which somebody may set back.
+        let now = DispatchTime.now().uptimeNanoseconds
+        guard table.withLock({ $0.admits("\(app) \(id)", at: now) }) else {
+            throw APIProblem(429, "The installation changes too often: send its newest state after a delay.")
+        }
+    }
+}
+
+/// Turns every error into a problem, and unknown paths too.
+private struct Problems: RouterMiddleware {
+    let logger: Logger
+
+    @concurrent func handle(
+        _ request: Request,
+        context: BasicRequestContext,
+        next: @concurrent (Request, BasicRequestContext) async throws -> Response,
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch {
+            return problem(error, request).response
+        }
+    }
+
+    private func problem(_ error: any Error, _ request: Request) -> APIProblem {
+        switch error {
+        case let problem as APIProblem: return problem
+        case let error as StoreError: return APIProblem(error)
+        case let error as HTTPError where error.status == .notFound:
+            return .notFound("There is no \(request.method) \(request.uri.path) here.")
+        case let error as HTTPError: return APIProblem(error.status.code, error.body ?? error.status.reasonPhrase)
+        default:
+            logger.error(
+                "A request failed",
+                metadata: ["request": "\(request.method) \(request.uri.path)", "cause": "\(error)"])
+            return APIProblem(500, "The server failed to answer this request; its log says why.")
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import APNSProvider
+import Delivery
+import Foundation
+import Notifications
+import ProviderStore
+
+/// The notifications of one pass, made when the client has room for them.
+struct RecipientSource: AsyncSequence, Sendable {
+    typealias Element = Push
+
+    let message: MessageRecord
+    let document: MessageDocument
+    let app: ProviderApp
+    let query: RecipientQuery
+    let store: any ProviderStore
+    let ledger: OutcomeLedger
+    let control: RunControl
+    let clock: ProviderClock
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: self, query: query) }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let source: RecipientSource
+        var query: RecipientQuery
+        private var page: ArraySlice<Recipient> = []
+        private var isAtEnd = false
+        private var pace = Pace()
+
+        init(source: RecipientSource, query: RecipientQuery) {
+            self.source = source
+            self.query = query
+        }
+
+        mutating func next() async throws -> Push? {
+            while let recipient = try await nextRecipient() {
+                let id = NotificationName.make(message: source.message.id, installation: recipient.number)
+                do {
+                    guard let token = DeviceToken(recipient.installation.deviceToken) else {
+                        source.ledger.failed(recipient, "BadDeviceToken")
+                        continue
+                    }
+                    let notification = try source.document.notification(
+                        for: recipient.installation, of: source.app.bundleID, id: id)
+                    source.ledger.took(recipient, as: id)
+                    return Push(notification, to: token)
+                } catch let error as MissingValue {
+                    // It fails for this recipient alone.
+                    source.ledger.failed(recipient, "MissingValue: \(error.name)")
+                } catch {
+                    source.ledger.failed(recipient, "badNotification")
+                }
+            }
+            return nil
+        }
+
+        private mutating func nextRecipient() async throws -> Recipient? {
+            while true {
+                guard !source.control.isStopped else { return nil }
+                switch source.ledger.verdict {
+                case .stop: return nil
+                case .wait:
+                    await source.control.sleep(for: .milliseconds(5))
+                    continue
+                case .goOn: break
+                }
+                if page.isEmpty, !isAtEnd {
+                    page = try await source.store.recipients(query, limit: ProviderServerLimits.page)[...]
+                    if let last = page.last { query.after = last.number }
+                    isAtEnd = page.count < ProviderServerLimits.page
+                }
+                guard !page.isEmpty else { return nil }
+                guard let wait = pace.wait(source.control.rate, now: source.clock.now()) else { return page.popFirst() }
+                await source.control.sleep(for: wait)
+            }
+        }
+    }
+}
+
+/// Spreads notifications over each second.
+struct Pace: Sendable {
+    /// The moment, and how many were let through since.
+    private var second: Timestamp?
+    private var count: Int64 = 0
+
+    /// Counts one, unless it has to wait.
+    /// - Returns: how long to wait before asking again; nil if one may be sent now.
+    mutating func wait(_ rate: Int64?, now: Timestamp) -> Duration? {
+        guard let rate else { return nil }
+        guard let begin = second, now >= begin, now.milliseconds - begin.milliseconds < 1000 else {
+            (second, count) = (now, 1)
+            return nil
+        }
+        // Ten portions a second, so that a small rate does not come all at once.
+        let elapsed = now.milliseconds - begin.milliseconds
+        let allowed = max(1, rate * Int64(elapsed / 100 + 1) / 10)
+        guard count >= allowed || count >= rate else {
+            count += 1
+            return nil
+        }
+        return .milliseconds(Int64(count >= rate ? 1000 - elapsed : 100 - elapsed % 100))
+    }
+}

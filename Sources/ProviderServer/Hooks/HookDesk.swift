@@ -1,0 +1,149 @@
+import AsyncHTTPClient
+import Connections
+import Delivery
+import Foundation
+import Logging
+import NIOCore
+import NIOHTTP1
+import Notifications
+import ProviderStore
+
+/// Sends events to the organisation's hooks, and tries again with a growing delay.
+actor HookDesk {
+    private let store: any ProviderStore
+    private let vault: CredentialVault
+    private let clock: ProviderClock
+    private let logger: Logger
+    /// Made when it is first needed.
+    private var client: HTTPClient?
+    private var underWay: [Int64: Task<Void, Never>] = [:]
+    private var alarm: Task<Void, Never>?
+    private var isClosed = false
+    private var isLooking = false
+    private var isLookDue = false
+
+    init(_ store: any ProviderStore, _ vault: CredentialVault, clock: ProviderClock, logger: Logger) {
+        self.store = store
+        self.vault = vault
+        self.clock = clock
+        self.logger = logger
+    }
+
+    private func httpClient() -> HTTPClient {
+        if let client { return client }
+        var configuration = HTTPClient.Configuration()
+        // A redirection could lead into the organisation's own network.
+        configuration.redirectConfiguration = .disallow
+        configuration.timeout.connect = ProviderServerLimits.hookTimeout
+        let made = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        client = made
+        return made
+    }
+
+    /// Sends what is due. Called at the start, and when there is an event.
+    func look() async {
+        isLookDue = true
+        // A look waits for the store. Two at once would send an event twice.
+        guard !isLooking else { return }
+        isLooking = true
+        while isLookDue, !isClosed {
+            isLookDue = false
+            await lookOnce()
+        }
+        isLooking = false
+    }
+
+    private func lookOnce() async {
+        do throws(StoreError) {
+            let now = clock.now()
+            var next: Timestamp?
+            for delivery in try await store.openDeliveries(limit: ProviderServerLimits.listItems)
+            where underWay[delivery.number] == nil && !isClosed {
+                guard let due = delivery.next, due <= now else {
+                    next = min(next ?? .distant, delivery.next ?? .distant)
+                    continue
+                }
+                guard underWay.count < ProviderServerLimits.hooksAtOnce else { break }
+                underWay[delivery.number] = Task { await send(delivery) }
+            }
+            wake(at: next)
+        } catch {
+            logger.warning("The events for hooks cannot be read", metadata: ["cause": "\(error)"])
+            wake(at: clock.now().advanced(by: ProviderServerLimits.storeDelay))
+        }
+    }
+
+    private func wake(at moment: Timestamp?) {
+        alarm?.cancel()
+        guard let moment, !isClosed else { return }
+        let wait = Int64(clamping: Int128(moment.milliseconds) - Int128(clock.now().milliseconds))
+        alarm = Task { [clock] in
+            await clock.sleep(.milliseconds(max(0, wait)))
+            guard !Task.isCancelled else { return }
+            await look()
+        }
+    }
+
+    private func send(_ delivery: HookDelivery) async {
+        let result = await attempt(delivery)
+        var changed = delivery
+        changed.attempts += 1
+        changed.status = result.status.map(Int64.init)
+        changed.cause = result.cause
+        changed.next = nil
+        ProviderServerMetrics.countHook(isDelivered: result.cause == nil)
+        if result.cause != nil {
+            if changed.attempts < ProviderServerLimits.hookAttempts {
+                let delay = GrowingDelay(
+                    first: ProviderServerLimits.firstHookDelay, longest: ProviderServerLimits.longestHookDelay
+                ).delay(afterFailures: Int(clamping: changed.attempts), random: .random(in: 0...1))
+                changed.next = clock.now().advanced(by: .nanoseconds(delay.nanoseconds))
+            } else {
+                logger.warning(
+                    "An event was given up",
+                    metadata: [
+                        "hook": "\(delivery.hook.id)", "event": "\(delivery.id)", "cause": "\(result.cause ?? "")",
+                    ])
+            }
+        }
+        do throws(StoreError) {
+            try await store.record(changed)
+        } catch {
+            // It is sent again, with the same identifier.
+            logger.warning("The outcome of an event cannot be kept", metadata: ["cause": "\(error)"])
+            await clock.sleep(.seconds(1))
+        }
+        underWay[delivery.number] = nil
+        await look()
+    }
+
+    private func attempt(_ delivery: HookDelivery) async -> (status: UInt?, cause: String?) {
+        do {
+            let name = CredentialVault.hookName(delivery.hook.id)
+            guard case .hookSecret(let text) = try vault.open(delivery.hook.sealedSecret, name: name),
+                let secret = HookSecret(text)
+            else { return (nil, "The hook's secret does not open.") }
+            var request = HTTPClientRequest(url: delivery.hook.url)
+            request.method = .POST
+            request.headers.add(name: "content-type", value: "application/json")
+            for (name, value) in secret.headers(id: delivery.id, at: clock.now(), delivery.event.body) {
+                request.headers.add(name: name, value: value)
+            }
+            request.body = .bytes(delivery.event.body)
+            let response = try await httpClient().execute(request, timeout: ProviderServerLimits.hookTimeout)
+            let isTaken = (200..<300).contains(response.status.code)
+            return (response.status.code, isTaken ? nil : "The receiver answered \(response.status.code).")
+        } catch {
+            return (nil, (error as? HTTPClientError)?.shortDescription ?? "\(error)")
+        }
+    }
+
+    /// Sends nothing more. What is under way is sent again after the next start, if its answer is not heard in time.
+    func shutDown() async {
+        isClosed = true
+        alarm?.cancel()
+        for task in underWay.values { await task.value }
+        // It fails only if it was shut down already.
+        try? await client?.shutdown()
+    }
+}

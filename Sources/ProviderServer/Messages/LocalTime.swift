@@ -1,0 +1,37 @@
+import Foundation
+import Notifications
+
+/// A date and a time of day that each recipient has at another moment.
+struct LocalTime: Sendable, Hashable {
+    private let parts: DateComponents
+
+    /// - Parameter text: `2027-01-31T09:00`, or with seconds.
+    init?(_ text: String) {
+        guard let match = text.wholeMatch(of: /(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d))?/) else { return nil }
+        var parts = DateComponents()
+        parts.year = Int(match.1)
+        parts.month = Int(match.2)
+        parts.day = Int(match.3)
+        parts.hour = Int(match.4)
+        parts.minute = Int(match.5)
+        parts.second = match.6.flatMap { Int($0) } ?? 0
+        self.parts = parts
+        // A date that does not exist, such as 31 February, would become another one.
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        guard let date = calendar.date(from: parts),
+            calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date) == parts
+        else { return nil }
+    }
+
+    /// The moment in a time zone. A time that a change of clocks skips becomes the one an hour later.
+    func moment(in zone: String) -> Timestamp {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = TimeZone(identifier: zone) ?? .gmt
+        let seconds = calendar.date(from: parts)?.timeIntervalSince1970 ?? 0
+        return Timestamp(milliseconds: UInt64(max(0, seconds) * 1000))
+    }
+
+    /// The first moment at which it is this time anywhere: 14 hours before GMT.
+    var earliest: Timestamp { moment(in: "GMT").advanced(by: .seconds(-14 * 3600)) }
+}

@@ -1,0 +1,46 @@
+import APNSProvider
+import Foundation
+import Notifications
+
+/// The headers of the notifications of a message (Guide, Table 8-2).
+struct MessageHeaders: Sendable {
+    private let topic: String?
+    private let pushType: PushNotification.PushType?
+    private let priority: PushNotification.Priority?
+    private let expiration: PushNotification.Expiration
+    private let collapseID: String?
+
+    init(_ reader: DocumentReader) throws(APIProblem) {
+        topic = try reader.line("topic", maximum: 255)
+        pushType = try reader.text("pushType", maximum: 40).map { (text) throws(APIProblem) in
+            guard let type = PushNotification.PushType(rawValue: text) else {
+                throw reader.fault(
+                    "pushType", "one of " + PushNotification.PushType.allCases.map(\.rawValue).joined(separator: ", "))
+            }
+            return type
+        }
+        priority = try reader.integer("priority", 1...10).map { (number) throws(APIProblem) in
+            guard let priority = PushNotification.Priority(rawValue: UInt8(clamping: number)) else {
+                throw reader.fault("priority", "10, 5 or 1")
+            }
+            return priority
+        }
+        // Whole seconds since 1970, as the header has it.
+        switch try reader.integer("expiration", 0...253_402_300_799) {
+        case nil: expiration = .unspecified
+        case 0: expiration = .immediately
+        case let seconds?: expiration = .at(Date(timeIntervalSince1970: Double(seconds)))
+        }
+        collapseID = try reader.line("collapseID", maximum: CollapseIdentifier.maximumBytes)
+    }
+
+    func notification(
+        bundleID: String,
+        payload: PushPayload,
+        id: UUID,
+    ) throws(ProviderError) -> PushNotification {
+        try PushNotification(
+            topic: topic ?? pushType?.topic(for: bundleID) ?? bundleID, payload: payload, pushType: pushType, id: id,
+            expiration: expiration, priority: priority, collapseID: collapseID)
+    }
+}

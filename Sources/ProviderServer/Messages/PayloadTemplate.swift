@@ -1,0 +1,97 @@
+import APNSProvider
+import Notifications
+import ProviderStore
+
+/// The payload of a message, in which texts may name values of the recipient.
+struct PayloadTemplate: Sendable {
+    /// A JSON value whose texts are read already.
+    fileprivate indirect enum Node: Sendable {
+        case constant(JSONValue)
+        case text(TemplateText)
+        case array([Node])
+        case object([String: Node])
+    }
+
+    private let root: Node
+    /// The texts by language and name, of which each recipient gets those that fit their languages.
+    private let texts: Localized<[String: TemplateText]>
+    private let defaults: [String: JSONValue]
+    /// The payload, if it is the same for everybody.
+    private let shared: PushPayload?
+
+    /// - Parameters:
+    ///   - payload: the payload as the request has it.
+    ///   - texts: by language, then by name.
+    ///   - fallback: the language for users whose languages are missing.
+    ///   - defaults: the values for recipients that have none.
+    init(
+        _ payload: JSONValue,
+        at pointer: String,
+        texts: [String: [String: TemplateText]],
+        fallback: String,
+        defaults: [String: JSONValue],
+    ) throws(APIProblem) {
+        root = try Self.read(payload, at: pointer)
+        self.texts = Localized(texts, fallback: texts[fallback] ?? [:])
+        self.defaults = defaults
+        guard case .constant(let value) = root else {
+            shared = nil
+            return
+        }
+        do throws(ProviderError) {
+            shared = try PushPayload(json: Array(value.text.utf8))
+        } catch {
+            throw .invalid(pointer, error.cause)
+        }
+    }
+
+    private static func read(_ value: JSONValue, at pointer: String) throws(APIProblem) -> Node {
+        switch value {
+        case .null, .bool, .integer, .number: return .constant(value)
+        case .string(let text):
+            do throws(TemplateText.Fault) {
+                let template = try TemplateText(text)
+                return template.isConstant ? .constant(value) : .text(template)
+            } catch {
+                throw .invalid(pointer, error.cause)
+            }
+        case .array(let values):
+            var nodes: [Node] = []
+            for (index, value) in values.enumerated() { nodes.append(try read(value, at: "\(pointer)/\(index)")) }
+            return nodes.allSatisfy(\.isConstant) ? .constant(value) : .array(nodes)
+        case .object(let values):
+            var nodes: [String: Node] = [:]
+            for (name, value) in values {
+                nodes[name] = try read(value, at: "\(pointer)/\(DocumentReader.escaped(name))")
+            }
+            return nodes.values.allSatisfy(\.isConstant) ? .constant(value) : .object(nodes)
+        }
+    }
+
+    /// The payload for one recipient.
+    /// - Parameter own: values for this recipient, before those of the installation.
+    /// - Throws: ``MissingValue``, or a ``ProviderError`` if the payload breaks a rule.
+    func payload(for installation: Installation, own: [String: JSONValue]) throws -> PushPayload {
+        if let shared { return shared }
+        let texts = texts.best(for: installation.languages)
+        func value(_ name: String) -> JSONValue? { own[name] ?? installation.values[name] ?? defaults[name] }
+        let json = try Self.render(root) { name in
+            // A text of the message may name values; a value is never read as a template.
+            if let text = texts[name] { try text.render { value($0) } } else { value(name) }
+        }
+        return try PushPayload(json: Array(json.text.utf8))
+    }
+
+    private static func render(_ node: Node, _ value: (String) throws -> JSONValue?) throws -> JSONValue {
+        switch node {
+        case .constant(let constant): constant
+        case .text(let text): try text.render(value)
+        case .array(let nodes): .array(try nodes.map { try render($0, value) })
+        case .object(let nodes): .object(try nodes.mapValues { try render($0, value) })
+        }
+    }
+}
+
+extension PayloadTemplate.Node {
+    fileprivate var isConstant: Bool { if case .constant = self { true } else { false } }
+}

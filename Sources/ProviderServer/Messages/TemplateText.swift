@@ -1,0 +1,88 @@
+import Notifications
+
+/// A text with the names of values in double braces: `Hello {{name}}`.
+struct TemplateText: Sendable, Hashable {
+    enum Part: Sendable, Hashable {
+        case text(String)
+        case value(String)
+    }
+
+    /// The longest name of a value, in bytes.
+    static let maximumNameBytes = 64
+
+    let parts: [Part]
+
+    /// What is wrong with a template.
+    struct Fault: Error, Sendable, Hashable {
+        let cause: String
+    }
+
+    init(_ text: String) throws(Fault) {
+        var parts: [Part] = []
+        var rest = Substring(text)
+        while let begin = rest.firstRange(of: "{{") {
+            if begin.lowerBound > rest.startIndex { parts.append(.text(String(rest[..<begin.lowerBound]))) }
+            rest = rest[begin.upperBound...]
+            guard let end = rest.firstRange(of: "}}") else {
+                throw Fault(cause: "The text has {{ without }} after it.")
+            }
+            let words = rest[..<end.lowerBound].split(separator: " ")
+            guard words.count == 1, let name = words.first.map(String.init), Self.isName(name) else {
+                throw Fault(
+                    cause:
+                        "Between {{ and }} there has to be a name: 1 to \(Self.maximumNameBytes) letters, digits and _ - ."
+                )
+            }
+            parts.append(.value(name))
+            rest = rest[end.upperBound...]
+        }
+        if !rest.isEmpty { parts.append(.text(String(rest))) }
+        self.parts = parts
+    }
+
+    static func isName(_ text: String) -> Bool {
+        (1...maximumNameBytes).contains(text.utf8.count)
+            && text.utf8.allSatisfy {
+                switch $0 {
+                case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// Whether the text names no value.
+    var isConstant: Bool { parts.allSatisfy { if case .text = $0 { true } else { false } } }
+
+    /// The text with its values.
+    /// - Parameter value: returns the value of a name; nil if there is none.
+    func render(_ value: (String) throws -> JSONValue?) throws -> JSONValue {
+        // A text that is one value alone keeps the value's type: a badge stays a number.
+        if parts.count == 1, case .value(let name) = parts[0] {
+            guard let value = try value(name) else { throw MissingValue(name: name) }
+            return value
+        }
+        var text = ""
+        for part in parts {
+            switch part {
+            case .text(let fixed): text += fixed
+            case .value(let name):
+                guard let value = try value(name) else { throw MissingValue(name: name) }
+                text += value.plainText
+            }
+        }
+        return .string(text)
+    }
+}
+
+/// A recipient has no value for a name in the template.
+struct MissingValue: Error {
+    let name: String
+}
+
+extension JSONValue {
+    /// The value within a text.
+    fileprivate var plainText: String {
+        if case .string(let text) = self { text } else { text }
+    }
+}

@@ -1,0 +1,30 @@
+import Notifications
+
+/// The values that a template may name: texts, numbers and booleans.
+enum TemplateValues {
+    /// Reads an object of values.
+    static func read(_ key: String, _ reader: DocumentReader) throws(APIProblem) -> [String: JSONValue]? {
+        guard let values = try reader.object(key, keys: nil) else { return nil }
+        return try read(values)
+    }
+
+    static func read(_ reader: DocumentReader) throws(APIProblem) -> [String: JSONValue] {
+        guard reader.members.count <= ProviderServerLimits.values else {
+            throw .invalid(reader.pointer, "There may be \(ProviderServerLimits.values) values.")
+        }
+        for (name, value) in reader.members.sorted(by: { $0.key < $1.key }) {
+            guard TemplateText.isName(name) else {
+                throw .invalid(
+                    reader.place(name),
+                    "The name has to be 1 to \(TemplateText.maximumNameBytes) letters, digits and _ - .")
+            }
+            switch value {
+            case .bool, .integer, .number: continue
+            case .string:
+                _ = try reader.text(name, maximum: ProviderServerLimits.valueBytes)
+            case .null, .array, .object: throw reader.fault(name, "a text, a number, true or false")
+            }
+        }
+        return reader.members
+    }
+}

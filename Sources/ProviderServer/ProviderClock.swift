@@ -1,0 +1,41 @@
+import Foundation
+package import Notifications
+
+/// The time, and waiting for it.
+package struct ProviderClock: Sendable {
+    package var now: @Sendable () -> Timestamp
+    /// Returns after the duration, or at once when the task is cancelled.
+    package var sleep: @Sendable (Duration) async -> Void
+
+    package init(
+        now: @escaping @Sendable () -> Timestamp,
+        sleep: @escaping @Sendable (Duration) async -> Void,
+    ) {
+        self.now = now
+        self.sleep = sleep
+    }
+
+    package static let system = ProviderClock(
+        now: { Timestamp(milliseconds: UInt64(max(0, Date().timeIntervalSince1970 * 1000))) },
+        sleep: { try? await Task.sleep(for: $0) })
+}
+
+extension Timestamp {
+    /// Later than any time that is stored.
+    static let distant = Timestamp(milliseconds: .max)
+
+    /// ISO 8601 with milliseconds, in UTC.
+    var text: String {
+        Date(timeIntervalSince1970: Double(min(milliseconds, 253_402_300_799_999)) / 1000)
+            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    /// Reads ISO 8601 with a time zone; nil for anything else, and for times before 1970.
+    init?(text: String) {
+        let date =
+            (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+            ?? (try? Date(text, strategy: .iso8601))
+        guard let seconds = date?.timeIntervalSince1970, seconds >= 0, seconds < 253_402_300_800 else { return nil }
+        self.init(milliseconds: UInt64(seconds * 1000))
+    }
+}

@@ -1,0 +1,31 @@
+import Delivery
+import Foundation
+import PrivateFiles
+
+extension ProviderServer {
+    /// Where a running server is, for commands on the same machine.
+    package struct Description: Codable, Sendable, Hashable {
+        package var url: String
+        /// The file with the administrator's key.
+        package var keyFile: String
+        /// The certificate of the server, which clients trust; nil without TLS.
+        package var certificate: String?
+
+        private static let fileName = "provider.json"
+
+        /// - Returns: nil if no server runs on the folder.
+        package static func read(folder: String) -> Description? {
+            FileManager.default.contents(atPath: folder + "/" + fileName)
+                .flatMap { try? JSONDecoder().decode(Description.self, from: $0) }
+        }
+
+        func write(folder: String) throws {
+            _ = try Files.make(folder + "/" + Self.fileName, Array(try JSONEncoder().encode(self)), replacing: true)
+        }
+
+        static func remove(folder: String) {
+            // A file that stays behind names a server that does not answer.
+            try? Files.remove(folder + "/" + fileName)
+        }
+    }
+}

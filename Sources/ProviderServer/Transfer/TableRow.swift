@@ -1,0 +1,104 @@
+/// Splits bytes into lines (NDJSON) or rows (CSV, RFC 4180), as they arrive.
+struct RowReader: Sendable {
+    enum Form: Sendable, Hashable {
+        case lines
+        /// A line feed in quotation marks does not end a row.
+        case csv
+    }
+
+    /// One line or row.
+    struct Row: Sendable, Hashable {
+        /// The line on which it begins, from 1.
+        var line: Int
+        /// Nil if it is too long.
+        var text: [UInt8]?
+    }
+
+    private let form: Form
+    private let maximumBytes: Int
+    private var current: [UInt8] = []
+    private var isTooLong = false
+    private var isQuoted = false
+    private var line = 1
+    private var begin = 1
+
+    /// - Parameter maximumBytes: the size of the longest row. The bytes of a longer one are skipped.
+    init(_ form: Form, maximumBytes: Int) {
+        self.form = form
+        self.maximumBytes = maximumBytes
+    }
+
+    /// Takes bytes, and passes on the rows that are complete. Empty lines are left out.
+    mutating func read(_ bytes: some Sequence<UInt8>, _ body: (Row) -> Void) {
+        for byte in bytes {
+            if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+            guard byte == UInt8(ascii: "\n") else {
+                if current.count < maximumBytes { current.append(byte) } else { isTooLong = true }
+                continue
+            }
+            line += 1
+            if form == .csv, isQuoted, !isTooLong {
+                current.append(byte)
+            } else {
+                end(body)
+            }
+        }
+    }
+
+    /// Passes on the last row, which may have no line feed.
+    mutating func finish(_ body: (Row) -> Void) { end(body) }
+
+    private mutating func end(_ body: (Row) -> Void) {
+        if current.last == UInt8(ascii: "\r") { current.removeLast() }
+        if isTooLong || !current.isEmpty { body(Row(line: begin, text: isTooLong ? nil : current)) }
+        current = []
+        (isTooLong, isQuoted, begin) = (false, false, line)
+    }
+}
+
+/// The fields of a row of CSV (RFC 4180).
+enum CSVRow {
+    /// - Returns: nil if the quotation marks do not fit.
+    static func fields(_ row: [UInt8]) -> [String]? {
+        var fields: [String] = []
+        var index = row.startIndex
+        while true {
+            var field: [UInt8] = []
+            if index < row.endIndex, row[index] == UInt8(ascii: "\"") {
+                index += 1
+                while true {
+                    guard index < row.endIndex else { return nil }
+                    let byte = row[index]
+                    index += 1
+                    if byte != UInt8(ascii: "\"") {
+                        field.append(byte)
+                    } else if index < row.endIndex, row[index] == UInt8(ascii: "\"") {
+                        field.append(byte)
+                        index += 1
+                    } else {
+                        break
+                    }
+                }
+            } else {
+                while index < row.endIndex, row[index] != UInt8(ascii: ",") {
+                    guard row[index] != UInt8(ascii: "\"") else { return nil }
+                    field.append(row[index])
+                    index += 1
+                }
+            }
+            fields.append(String(decoding: field, as: UTF8.self))
+            guard index < row.endIndex else { return fields }
+            guard row[index] == UInt8(ascii: ",") else { return nil }
+            index += 1
+        }
+    }
+
+    /// A row of these fields.
+    static func text(_ fields: [String]) -> String {
+        fields.map { field in
+            // A spreadsheet takes a field that begins like this for a formula. Identifiers and times never do.
+            let safe = field.first.map { "=+-@\t\r".contains($0) } == true ? "'" + field : field
+            return safe.contains { ",\"\n\r".contains($0) } ? "\"" + safe.replacing("\"", with: "\"\"") + "\"" : safe
+        }.joined(separator: ",") + "\r\n"
+    }
+}

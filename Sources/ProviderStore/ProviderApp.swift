@@ -1,0 +1,85 @@
+package import Notifications
+
+/// An app that the provider sends to.
+package struct ProviderApp: Sendable, Hashable {
+    /// The store's number of the app; 0 for an app that is not stored yet. It is never used again.
+    package var number: Int64
+    package var bundleID: String
+    package var teamID: String
+    /// Where notifications for each environment go. An environment that is missing is not used.
+    package var endpoints: [Environment: Endpoint]
+    /// SHA-256 of the key that is built into the app. It may register installations.
+    package var clientKeyDigest: [UInt8]
+    /// SHA-256 of the key of the app's backend. It may send messages as well.
+    package var serverKeyDigest: [UInt8]
+    /// Whether an app may say by itself who its user is. Otherwise only the backend or a signed token can.
+    package var acceptsClaimedUsers: Bool
+    /// The organisation's identity provider, whose tokens apps may present instead of the key.
+    package var identity: IdentityProvider?
+
+    package init(
+        number: Int64 = 0,
+        bundleID: String,
+        teamID: String,
+        endpoints: [Environment: Endpoint],
+        clientKeyDigest: [UInt8],
+        serverKeyDigest: [UInt8],
+        acceptsClaimedUsers: Bool = false,
+        identity: IdentityProvider? = nil,
+    ) {
+        self.number = number
+        self.bundleID = bundleID
+        self.teamID = teamID
+        self.endpoints = endpoints
+        self.clientKeyDigest = clientKeyDigest
+        self.serverKeyDigest = serverKeyDigest
+        self.acceptsClaimedUsers = acceptsClaimedUsers
+        self.identity = identity
+    }
+
+    /// The server for one environment, and the credentials for it.
+    package struct Endpoint: Sendable, Hashable, Codable {
+        /// `https://host:port`.
+        package var url: String
+        /// The certificates that the server's certificate is verified with, in PEM; nil for the system's.
+        package var authority: String?
+        /// The signing key or the certificate, encrypted.
+        package var sealedCredentials: [UInt8]
+        /// What may be shown of the credentials.
+        package var credentials: CredentialsSummary
+
+        package init(
+            url: String,
+            authority: String?,
+            sealedCredentials: [UInt8],
+            credentials: CredentialsSummary,
+        ) {
+            self.url = url
+            self.authority = authority
+            self.sealedCredentials = sealedCredentials
+            self.credentials = credentials
+        }
+    }
+
+    /// What may be shown of credentials: never the key.
+    package enum CredentialsSummary: Sendable, Hashable, Codable {
+        case key(keyID: String)
+        case certificate
+    }
+
+    /// Whose signed tokens are accepted.
+    package struct IdentityProvider: Sendable, Hashable, Codable {
+        /// The value of `iss`.
+        package var issuer: String
+        /// The value that `aud` has to contain.
+        package var audience: String
+        /// The public keys: a JSON Web Key Set (RFC 7517).
+        package var keys: String
+
+        package init(issuer: String, audience: String, keys: String) {
+            self.issuer = issuer
+            self.audience = audience
+            self.keys = keys
+        }
+    }
+}

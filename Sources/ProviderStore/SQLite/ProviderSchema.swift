@@ -1,0 +1,122 @@
+import GRDB
+
+/// The tables, and how they came to be, one migration after the other.
+enum ProviderSchema {
+    /// A database that holds a migration not listed here was made by a newer version.
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { try $0.execute(sql: version1) }
+        return migrator
+    }
+
+    /// Times are milliseconds since 1970. Numbers are never used again (AUTOINCREMENT): outcomes and positions name
+    /// installations by them.
+    private static let version1 = """
+        CREATE TABLE app (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            bundle_id TEXT NOT NULL UNIQUE,
+            team TEXT NOT NULL,
+            -- JSON, by environment, with the sealed credentials.
+            endpoints BLOB NOT NULL,
+            client_key BLOB NOT NULL,
+            server_key BLOB NOT NULL,
+            accepts_claimed_users INTEGER NOT NULL,
+            -- JSON; NULL for none.
+            identity BLOB
+        ) STRICT;
+
+        -- environment: 0 development, 1 production. language: the first of languages, in lower case. tags: each between
+        -- two spaces, which makes a search for one a search for text. user_values: JSON, NULL for none.
+        CREATE TABLE installation (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            app INTEGER NOT NULL REFERENCES app (number) ON DELETE CASCADE,
+            id TEXT NOT NULL,
+            environment INTEGER NOT NULL,
+            token BLOB NOT NULL,
+            language TEXT NOT NULL,
+            languages TEXT NOT NULL,
+            time_zone TEXT NOT NULL,
+            user TEXT,
+            tags TEXT NOT NULL,
+            app_version TEXT,
+            user_values BLOB,
+            registered INTEGER NOT NULL,
+            changed INTEGER NOT NULL,
+            ended INTEGER,
+            end_reason TEXT,
+            secret BLOB
+        ) STRICT;
+        CREATE UNIQUE INDEX installation_by_id ON installation (app, id);
+        CREATE UNIQUE INDEX installation_by_token ON installation (app, environment, token) WHERE ended IS NULL;
+        CREATE INDEX installation_by_user ON installation (app, user) WHERE user IS NOT NULL;
+        -- The order in which messages work through an app.
+        CREATE INDEX active_installation ON installation (app, environment) WHERE ended IS NULL;
+
+        CREATE TABLE message (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL UNIQUE,
+            app INTEGER NOT NULL REFERENCES app (number) ON DELETE CASCADE,
+            state TEXT NOT NULL,
+            document BLOB NOT NULL,
+            created INTEGER NOT NULL,
+            starts INTEGER NOT NULL,
+            finished INTEGER,
+            rate INTEGER,
+            cause TEXT,
+            -- The position: see MessageRecord.Position.
+            last INTEGER,
+            due INTEGER NOT NULL,
+            environment INTEGER NOT NULL,
+            after INTEGER NOT NULL,
+            accepted INTEGER NOT NULL,
+            idempotency_key TEXT,
+            idempotency_digest BLOB
+        ) STRICT;
+        CREATE UNIQUE INDEX message_by_key ON message (app, idempotency_key) WHERE idempotency_key IS NOT NULL;
+        CREATE INDEX open_message ON message (state) WHERE state IN ('scheduled', 'running');
+
+        -- status and reason: 200 and NULL if the service accepted it.
+        CREATE TABLE outcome (
+            message INTEGER NOT NULL REFERENCES message (number) ON DELETE CASCADE,
+            installation INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            status INTEGER NOT NULL,
+            reason TEXT,
+            PRIMARY KEY (message, installation)
+        ) STRICT, WITHOUT ROWID;
+
+        -- How many outcomes of a message have which reason.
+        CREATE TABLE tally (
+            message INTEGER NOT NULL REFERENCES message (number) ON DELETE CASCADE,
+            reason TEXT NOT NULL,
+            count INTEGER NOT NULL,
+            PRIMARY KEY (message, reason)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE hook (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL UNIQUE,
+            app INTEGER NOT NULL REFERENCES app (number) ON DELETE CASCADE,
+            url TEXT NOT NULL,
+            -- Sealed.
+            secret BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX hook_by_app ON hook (app);
+
+        -- next: when to try again, NULL if it arrived or was given up. cause: NULL if it arrived.
+        CREATE TABLE hook_delivery (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL,
+            hook INTEGER NOT NULL REFERENCES hook (number) ON DELETE CASCADE,
+            kind TEXT NOT NULL,
+            body BLOB NOT NULL,
+            created INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            next INTEGER,
+            status INTEGER,
+            cause TEXT
+        ) STRICT;
+        CREATE INDEX hook_delivery_by_hook ON hook_delivery (hook);
+        CREATE INDEX open_hook_delivery ON hook_delivery (next) WHERE next IS NOT NULL;
+        """
+}

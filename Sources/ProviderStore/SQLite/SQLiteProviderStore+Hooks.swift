@@ -1,0 +1,113 @@
+package import Delivery
+import Foundation
+import GRDB
+import Notifications
+
+extension SQLiteProviderStore {
+    /// How many deliveries of a hook are kept: the log that a person looks through. Those under way always are.
+    private static let keptDeliveries = 1_000
+
+    package func hooks(app: Int64) async throws(StoreError) -> [Hook] {
+        try await read { database in
+            try Row.fetchAll(
+                database, sql: "SELECT number, id, app, url, secret FROM hook WHERE app = ? ORDER BY number",
+                arguments: [app]
+            ).map { Self.hook($0, from: 0) }
+        }
+    }
+
+    private static func hook(_ row: Row, from column: Int) -> Hook {
+        Hook(
+            number: row.integer(column), id: row.text(column + 1), app: row.integer(column + 2),
+            url: row.text(column + 3), sealedSecret: Array(row.blob(column + 4)))
+    }
+
+    package func add(_ hook: Hook, limit: Int) async throws(StoreError) {
+        try await write { database in
+            let count = try Int.fetchOne(
+                database, sql: "SELECT count(*) FROM hook WHERE app = ?", arguments: [hook.app])
+            guard (count ?? 0) < limit else {
+                throw StoreError(.conflict, "The app has \(limit) hooks already: delete one first.")
+            }
+            try database.execute(
+                sql: "INSERT INTO hook (id, app, url, secret) VALUES (?, ?, ?, ?)",
+                arguments: [hook.id, hook.app, hook.url, Data(hook.sealedSecret)])
+        }
+    }
+
+    package func deleteHook(_ id: String, app: Int64) async throws(StoreError) -> Bool {
+        try await write { database in
+            try database.execute(sql: "DELETE FROM hook WHERE id = ? AND app = ?", arguments: [id, app])
+            return database.changesCount > 0
+        }
+    }
+
+    /// Adds an event for each hook of an app, in the transaction of what it is about.
+    static func add(_ event: ProviderEvent, app: Int64, at now: Timestamp, _ database: Database) throws {
+        let hooks = try Int64.fetchAll(database, sql: "SELECT number FROM hook WHERE app = ?", arguments: [app])
+        for hook in hooks {
+            try database.execute(
+                sql: """
+                    INSERT INTO hook_delivery (id, hook, kind, body, created, attempts, next)
+                    VALUES (?, ?, ?, ?, ?, 0, ?)
+                    """,
+                arguments: [
+                    UUID().uuidString.lowercased(), hook, event.kind, Data(event.body), now.column, now.column,
+                ])
+            try database.execute(
+                sql: """
+                    DELETE FROM hook_delivery WHERE hook = ?1 AND next IS NULL AND number <= (
+                        SELECT number FROM hook_delivery WHERE hook = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                    """,
+                arguments: [hook, keptDeliveries])
+        }
+    }
+
+    private static let deliveries = """
+        SELECT d.number, d.id, d.kind, d.body, d.created, d.attempts, d.next, d.status, d.cause,
+            h.number, h.id, h.app, h.url, h.secret
+        FROM hook_delivery d JOIN hook h ON h.number = d.hook
+        """
+
+    private static func delivery(_ row: Row) -> HookDelivery {
+        HookDelivery(
+            number: row.integer(0), id: row.text(1), hook: hook(row, from: 9),
+            event: ProviderEvent(kind: row.text(2), body: Array(row.blob(3))),
+            created: Timestamp(column: row.integer(4)), attempts: row.integer(5),
+            next: row.optionalInteger(6).map(Timestamp.init(column:)), status: row.optionalInteger(7),
+            cause: row.optionalText(8))
+    }
+
+    package func openDeliveries(limit: Int) async throws(StoreError) -> [HookDelivery] {
+        try await read { database in
+            try Row.fetchAll(
+                database, sql: Self.deliveries + " WHERE d.next IS NOT NULL ORDER BY d.next LIMIT ?",
+                arguments: [limit]
+            ).map(Self.delivery)
+        }
+    }
+
+    package func record(_ delivery: HookDelivery) async throws(StoreError) {
+        try await write { database in
+            try database.execute(
+                sql: "UPDATE hook_delivery SET attempts = ?, next = ?, status = ?, cause = ? WHERE number = ?",
+                arguments: [
+                    delivery.attempts, delivery.next?.column, delivery.status, delivery.cause, delivery.number,
+                ])
+        }
+    }
+
+    package func deliveries(
+        hook: String,
+        app: Int64,
+        before: Int64?,
+        limit: Int,
+    ) async throws(StoreError) -> [HookDelivery] {
+        try await read { database in
+            let rest = " WHERE h.id = ? AND h.app = ? AND d.number < ? ORDER BY d.number DESC LIMIT ?"
+            return try Row.fetchAll(
+                database, sql: Self.deliveries + rest, arguments: [hook, app, before ?? .max, limit]
+            ).map(Self.delivery)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+package import Delivery
+import Foundation
+import GRDB
+import Notifications
+
+extension SQLiteProviderStore {
+    package func recipients(_ query: RecipientQuery, limit: Int) async throws(StoreError) -> [Recipient] {
+        try await read { database in
+            var search = RecipientSearch(query)
+            let sql = search.sql(Self.installationColumns) + " ORDER BY i.number LIMIT \(max(0, limit))"
+            let statement = try database.cachedStatement(sql: sql)
+            return try Row.fetchAll(statement, arguments: StatementArguments(search.arguments)).map(Self.recipient)
+        }
+    }
+
+    package func count(_ query: RecipientQuery) async throws(StoreError) -> Int64 {
+        try await read { database in
+            var search = RecipientSearch(query)
+            let sql = search.sql("count(*)")
+            return try Int64.fetchOne(database, sql: sql, arguments: StatementArguments(search.arguments)) ?? 0
+        }
+    }
+
+    package func record(
+        _ outcomes: [SendOutcome],
+        of message: MessageRecord,
+        position: MessageRecord.Position,
+        event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
+    ) async throws(StoreError) -> Int {
+        try await write { [now] database in
+            let insert = try database.cachedStatement(
+                sql: "INSERT OR IGNORE INTO outcome (message, installation, at, status, reason) VALUES (?, ?, ?, ?, ?)")
+            var (accepted, failed): (Int64, [String: Int64]) = (0, [:])
+            var ended: [EndedInstallation] = []
+            for outcome in outcomes {
+                try insert.execute(arguments: [
+                    message.number, outcome.installation, outcome.at.column, outcome.status, outcome.reason,
+                ])
+                // It was kept before: count it once.
+                guard database.changesCount > 0 else { continue }
+                if let reason = outcome.reason { failed[reason, default: 0] += 1 } else { accepted += 1 }
+                guard let endedAt = outcome.endedAt else { continue }
+                if let id = try Self.end(outcome, endedAt, now: now(), database) {
+                    ended.append(EndedInstallation(id: id, reason: outcome.reason ?? "", at: endedAt))
+                }
+            }
+            for (reason, count) in failed {
+                try database.cachedStatement(
+                    sql: """
+                        INSERT INTO tally (message, reason, count) VALUES (?, ?, ?)
+                        ON CONFLICT (message, reason) DO UPDATE SET count = count + excluded.count
+                        """
+                ).execute(arguments: [message.number, reason, count])
+            }
+            try database.cachedStatement(
+                sql: """
+                    UPDATE message SET accepted = accepted + ?, due = ?, environment = ?, after = ? WHERE number = ?
+                    """
+            ).execute(arguments: [
+                accepted, position.due.column, position.environment.column, position.after, message.number,
+            ])
+            if !ended.isEmpty { try Self.add(event(ended), app: message.app, at: now(), database) }
+            return ended.count
+        }
+    }
+
+    /// Ends an installation, unless the app has handed over its device token after the service called it invalid
+    /// (Guide, Table 8-5).
+    /// - Returns: its identifier, if it ended now.
+    private static func end(
+        _ outcome: SendOutcome,
+        _ endedAt: Timestamp,
+        now: Timestamp,
+        _ database: Database,
+    ) throws -> String? {
+        let statement = try database.cachedStatement(
+            sql: """
+                UPDATE installation SET ended = ?, end_reason = ?, changed = ?
+                WHERE number = ? AND ended IS NULL AND registered <= ? RETURNING id
+                """)
+        return try String.fetchOne(
+            statement,
+            arguments: [
+                endedAt.column, outcome.reason, now.column, outcome.installation, endedAt.column,
+            ])
+    }
+
+    package func outcomes(
+        of message: Int64,
+        reason: String?,
+        after: Int64,
+        limit: Int,
+    ) async throws(StoreError) -> [KeptOutcome] {
+        try await read { database in
+            let rows = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT o.installation, o.status, o.reason, o.at, i.id
+                    FROM outcome o LEFT JOIN installation i ON i.number = o.installation
+                    WHERE o.message = ?1 AND o.installation > ?2 AND (?3 IS NULL OR o.reason = ?3)
+                    ORDER BY o.installation LIMIT ?4
+                    """,
+                arguments: [message, after, reason, limit])
+            return rows.map { row in
+                KeptOutcome(
+                    SendOutcome(
+                        installation: row.integer(0), status: Int(clamping: row.integer(1)),
+                        reason: row.optionalText(2), at: Timestamp(column: row.integer(3))),
+                    installation: row.optionalText(4))
+            }
+        }
+    }
+}
+
+/// Makes the SQL that finds recipients.
+///
+/// Tags are searched as text in the row itself. A table of tags would need as many searches in its index for each
+/// installation, which takes longer.
+private struct RecipientSearch {
+    private let query: RecipientQuery
+    private(set) var arguments: [(any DatabaseValueConvertible)?] = []
+
+    init(_ query: RecipientQuery) { self.query = query }
+
+    mutating func sql(_ columns: String) -> String {
+        let audience = query.audience
+        // If recipients are named, SQLite has to find them by their names, and not to look at everybody in their order.
+        // A plus sign takes a column out of its choice of an index.
+        let plus = audience.installations != nil || audience.users != nil ? "+" : ""
+        var conditions = ["i.app = ?", "i.ended IS NULL", "\(plus)i.number > ?", "\(plus)i.number <= ?"]
+        arguments = [query.app, query.after, query.last]
+        if let environment = query.environment { add("\(plus)i.environment = ?", environment.column) }
+        if let environment = audience.environment { add("\(plus)i.environment = ?", environment.column) }
+        if let zones = query.timeZones {
+            add("CASE i.time_zone WHEN '' THEN 'GMT' ELSE i.time_zone END IN (SELECT value FROM json_each(?))", zones)
+        }
+        if let ids = audience.installations { add("i.id IN (SELECT value FROM json_each(?))", ids) }
+        if let users = audience.users { add("i.user IN (SELECT value FROM json_each(?))", users) }
+        if let language = audience.language {
+            add("(i.language = ? OR substr(i.language, 1, ?) = ?)", language)
+            arguments += [language.utf8.count + 1, language + "-"]
+        }
+        if let tags = audience.tags { conditions.append(condition(tags)) }
+        if query.message != 0 {
+            add("NOT EXISTS (SELECT 1 FROM outcome o WHERE o.message = ? AND o.installation = i.number)", query.message)
+        }
+        return "SELECT \(columns) FROM installation i WHERE " + conditions.joined(separator: " AND ")
+
+        func add(_ condition: String, _ value: any DatabaseValueConvertible) {
+            conditions.append(condition)
+            arguments.append(value)
+        }
+        func add(_ condition: String, _ values: [String]) {
+            add(condition, JSONValue.array(values.map(JSONValue.string)).text)
+        }
+    }
+
+    /// The parser has bounded the depth. A tag's bytes are never SQL.
+    private mutating func condition(_ expression: TagExpression) -> String {
+        switch expression {
+        case .tag(let tag):
+            arguments.append(" \(tag) ")
+            return "instr(i.tags, ?) > 0"
+        case .not(let inner): return "NOT (\(condition(inner)))"
+        case .and(let left, let right): return "(\(condition(left)) AND \(condition(right)))"
+        case .or(let left, let right): return "(\(condition(left)) OR \(condition(right)))"
+        }
+    }
+}

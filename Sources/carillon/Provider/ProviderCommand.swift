@@ -1,0 +1,13 @@
+import ArgumentParser
+
+/// The provider server, and what can be done with a running one.
+struct ProviderCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "provider",
+        abstract: "A server that keeps the installations of apps and sends messages to them.",
+        discussion: "Start with: carillon provider serve",
+        subcommands: [
+            ProviderServeCommand.self, ProviderAppCommand.self, ProviderInstallationCommand.self,
+            ProviderMessageCommand.self, ProviderHookCommand.self,
+        ])
+}

@@ -1,0 +1,179 @@
+import ArgumentParser
+import Foundation
+import NIOHTTP1
+import Notifications
+
+struct ProviderMessageCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "message", abstract: "Messages to the installations of an app.",
+        subcommands: [
+            Send.self, List.self, Show.self, Change<Pause>.self, Change<Resume>.self, Change<Cancel>.self, Rate.self,
+            Outcomes.self,
+        ])
+
+    fileprivate static func line(_ message: JSONValue) -> String {
+        var line =
+            "\(message["id"] ?? "")  \(message["bundleID"] ?? "")  \(message["state"] ?? "")  "
+            + "accepted \(message.number("accepted"))  failed \(message.number("failed"))"
+        if let cause = message["cause"] { line += "  \(cause)" }
+        return line
+    }
+
+    struct Send: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Send the message in a JSON file, which docs/provider-server.md describes.")
+
+        @OptionGroup var options: ProviderOptions
+
+        @Argument(help: "The file, or - for standard input.")
+        var file: String
+
+        @Flag(help: "Only say how many would get it, and what the first three would get.")
+        var dryRun = false
+
+        @Option(
+            name: .customLong("idempotency-key"),
+            help: "Your name for this message: sent again with the same name, it is not a second one.")
+        var idempotencyKey: String?
+
+        func run() async throws {
+            let data =
+                file == "-" ? FileHandle.standardInput.readDataToEndOfFile() : try InputFile.read(file, "message")
+            var document: JSONValue
+            do {
+                document = try JSONDecoder().decode(JSONValue.self, from: data)
+            } catch {
+                throw CommandError("\(file) is not JSON.")
+            }
+            if dryRun, case .object(var members) = document {
+                members["dryRun"] = true
+                document = .object(members)
+            }
+            do {
+                let answer = try await options.client().ask(
+                    .POST, "/v1/messages", Array(document.text.utf8),
+                    headers: idempotencyKey.map { [("idempotency-key", $0)] } ?? [])
+                let isRun = answer["id"] != nil
+                options.output.print(
+                    answer,
+                    isRun
+                        ? ProviderMessageCommand.line(answer)
+                        : "\(answer.number("recipients")) would get it:\n\(answer.text)")
+            } catch let error as CommandError {
+                throw error.inFile(file)
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List all messages, the newest first.")
+
+        @OptionGroup var options: ProviderOptions
+
+        func run() async throws {
+            try await options.client().list("/v1/messages") {
+                options.output.print($0, ProviderMessageCommand.line($0))
+            }
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show how far a message has been sent.")
+
+        @OptionGroup var options: ProviderOptions
+
+        @Argument(help: "The message's identifier.")
+        var id: String
+
+        func run() async throws {
+            let message = try await options.client().ask(.GET, "/v1/messages/\(escaped(id))")
+            options.output.print(message, ProviderMessageCommand.line(message))
+        }
+    }
+
+    struct Rate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Change how fast a message is sent.")
+
+        @OptionGroup var options: ProviderOptions
+
+        @Argument(help: "The message's identifier.")
+        var id: String
+
+        @Option(help: "The largest number of notifications a second; without it there is no limit.")
+        var rate: Int64?
+
+        func run() async throws {
+            let document: JSONValue = ["rate": rate.map(JSONValue.integer) ?? .null]
+            let message = try await options.client()
+                .ask(.PATCH, "/v1/messages/\(escaped(id))", Array(document.text.utf8))
+            options.output.print(message, ProviderMessageCommand.line(message))
+        }
+    }
+
+    struct Outcomes: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List what came of a message for each recipient.")
+
+        @OptionGroup var options: ProviderOptions
+
+        @Argument(help: "The message's identifier.")
+        var id: String
+
+        @Option(help: "Only those that failed for this reason.")
+        var reason: String?
+
+        @Flag(help: "All of them as CSV.")
+        var csv = false
+
+        func run() async throws {
+            guard !csv else {
+                let path = "/v1/messages/\(escaped(id))/outcomes" + (reason.map { "?reason=\(escaped($0))" } ?? "")
+                return try await options.client().download(path, accept: "text/csv")
+            }
+            let query = reason.map { "?reason=\(escaped($0))" } ?? ""
+            try await options.client().list("/v1/messages/\(escaped(id))/outcomes" + query) { item in
+                options.output.print(
+                    item,
+                    "\(item["installation"] ?? "(deleted)")  \(item["apnsID"] ?? "")  \(item["reason"] ?? "accepted")")
+            }
+        }
+    }
+
+    // MARK: Pause, resume, cancel
+
+    struct Change<Kind: MessageChangeKind>: AsyncParsableCommand {
+        static var configuration: CommandConfiguration {
+            CommandConfiguration(commandName: Kind.name, abstract: Kind.abstract)
+        }
+
+        @OptionGroup var options: ProviderOptions
+
+        @Argument(help: "The message's identifier.")
+        var id: String
+
+        func run() async throws {
+            let message = try await options.client().ask(.POST, "/v1/messages/\(escaped(id))/\(Kind.name)")
+            options.output.print(message, ProviderMessageCommand.line(message))
+        }
+    }
+
+    enum Pause: MessageChangeKind {
+        static let name = "pause"
+        static let abstract = "Stop sending a message for a while."
+    }
+
+    enum Resume: MessageChangeKind {
+        static let name = "resume"
+        static let abstract = "Go on sending a paused message."
+    }
+
+    enum Cancel: MessageChangeKind {
+        static let name = "cancel"
+        static let abstract = "Stop sending a message for ever."
+    }
+}
+
+/// What can be done with a message.
+protocol MessageChangeKind: Sendable {
+    static var name: String { get }
+    static var abstract: String { get }
+}

@@ -1,0 +1,24 @@
+import ArgumentParser
+import Foundation
+import Service
+
+/// The options of every subcommand of `provider`.
+struct ProviderOptions: ParsableArguments {
+    @Option(help: "The folder that holds everything the provider server keeps (or CARILLON_PROVIDER_DATA).")
+    var data: String?
+
+    @Flag(help: "Print one JSON object per line on standard output, and nothing else.")
+    var json = false
+
+    /// Where the data is if nothing else is said.
+    private static let defaultFolder = "./carillon-provider-data"
+
+    var folder: String {
+        DataFolder(data ?? ProcessInfo.processInfo.environment["CARILLON_PROVIDER_DATA"] ?? Self.defaultFolder).path
+    }
+
+    /// The API of the server on the folder, or of the one that the environment names.
+    func client() throws -> ProviderServerClient { try ProviderServerClient(folder: folder) }
+
+    var output: Output { Output(isJSON: json) }
+}

@@ -1,0 +1,172 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOFoundationCompat
+import NIOHTTP1
+import NIOSSL
+import Notifications
+import ProviderServer
+import Synchronization
+
+/// Sends requests to a provider server, with the administrator's key in its folder or the one in the environment.
+struct ProviderServerClient: Sendable {
+    private let url: String
+    private let key: String
+    private let certificate: String?
+
+    /// The largest answer, in bytes: a page of a list with the largest items.
+    private static let maximumAnswerBytes = 64 << 20
+
+    init(folder: String) throws {
+        let environment = ProcessInfo.processInfo.environment
+        if let url = environment["CARILLON_PROVIDER_URL"], !url.isEmpty {
+            guard let key = environment["CARILLON_PROVIDER_KEY"], !key.isEmpty else {
+                throw CommandError("CARILLON_PROVIDER_URL needs CARILLON_PROVIDER_KEY.")
+            }
+            (self.url, self.key) = (url.hasSuffix("/") ? String(url.dropLast()) : url, key)
+            certificate = environment["CARILLON_PROVIDER_CA"]
+            return
+        }
+        guard let description = ProviderServer.Description.read(folder: folder) else {
+            throw CommandError(
+                "No provider server runs on \(folder); start one with: carillon provider serve --data \(folder)")
+        }
+        url = description.url
+        certificate = description.certificate
+        key = String(decoding: try InputFile.read(description.keyFile, "key"), as: UTF8.self)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Sends a request, and returns the JSON of the answer.
+    func ask(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ body: [UInt8]? = nil,
+        headers: [(String, String)] = [],
+    ) async throws -> JSONValue {
+        var request = HTTPClientRequest(url: url + path)
+        request.method = method
+        request.headers.add(name: "authorization", value: "Bearer \(key)")
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        if let body {
+            request.headers.add(name: "content-type", value: "application/json")
+            request.body = .bytes(body)
+        }
+        return try await exchange(request) { try await value(of: $0) }
+    }
+
+    /// Sends a file as it is, in parts, and shows how far it is.
+    func upload(_ path: String, file: String, contentType: String) async throws -> JSONValue {
+        let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? 0
+        guard let handle = FileHandle(forReadingAtPath: file) else { throw CommandError("\(file) cannot be read.") }
+        let bar = ProgressBar()
+        let sent = Mutex(0)
+        let parts = AsyncStream<ByteBuffer>(unfolding: {
+            guard let part = try? handle.read(upToCount: 1 << 16), !part.isEmpty else { return nil }
+            let done = sent.withLock { sent in
+                sent += part.count
+                return sent
+            }
+            bar.show(file, done, of: size)
+            return ByteBuffer(bytes: part)
+        })
+        var request = HTTPClientRequest(url: url + path)
+        request.method = .POST
+        request.headers.add(name: "authorization", value: "Bearer \(key)")
+        request.headers.add(name: "content-type", value: contentType)
+        request.body = .stream(parts, length: .known(Int64(size)))
+        defer { bar.end() }
+        return try await exchange(request) { try await value(of: $0) }
+    }
+
+    /// Writes an answer to standard output as it arrives.
+    func download(_ path: String, accept: String) async throws {
+        var request = HTTPClientRequest(url: url + path)
+        request.headers.add(name: "authorization", value: "Bearer \(key)")
+        request.headers.add(name: "accept", value: accept)
+        try await exchange(request) { response in
+            guard response.status == .ok else {
+                _ = try await value(of: response)
+                return
+            }
+            for try await part in response.body {
+                try FileHandle.standardOutput.write(contentsOf: Data(part.readableBytesView))
+            }
+        }
+    }
+
+    private func exchange<Value>(
+        _ request: HTTPClientRequest,
+        _ read: (HTTPClientResponse) async throws -> Value,
+    ) async throws -> Value {
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        let result: Result<Value, any Error>
+        do {
+            let response: HTTPClientResponse
+            do {
+                response = try await client.execute(request, deadline: .distantFuture)
+            } catch {
+                throw CommandError("No provider server answers at \(url): \(error)")
+            }
+            result = .success(try await read(response))
+        } catch {
+            result = .failure(error)
+        }
+        try await client.shutdown()
+        return try result.get()
+    }
+
+    private func value(of response: HTTPClientResponse) async throws -> JSONValue {
+        let bytes = Data(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
+        let value = bytes.isEmpty ? JSONValue.object([:]) : try JSONDecoder().decode(JSONValue.self, from: bytes)
+        guard (200..<300).contains(response.status.code) else {
+            throw CommandError(
+                value["detail"] ?? "The server refused: status \(response.status.code).", at: value["pointer"])
+        }
+        return value
+    }
+
+    /// All items of a list, page by page.
+    func list(_ path: String, _ body: (JSONValue) -> Void) async throws {
+        var next = ""
+        while true {
+            let page = try await ask(.GET, path + next)
+            guard case .object(let members) = page, case .array(let items)? = members["items"] else { return }
+            for item in items { body(item) }
+            guard let after = page["next"] else { return }
+            next = (path.contains("?") ? "&" : "?") + "after=" + after
+        }
+    }
+
+    private var configuration: HTTPClient.Configuration {
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.timeout.connect = .seconds(10)
+        if let certificate {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.trustRoots = .file(certificate)
+            configuration.tlsConfiguration = tls
+        }
+        return configuration
+    }
+}
+
+extension JSONValue {
+    /// A text member of an object.
+    subscript(_ key: String) -> String? {
+        guard case .object(let members) = self, case .string(let text)? = members[key] else { return nil }
+        return text
+    }
+
+    /// A number member of an object, as text.
+    func number(_ key: String) -> String {
+        guard case .object(let members) = self, case .integer(let number)? = members[key] else { return "0" }
+        return String(number)
+    }
+}
+
+/// A part of a path or of a query, with everything escaped that has a meaning there.
+func escaped(_ text: String) -> String {
+    let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
+    return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+}

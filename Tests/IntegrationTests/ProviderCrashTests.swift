@@ -1,0 +1,152 @@
+import Foundation
+import GRDB
+import Testing
+
+/// Kills the provider server with `kill -9` in the middle of a campaign, and counts what each recipient got.
+@Suite(.timeLimit(.minutes(60))) struct ProviderCrashTests {
+    private static let times = ProcessInfo.processInfo.environment["CARILLON_CRASHES"].flatMap(Int.init) ?? 3
+    private static let bundleID = "com.example.shop"
+    private static let recipients = 400
+
+    /// Runs `carillon provider serve` while `body` runs, and kills it afterwards.
+    private static func serve(_ data: String, _ body: () async throws -> Void) async throws {
+        let arguments = ["provider", "serve", "--json", "--listen", "127.0.0.1:0", "--data", data]
+        try await ChildProcess.with(BuiltCommand.path, arguments) { child in
+            guard let line = await child.output.nextLine() else {
+                throw UnexpectedOutput(description: await child.finished().errors)
+            }
+            #expect(try JSONValue(line).keys == ["event", "url", "keyFile"])
+            try await body()
+        }
+    }
+
+    /// Runs a subcommand, and returns the objects that it prints.
+    private static func provider(_ data: String, _ arguments: String..., input: String = "") async throws -> [JSONValue]
+    {
+        let finished = try await BuiltCommand.run(
+            ["provider"] + arguments + ["--json", "--data", data], input: Array(input.utf8))
+        guard finished.status == 0 else { throw UnexpectedOutput(description: finished.errors) }
+        return try finished.output.split(separator: "\n").map { try JSONValue($0) }
+    }
+
+    /// The installations whose 200 is on the disk.
+    private static func heard(_ data: String) throws -> Set<Int> {
+        let queue = try DatabaseQueue(path: data + "/provider.sqlite")
+        defer { try? queue.close() }
+        return try queue.read { database in
+            Set(
+                try String.fetchAll(
+                    database,
+                    sql: """
+                        SELECT i.id FROM outcome o JOIN installation i ON i.number = o.installation
+                        WHERE o.status = 200
+                        """
+                ).compactMap { Int($0.dropFirst()) })
+        }
+    }
+
+    /// How often Carillon got a notification for each device token, and with which identifiers.
+    private static func received(_ service: CarillonProcess) async throws -> [String: [String]] {
+        let finished = try await service.carillon("requests")
+        var received: [String: [String]] = [:]
+        for line in finished.output.split(separator: "\n") {
+            let request = try JSONValue(line)
+            guard let token = request["token"]?.text, let id = request["apnsID"]?.text else { continue }
+            received[token, default: []].append(id)
+        }
+        return received
+    }
+
+    @Test func `However often it is killed, all get it, and nobody whose 200 was on the disk gets it again`()
+        async throws
+    {
+        let arguments = ["--store", "memory"]
+        try await CarillonProcess.with(arguments, environment: ["CARILLON_LIMIT_TOKEN_RATE": "0"]) { service in
+            let data = service.data + "-provider"
+            let tokens = try await Self.prepare(service, data)
+            var id = ""
+            var heard: [(numbers: Set<Int>, counts: [String: Int])] = []
+            for round in 0..<Self.times {
+                try await Self.serve(data) {
+                    if round == 0 { id = try await Self.send(data, tokens) }
+                    let share = (round + 1) * Self.recipients / (Self.times + 1)
+                    while try await Self.accepted(data, id) < Int.random(in: 1...share) { await Task.yield() }
+                }
+                heard.append((try Self.heard(data), try await Self.received(service).mapValues(\.count)))
+            }
+            try await Self.serve(data) {
+                _ = try await Self.provider(data, "message", "rate", id)
+                while try await Self.provider(data, "message", "show", id).first?["state"] != "finished" {
+                    await Task.yield()
+                }
+            }
+            let received = try await Self.received(service)
+            #expect(try Self.heard(data).count == Self.recipients)
+            #expect(Set(received.keys) == Set(tokens))
+            for (token, ids) in received { #expect(Set(ids).count == 1, "\(token) got several identifiers") }
+            #expect(Set(received.values.compactMap(\.first)).count == Self.recipients)
+            for (numbers, counts) in heard {
+                #expect(!numbers.isEmpty)
+                for number in numbers { #expect(received[tokens[number]]?.count == counts[tokens[number]]) }
+            }
+        }
+    }
+
+    /// Makes the app and its devices in both servers.
+    /// - Returns: The device tokens.
+    private static func prepare(_ service: CarillonProcess, _ data: String) async throws -> [String] {
+        let devices = Array(repeating: "{}", count: recipients).joined(separator: ",")
+        let fixture = """
+            {"teams":[{"teamID":"ABCDE12345","name":"Shop","apps":["\(bundleID)"],"keys":[{"keyID":"KEY1234567"}],
+            "devices":[\(devices)]}]}
+            """
+        let made = try await service.carillon("fixture", "create", "-", input: Array(fixture.utf8))
+        let document = try JSONValue(made.output)
+        guard case .array(let teams)? = document["teams"], let team = teams.first,
+            case .array(let keys)? = team["keys"], let key = keys.first?["privateKey"]?.text,
+            case .array(let devices)? = team["devices"]
+        else { throw UnexpectedOutput(description: made.errors) }
+        try key.write(toFile: data + ".p8", atomically: true, encoding: .utf8)
+        return try devices.map { try $0["tokens"]?[bundleID]?.text.orThrow("no token") ?? "" }
+    }
+
+    /// Makes the app and its installations in the provider server, and sends a message to all.
+    private static func send(_ data: String, _ tokens: [String]) async throws -> String {
+        let service = String(data.dropLast("-provider".count))
+        let description = try ServiceDescriptionFile.read(service)
+        _ = try await provider(
+            data, "app", "put", bundleID, "--environment", "development", "--team-id", "ABCDE12345", "--key-id",
+            "KEY1234567", "--key-file", data + ".p8", "--url", "https://\(description.provider)", "--authority",
+            description.ca)
+        let lines = tokens.enumerated().map { number, token in
+            #"{"id":"i\#(number)","deviceToken":"\#(token)","environment":"development"}"#
+        }
+        let file = data + ".ndjson"
+        try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
+        let report = try await provider(data, "installation", "import", file, "--bundle-id", bundleID)
+        #expect(report.last?["imported"]?.number == Double(tokens.count))
+        let sent = try await provider(
+            data, "message", "send", "-",
+            input:
+                #"{"bundleID":"\#(bundleID)","audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"rate":200}"#
+        )
+        return try sent.first?["id"]?.text.orThrow("no identifier") ?? ""
+    }
+
+    private static func accepted(_ data: String, _ id: String) async throws -> Int {
+        Int(try await provider(data, "message", "show", id).first?["accepted"]?.number ?? 0)
+    }
+}
+
+/// Where a running Carillon listens.
+private struct ServiceDescriptionFile {
+    let provider: String
+    let ca: String
+
+    static func read(_ folder: String) throws -> ServiceDescriptionFile {
+        let value = try JSONValue(try Data(contentsOf: URL(fileURLWithPath: folder + "/service.json")))
+        return ServiceDescriptionFile(
+            provider: try value["development"]?["provider"]?.text.orThrow("no address") ?? "",
+            ca: try value["ca"]?.text.orThrow("no authority") ?? "")
+    }
+}

@@ -1,0 +1,177 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOHTTP1
+import Notifications
+import ServiceLifecycle
+import Logging
+import Synchronization
+import Testing
+
+@testable import ProviderServer
+@testable import ServiceTesting
+
+/// Hooks, with a receiver over the wire.
+@Suite(.timeLimit(.minutes(3))) struct HookTests {
+    /// A receiver that answers as it is told, and remembers what it got.
+    private final class Receiver: Sendable {
+        struct Received: Sendable {
+            let id: String
+            let timestamp: String
+            let signature: String
+            let body: String
+        }
+
+        private struct State {
+            var received: [Received] = []
+            var failures: Int
+        }
+
+        private let state: Mutex<State>
+
+        init(failures: Int) { state = Mutex(State(failures: failures)) }
+
+        var received: [Received] { state.withLock(\.received) }
+
+        private func take(_ received: Received) -> Bool {
+            state.withLock { state in
+                state.received.append(received)
+                state.failures -= 1
+                return state.failures < 0
+            }
+        }
+
+        func run(_ body: (_ url: String) async throws -> Void) async throws {
+            let router = Router()
+            router.post("/hook") { request, _ -> HTTPResponse.Status in
+                func header(_ name: String) -> String { HTTPField.Name(name).flatMap { request.headers[$0] } ?? "" }
+                let text = String(buffer: try await request.body.collect(upTo: 1 << 20))
+                let received = Received(
+                    id: header("webhook-id"), timestamp: header("webhook-timestamp"),
+                    signature: header("webhook-signature"), body: text)
+                return self.take(received) ? .ok : .serviceUnavailable
+            }
+            let (ports, announce) = AsyncStream<Int>.makeStream()
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let application = Application(
+                router: router, configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+                onServerRunning: { announce.yield($0.localAddress?.port ?? 0) }, logger: logger)
+            let group = ServiceGroup(configuration: .init(services: [.init(service: application)], logger: logger))
+            let running = Task { try await group.run() }
+            var iterator = ports.makeAsyncIterator()
+            let port = await iterator.next() ?? 0
+            do {
+                try await body("http://127.0.0.1:\(port)/hook")
+            } catch {
+                await group.triggerGracefulShutdown()
+                try await running.value
+                throw error
+            }
+            await group.triggerGracefulShutdown()
+            try await running.value
+        }
+    }
+
+    @Test func `A receiver hears of ended installations and finished messages, signed, until it takes them`()
+        async throws
+    {
+        let receiver = Receiver(failures: 1)
+        try await receiver.run { url in
+            try await TestShop.run(devices: [#"{"kind":"removed","since":1700000000000}"#, nil]) {
+                // An hour passes in a moment, so the next attempt comes at once.
+                $0.clock = Self.fastClock()
+            } _: { shop in
+                try await shop.register()
+                let made = try await shop.provider.ask(.POST, "/v1/hooks", #"{"url":"\#(url)"}"#, key: shop.serverKey)
+                #expect(made.status == 201)
+                let (hook, secret) = (try made.text("id"), try made.text("secret"))
+                let shown = try await shop.provider.ask(.GET, "/v1/hooks", key: shop.serverKey)
+                #expect(!shown.body.text.contains(secret) && shown["items", "0", "url"] == .string(url))
+                let message = try await shop.send()
+                _ = try await shop.provider.finished(message)
+                while true {
+                    let log = try await shop.provider.ask(.GET, "/v1/hooks/\(hook)/deliveries", key: shop.serverKey)
+                    guard case .array(let items)? = log["items"] else { break }
+                    let states = items.map { item -> JSONValue? in
+                        if case .object(let members) = item { members["state"] } else { nil }
+                    }
+                    if items.count == 2, states.allSatisfy({ $0 == "delivered" }) { break }
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                let received = receiver.received
+                // One failed and was sent again. An event may come more than once.
+                #expect(received.count >= 3 && Set(received.map(\.id)).count == 2)
+                for item in received { try Self.check(item, secret) }
+                let bodies = try received.map { try JSONDecoder().decode(JSONValue.self, from: Data($0.body.utf8)) }
+                let ended = bodies.contains { body in
+                    guard case .object(let event) = body, event["type"] == "installations.ended",
+                        case .object(let data)? = event["data"], case .array(let list)? = data["installations"],
+                        case .object(let first)? = list.first
+                    else { return false }
+                    return first["id"] == "i0" && first["reason"] == "Unregistered"
+                }
+                #expect(ended)
+                #expect(received.contains { $0.body.contains("message.finished") && $0.body.contains(message) })
+            }
+        }
+    }
+
+    private final class Skipped: Sendable { let value = Atomic<UInt64>(0) }
+
+    /// A clock on which whoever sleeps moves the time on.
+    private static func fastClock() -> ProviderClock {
+        let skipped = Skipped()
+        return ProviderClock(
+            now: {
+                Timestamp(milliseconds: 1_600_000_000_000 + skipped.value.load(ordering: .relaxed))
+            },
+            sleep: { duration in
+                if duration > .seconds(1), !Task.isCancelled {
+                    let milliseconds = UInt64(max(0, duration.components.seconds)) * 1000 + 1000
+                    skipped.value.wrappingAdd(milliseconds, ordering: .relaxed)
+                } else {
+                    await ProviderClock.system.sleep(duration)
+                }
+            })
+    }
+
+    /// Verifies a signature as the specification says.
+    private static func check(_ received: Receiver.Received, _ secret: String) throws {
+        let key = SymmetricKey(data: try #require(Data(base64Encoded: String(secret.dropFirst("whsec_".count)))))
+        let signed = Data("\(received.id).\(received.timestamp).\(received.body)".utf8)
+        let code = try #require(Data(base64Encoded: String(received.signature.dropFirst("v1,".count))))
+        #expect(HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: signed, using: key))
+    }
+
+    @Test func `An address in the clear is refused`() async throws {
+        try await TestShop.run(devices: []) { shop in
+            for url in ["http://example.com/x", "ftp://127.0.0.1/x", "https://", "https://user@example.com/", "x"] {
+                let answer = try await shop.provider.ask(
+                    .POST, "/v1/hooks", #"{"url":"\#(url)"}"#, key: shop.serverKey)
+                #expect(answer.status == 400 && answer.pointer == "/url", "\(url)")
+            }
+        }
+    }
+
+    @Test func `The number of hooks is limited, and they are deleted`() async throws {
+        try await TestShop.run(devices: []) { shop in
+            var ids: [String] = []
+            for _ in 0..<ProviderServerLimits.hooks {
+                let made = try await shop.provider.ask(
+                    .POST, "/v1/hooks", #"{"url":"https://example.com/"}"#, key: shop.serverKey)
+                ids.append(try made.text("id"))
+            }
+            func post() async throws -> Int {
+                try await shop.provider.ask(
+                    .POST, "/v1/hooks", #"{"url":"https://example.com/"}"#, key: shop.serverKey
+                ).status
+            }
+            #expect(try await post() == 409)
+            #expect(try await shop.provider.ask(.DELETE, "/v1/hooks/\(ids[0])", key: shop.serverKey).status == 204)
+            #expect(try await shop.provider.ask(.DELETE, "/v1/hooks/\(ids[0])", key: shop.serverKey).status == 404)
+            #expect(try await post() == 201)
+        }
+    }
+}

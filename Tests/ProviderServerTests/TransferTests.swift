@@ -1,0 +1,90 @@
+import Foundation
+import NIOHTTP1
+import Notifications
+import Testing
+
+@testable import ProviderServer
+@testable import ServiceTesting
+
+/// Import and export.
+@Suite(.timeLimit(.minutes(3))) struct TransferTests {
+    private static func rows(
+        _ form: RowReader.Form, _ text: String, maximum: Int = 100, step: Int = 1
+    ) -> [RowReader.Row] {
+        var reader = RowReader(form, maximumBytes: maximum)
+        var rows: [RowReader.Row] = []
+        let bytes = Array(text.utf8)
+        for start in stride(from: 0, to: bytes.count, by: step) {
+            reader.read(bytes[start..<min(start + step, bytes.count)]) { rows.append($0) }
+        }
+        reader.finish { rows.append($0) }
+        return rows
+    }
+
+    @Test(arguments: [1, 3, 1000])
+    func `Rows are found however the bytes arrive`(_ step: Int) {
+        let csv = Self.rows(.csv, "a,b\r\n\"x\ny\",1\n\nlast", step: step)
+        #expect(csv.map(\.line) == [1, 2, 5])
+        #expect(csv.map { $0.text.map { String(decoding: $0, as: UTF8.self) } } == ["a,b", "\"x\ny\",1", "last"])
+        let lines = Self.rows(.lines, "{\"a\":\"\\\"\"}\n{}\n", step: step)
+        #expect(lines.map(\.line) == [1, 2])
+        let long = Self.rows(.lines, "12345678901\n1234567890\n", maximum: 10, step: step)
+        #expect(long.map { $0.text == nil } == [true, false])
+    }
+
+    @Test(arguments: [
+        ("a,b", ["a", "b"]), ("a,", ["a", ""]), ("", [""]), (#""a,""b""",c"#, [#"a,"b""#, "c"]),
+    ])
+    func `Fields are read`(_ row: String, _ fields: [String]) { #expect(CSVRow.fields(Array(row.utf8)) == fields) }
+
+    @Test(arguments: [#""a"#, #""a"b"#, #"a"b"#])
+    func `Quotation marks that do not fit are a fault`(_ row: String) { #expect(CSVRow.fields(Array(row.utf8)) == nil) }
+
+    @Test func `A field is no formula`() {
+        #expect(CSVRow.text(["=1+1", "a\"b", "-x"]) == "'=1+1,\"a\"\"b\",'-x\r\n")
+    }
+
+    @Test func `Good lines are imported and bad lines reported, in both forms`() async throws {
+        try await TestShop.run(devices: []) { shop in
+            func post(_ type: String, _ body: String) async throws -> TestProvider.Answer {
+                try await shop.provider.ask(
+                    .POST, "/v1/installations/import", body, key: shop.serverKey, headers: [("content-type", type)])
+            }
+            let csv = try await post(
+                "text/csv",
+                "id,deviceToken,environment,tags,user\na,00,development,x y,anna\nb,zz,development,,\n"
+                    + "c,01,development\nd d,02,development,,\ne,03,development,,\n")
+            #expect(csv.status == 200 && csv["imported"] == 2 && csv["bad"] == 3)
+            #expect(csv["badLines", "0", "line"] == 3 && csv["badLines", "0", "pointer"] == "/deviceToken")
+            #expect(csv["badLines", "1", "line"] == 4 && csv["badLines", "2", "pointer"] == "/id")
+            let lines = try await post(
+                "application/x-ndjson",
+                #"{"id":"a","deviceToken":"0a","environment":"development","values":{"n":1}}"# + "\n{\n"
+                    + #"{"id":"f","deviceToken":"0f","environment":"production"}"#)
+            #expect(lines["imported"] == 1 && lines["badLines", "0", "line"] == 2)
+            #expect(lines["badLines", "1", "pointer"] == "/environment")
+            #expect(try await post("text/plain", "x").status == 415)
+            let unknown = try await post("text/csv", "id,colour\n")
+            #expect(unknown["imported"] == 0 && unknown["bad"] == 1)
+        }
+    }
+
+    @Test func `What is exported can be imported again`() async throws {
+        try await TestShop.run(devices: []) { shop in
+            let text = (0..<2500).map { number in
+                #"{"id":"i\#(number)","deviceToken":"\#(String(format: "%04x", number))","environment":"development","tags":["t"],"languages":["sv","en"]}"#
+            }.joined(separator: "\n")
+            let answer = try await shop.provider.ask(
+                .POST, "/v1/installations/import", text, key: shop.serverKey,
+                headers: [("content-type", "application/x-ndjson")])
+            #expect(answer["imported"] == 2500)
+            for type in ["text/csv", "application/x-ndjson"] {
+                let exported = try await shop.provider.text("/v1/installations", key: shop.serverKey, accept: type)
+                #expect(exported.split(whereSeparator: \.isNewline).count == (type == "text/csv" ? 2501 : 2500))
+                let again = try await shop.provider.ask(
+                    .POST, "/v1/installations/import", exported, key: shop.serverKey, headers: [("content-type", type)])
+                #expect(again["imported"] == 2500 && again["bad"] == 0, "\(again.body.text.prefix(500))")
+            }
+        }
+    }
+}
