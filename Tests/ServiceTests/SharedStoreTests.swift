@@ -172,9 +172,10 @@
                 var (count, stored) = (0, true)
                 while stored {
                     count += 1
-                    async let status = push("number \(count)", token, keyOf: one, at: one)
+                    let number = count
+                    async let status = push("number \(number)", token, keyOf: one, at: one)
                     let line = try required(try await stream.nextLine())
-                    #expect(line.contains("number \(count)"))
+                    #expect(line.contains("number \(number)"))
                     try await acknowledge(line, device)
                     #expect(try await status == 200)
                     let id = try required(line.firstMatch(of: /"id":"([^"]+)"/)).1
