@@ -1,6 +1,7 @@
 #if PostgreSQL
     import Foundation
     import PostgresTesting
+    import Service
     import Testing
 
     /// `carillon store copy`, between a real SQLite database and a real PostgreSQL database.
