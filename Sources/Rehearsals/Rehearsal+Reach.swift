@@ -8,13 +8,13 @@ extension Rehearsal.Rule {
     /// - Parameter place: the place of the match in the document.
     /// - Throws: if the rule could never fire.
     func checkReach(_ place: String) throws(MatchError) {
-        let isHTTP2 = (match.interface.map { [$0] } ?? fault.interfaces).contains(.http2)
-        if !isHTTP2 { try checkBinaryReach(place) }
-        let outcomes: [RequestOutcome] = isHTTP2 ? [.pending, .rejected] : [.pending]
+        let isBinary = (match.interface.map { [$0] } ?? fault.interfaces).allSatisfy { $0 == .binary }
+        if isBinary { try checkBinaryReach(place) }
+        let outcomes: [RequestOutcome] = isBinary ? [.pending] : [.pending, .rejected]
         if let outcome = match.outcome, !outcomes.contains(outcome) {
             throw Self.fault(place, .outcome, oneOf: outcomes.map(\.rawValue), Self.later)
         }
-        let reasons = isHTTP2 ? Self.reasons : []
+        let reasons = isBinary ? [] : Self.reasons
         let statuses = Set(reasons.map(\.status)).union([200])
         if let status = match.status, !statuses.contains(status) {
             throw Self.fault(place, .status, oneOf: statuses.sorted().map { "\($0)" }, Self.later)
@@ -69,8 +69,10 @@ extension Rehearsal.Rule {
     /// The reasons for which a gateway rejects a request without asking the store.
     private static let reasons = Rejection.Reason.allCases.filter { reason in
         switch reason {
-        case .unregistered, .expiredToken, .tooManyRequests, .internalServerError: false
-        default: !Rejection.Reason.ofChannels.contains(reason)
+        case .unregistered, .expiredToken, .tooManyRequests, .internalServerError, .channelNotRegistered,
+            .cannotCreateChannelConfig:
+            false
+        default: true
         }
     }
 }

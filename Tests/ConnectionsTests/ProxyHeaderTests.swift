@@ -53,7 +53,6 @@ struct ProxyHeaderTests {
     }
 
     @Test(
-        "Any other bytes are invalid",
         arguments: [
             [22, 3, 1, 0, 200], Array("GET / HTTP/1.1\r\n".utf8), Array("PROXY TCP4 192.0.2.7\r\n".utf8),
             Array("PROXY TCP4 2001:db8::9 ::1 1 2\r\n".utf8), Array("PROXY TCP6 192.0.2.7 10.0.0.1 1 2\r\n".utf8),
@@ -71,7 +70,7 @@ struct ProxyHeaderTests {
             ProxyHeaderTests.binary(0x21, 0x21, ProxyHeaderTests.addresses4),
             ProxyHeaderTests.binary(0x21, 0x11, [UInt8](repeating: 0, count: ProxyHeader.maximumAdditionalBytes + 1)),
         ] as [[UInt8]])
-    func invalid(_ bytes: [UInt8]) {
+    func `Any other bytes are invalid`(_ bytes: [UInt8]) {
         #expect(Self.read(bytes) == .invalid)
     }
 }

@@ -26,9 +26,10 @@ import Testing
             }
         }
 
+        /// The addresses of all listeners. The management of channels is on the listener of the binary API.
         var addresses: [String] {
             ["development", "production"].flatMap { environment in
-                let names = ready[environment]?.keys ?? []
+                let names = (ready[environment]?.keys ?? []).subtracting(["channels"])
                 return names.compactMap { ready[environment]?[$0]?.text }
             } + [ready["management"]?["url"]?.text].compactMap(\.self)
         }

@@ -177,8 +177,8 @@ struct FixtureTests {
         let bad: [(team: String, status: Int, pointer: String)] = [
             (#"{"devices":\#(list("{}", devices + 1))}"#, 400, "/teams/0/devices"),
             (#"{"devices":\#(halfAndOne)},{"devices":\#(halfAndOne)}"#, 409, "/teams"),
-            (#"{"apps":\#(bundleIDs),"devices":[{}]}"#, 400, "/teams/0/devices/0/apps"),
-            (#"{"apps":\#(bundleIDs),"devices":[{"apps":\#(bundleIDs)}]}"#, 400, "/teams/0/devices/0/apps"),
+            (#"{"apps":\#(bundleIDs),"devices":[{}]}"#, 400, "/teams/0/apps"),
+            (#"{"devices":[{"apps":\#(bundleIDs)}]}"#, 400, "/teams/0/devices/0/apps"),
             (
                 #"{"devices":[{"behaviour":{"kind":"slow","delay":"PT3601S"}}]}"#, 400,
                 "/teams/0/devices/0/behaviour/delay"

@@ -11,14 +11,12 @@ struct JSONObjectTests {
         object[raw: key].map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test(
-        "a value is found with the text that it has in the JSON",
-        arguments: [
-            "1", "-1.5e+3", "true", "false", "null", #""""#, #""a b""#, #""\"}],{[""#, "{}", "[]",
-            #"{"a":{"b":[1,2]}}"#,
-            #"[{"a":"]"},{"b":"}"}]"#, #"{ "a" : [ 1 , 2 ] }"#, #""é😀""#, #""\\""#,
-        ])
-    func rawValues(_ value: String) throws {
+    @Test(arguments: [
+        "1", "-1.5e+3", "true", "false", "null", #""""#, #""a b""#, #""\"}],{[""#, "{}", "[]",
+        #"{"a":{"b":[1,2]}}"#,
+        #"[{"a":"]"},{"b":"}"}]"#, #"{ "a" : [ 1 , 2 ] }"#, #""é😀""#, #""\\""#,
+    ])
+    func `A value is found with the text that it has in the JSON`(_ value: String) throws {
         for text in [
             #"{"k":\#(value)}"#, #"{"k":\#(value),"z":0}"#, #"{"a":[{}],"k":\#(value)}"#,
             " {\n\"a\" : \"\\\\\" , \"k\"\t:  \(value)  , \"z\" : 0 } \n",

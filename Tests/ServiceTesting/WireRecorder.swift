@@ -74,10 +74,15 @@ final class WireRecorder: HTTP2Application {
         promise: EventLoopPromise<WireClient.Answer>,
     ) throws -> (StreamID, EventLoopFuture<WireClient.Answer>) {
         let block = block(headers)
-        guard let session else { throw HTTP2Error(.notActive) }
-        let stream = try session.request(block, endStream: endStream)
-        answers[stream] = (WireClient.Answer(), promise)
-        return (stream, promise.futureResult)
+        do {
+            guard let session else { throw HTTP2Error(.notActive) }
+            let stream = try session.request(block, endStream: endStream)
+            answers[stream] = (WireClient.Answer(), promise)
+            return (stream, promise.futureResult)
+        } catch {
+            promise.fail(error)
+            throw error
+        }
     }
 
     func write(_ stream: StreamID, _ text: String) { session?.write(stream, ByteBuffer(string: text)) }
