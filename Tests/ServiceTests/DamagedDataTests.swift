@@ -41,7 +41,7 @@ import Testing
 
     /// Columns other than the payload.
     @Test(arguments: [
-        "push_type = 'nonsense'", "push_type = CAST(x'ff' AS TEXT)", "priority = 77", "contents = 4096",
+        "push_type = 'a b'", "push_type = CAST(x'ff' AS TEXT)", "priority = 77", "contents = 4096",
         "contents = -1",
         "collapse_id = hex(zeroblob(33))", "id = x'00'", "topic = CAST(x'ff00' AS TEXT)", "version = -1",
     ])

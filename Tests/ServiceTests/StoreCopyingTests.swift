@@ -83,7 +83,7 @@
                 id: try #require(KeyID(rawValue: "KEY1234567")), team: team.id, publicKey: [5, 6],
                 environments: [.production], bundleIDs: [kept])
             let certificate = TeamCertificate(
-                serial: try #require(CertificateSerial(bytes: Array(repeating: 9, count: 16))), team: team.id,
+                serial: try #require(CertificateSerial(bytes: Array(repeating: 0x49, count: 16))), team: team.id,
                 bundleID: kept, environments: [.development], validUntil: moment)
             let revoked = DeviceKey(environment: .development, device: DeviceID(rawValue: 9))
             let changes: [AccountChange] = [
