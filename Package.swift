@@ -149,6 +149,13 @@ let package = Package(
             swiftSettings: settings,
         ),
         .target(
+            name: "Peers",
+            dependencies: [
+                "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, nioPosix, nioSSL, logging,
+            ],
+            swiftSettings: settings,
+        ),
+        .target(
             name: "SQLiteStore",
             dependencies: [
                 "Notifications", "Delivery", "PrivateFiles", grdb,
@@ -219,7 +226,8 @@ let package = Package(
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
                 "VirtualDevices", "Rehearsals", "Connections", "HTTP2",
-                "ProviderGateway", "BinaryGateway", "Courier", "Management", "CMalloc", "PrivateFiles", "MemoryStore",
+                "ProviderGateway", "BinaryGateway", "Courier", "Peers", "Management", "CMalloc", "PrivateFiles",
+                "MemoryStore",
                 "SQLiteStore", "PrometheusMetrics", coreMetrics,
                 nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 configuration,
@@ -266,6 +274,15 @@ let package = Package(
             name: "DeliveryTesting",
             dependencies: ["Notifications", "Delivery"],
             path: "Tests/DeliveryTesting",
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "PeersTests",
+            dependencies: [
+                "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "Peers", nioCore, nioPosix, nioSSL,
+                crypto,
+                logging,
+            ],
             swiftSettings: settings,
         ),
         .testTarget(name: "RatesTests", dependencies: ["Rates"], swiftSettings: settings),
@@ -354,7 +371,10 @@ let package = Package(
         .testTarget(
             name: "ManagementTests",
             dependencies: [
-                "Notifications", "Trust", "Management", nioCore, nioEmbedded,
+                "Notifications", "Trust", "Delivery", "Management", "Service", "ServiceTesting", "APNSProvider",
+                nioCore, nioPosix, nioEmbedded, nioSSL, crypto,
+                httpClient,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 httpTypes,
                 nioHTTPTypes,
             ],
@@ -437,8 +457,8 @@ let package = Package(
         .testTarget(
             name: "CourierTests",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "HTTP2", "Courier", "Management", "Service", "ServiceTesting",
-                "APNSDevice", nioCore, crypto,
+                "Notifications", "Trust", "Delivery", "HTTP2", "Courier", "Management", "PrivateFiles", "Service",
+                "ServiceTesting", "APNSDevice", nioCore, crypto,
             ],
             swiftSettings: settings,
         ),
@@ -446,8 +466,10 @@ let package = Package(
             name: "ServiceTests",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
-                "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore", "MemoryStore", "Service",
-                "ServiceTesting", "APNSProvider", "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting",
+                "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore", "MemoryStore",
+                "VirtualDevices",
+                "Service", "ServiceTesting", "APNSProvider", "APNSDevice", "CFaultyDisk", "CommonTesting",
+                "DeliveryTesting",
                 nioCore, nioPosix, nioTLS, nioSSL, crypto, x509, logging,
                 configuration,
                 httpClient,
@@ -461,7 +483,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "Notifications", "Trust", "Delivery", "HTTP2", "Service", "APNSProvider", "ProviderTesting",
-                "APNSDevice",
+                "APNSDevice", "ServiceTesting",
                 "carillon",
                 nioCore, nioPosix, nioSSL, crypto, logging, grdb,
             ] + postgresTesting,

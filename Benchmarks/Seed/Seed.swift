@@ -5,19 +5,19 @@ import SQLiteStore
 import Service
 import Trust
 
-/// Fills a data folder with devices, through the store and the authority that the service itself uses: registering
-/// 100,000 devices over the network would take longer than the benchmark. They belong to the production environment,
-/// which is the one that has to be fast.
+/// Fills a data folder with devices, through the store and the authority that the service itself uses. To register
+/// 100,000 devices over the network would take longer than the benchmark. The devices belong to the production
+/// environment, which is the one that has to be fast.
 ///
 ///     Seed FOLDER OUT DEVICES APPS [REQUEST [MAILBOXES]]
 ///
-/// Writes `OUT/paths.txt`, a request path for each registration, device by device; with REQUEST, a certificate signing
-/// request (PEM), also `OUT/devices.pem`, a certificate chain for each device. All of them have the same key, which a
-/// real fleet never would: the server's work is the same. With MAILBOXES so many of the registrations have a notification
-/// of 200 bytes stored, and a certificate is made for the first devices alone.
+/// Writes `OUT/paths.txt`, with a request path for each registration, device by device. If REQUEST is given, a
+/// certificate signing request (PEM), it also writes `OUT/devices.pem`, with a certificate chain for each device. All
+/// devices have the same key, which no real fleet would have, but the server's work is the same. If MAILBOXES is given,
+/// this number of registrations have a stored notification of 200 bytes, and only the first devices get a certificate.
 @main
 struct Seed {
-    /// How many registrations wait for the store at the same time. The store refuses more than some thousands.
+    /// The number of registrations that wait for the store at the same time. The store refuses more than some thousands.
     private static let batch = 2000
     /// Only this many devices get a certificate, because making one for each of a million devices would take minutes,
     /// and only a few of them connect.
@@ -73,7 +73,7 @@ struct Seed {
         return destinations
     }
 
-    /// Stores a notification for each of them.
+    /// Stores a notification for each of the destinations.
     private func fill(_ destinations: ArraySlice<Destination>) async throws {
         let body = #"{"aps":{"alert":"\#(String(repeating: "x", count: 177))"}}"#
         let payload = try Payload(Array(body.utf8))

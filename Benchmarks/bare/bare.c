@@ -1,5 +1,5 @@
-/* The least that storing can cost: writes the rows of a mailbox table again, with SQLite alone, in as many
- * transactions as the service made, with the same durability. Prints the seconds of CPU that the writing took.
+/* Measures the least that storing can cost: writes the rows of a mailbox table again, with SQLite alone, in as many
+ * transactions as the service needed, with the same durability. Prints the seconds of CPU that the writing took.
  *
  *     bare SOURCE TARGET TRANSACTIONS CHECKPOINT
  *
@@ -27,12 +27,12 @@ static double cpu(void) {
     return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* The rows, read before the clock starts. */
+/* The rows. They are read before the measurement begins. */
 static sqlite3_value **load(sqlite3 *source, int *count) {
     sqlite3_stmt *rows;
     int room = 0;
     sqlite3_value **values = NULL;
-    /* In the order in which they were stored. */
+    /* Read them in the order in which they were stored. */
     must(sqlite3_prepare_v2(source, "SELECT * FROM mailbox ORDER BY version", -1, &rows, 0), source);
     for (*count = 0; sqlite3_step(rows) == SQLITE_ROW; ++*count) {
         if (*count == room) {
@@ -49,7 +49,7 @@ static sqlite3_value **load(sqlite3 *source, int *count) {
 static void copy_schema(sqlite3 *source, sqlite3 *target) {
     sqlite3_stmt *made;
     const char *sql = "SELECT sql FROM sqlite_schema WHERE tbl_name = 'mailbox' AND sql IS NOT NULL ORDER BY type DESC";
-    /* A target that is there is written over, as the service writes over its own. */
+    /* If the target exists, its rows are overwritten, as the service overwrites its own. */
     if (sqlite3_table_column_metadata(target, 0, "mailbox", 0, 0, 0, 0, 0, 0) == SQLITE_OK) return;
     must(sqlite3_prepare_v2(source, sql, -1, &made, 0), source);
     while (sqlite3_step(made) == SQLITE_ROW) run(target, (const char *)sqlite3_column_text(made, 0));
@@ -65,7 +65,7 @@ int main(int count, char **arguments) {
     must(sqlite3_open(arguments[2], &target), target);
     sqlite3_value **values = load(source, &rows);
     if (transactions < 1) transactions = 1;
-    /* As the service opens its database: see DatabaseOpening.swift. */
+    /* Use the same settings as the service: see DatabaseOpening.swift. */
     run(target, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192");
     must(sqlite3_wal_autocheckpoint(target, atoi(arguments[4])), target);
     copy_schema(source, target);

@@ -1,4 +1,4 @@
-"""Measures the service side by side with others. script/bench runs this."""
+"""Compares the service with other servers. script/bench runs this."""
 
 import argparse
 import os
@@ -22,6 +22,7 @@ ROWS = {
     "stored": provider_rows.stored,
     "threads": provider_rows.threads,
     "delivered": device_rows.delivered,
+    "broadcast": device_rows.broadcast,
     "idle": device_rows.idle,
 }
 
@@ -60,11 +61,11 @@ class Bench:
         return self.services[name]
 
     def offline_service(self, name="offline"):
-        """A service whose devices never connect, as many as there are requests."""
+        """A service with as many devices as there are requests. The devices never connect."""
         return self.service(name, lambda: Service(self.tools, self.work, name, self.requests))
 
     def connected_service(self):
-        """A service whose devices have certificates, enough of them for each row."""
+        """A service whose devices have certificates. There are enough devices for each row."""
         return self.service(
             "connected", lambda: Service(self.tools, self.work, "connected", max(1000, self.devices), certificates=True)
         )
@@ -83,7 +84,7 @@ def main():
     if unknown := set(arguments.rows) - set(ROWS):
         parser.error(f"unknown rows: {', '.join(sorted(unknown))}")
 
-    # Each connection is an open file, of the servers as well.
+    # Each connection is an open file here, and another one in the server.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     began = time.monotonic()

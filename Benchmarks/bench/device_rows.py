@@ -1,4 +1,4 @@
-"""The rows of connected devices, against an MQTT broker with the same devices."""
+"""Measures the rows with connected devices, and compares them with an MQTT broker that has the same devices."""
 
 import time
 
@@ -7,7 +7,7 @@ from fleet import Fleet, Trust, push
 from provider_rows import cpu_of
 from results import Result
 
-# How many devices the pushes go to.
+# The number of devices that the pushes go to.
 FLEET = 1000
 
 
@@ -25,9 +25,9 @@ class Sides:
         self.provider_trust = {"carillon": Trust(service.authority), "mqtt": self.trust["mqtt"]}
         self.paths = service.some_paths("connected", slice(devices))
 
-    def fleet(self, kind, server, count):
+    def fleet(self, kind, server, count, channel=""):
         port = server.courier if kind == "carillon" else server.port
-        return Fleet(self.program, kind, port, self.trust[kind], count)
+        return Fleet(self.program, kind, port, self.trust[kind], count, channel)
 
     def push(self, kind, server, count, paths=None, **options):
         """Sends to the connected devices, or to those in `paths`."""
@@ -39,10 +39,10 @@ class Sides:
 
 
 def delivered(bench):
-    """Pushes to connected devices that acknowledge them: what each costs, and how long it is under way."""
+    """Measures pushes to connected devices that acknowledge them: the cost of each, and how long it is under way."""
     peer = "mosquitto, QoS 1, mutual TLS"
     cpu = Result("CPU per push delivered and acknowledged", peer, "s/100k", 1.25, far_off=3.5)
-    # Latencies have no bound here: so few numbers, on a shared machine, mostly measure the machine.
+    # Latencies have no bound here: so few values, on a shared machine, mostly show how busy the machine is.
     median = Result("its latency at half of full load, median", peer, "ms", 0.8)
     p99 = Result("its latency at half of full load, 99th percentile", peer, "ms", 1.0)
     service = bench.connected_service()
@@ -75,6 +75,44 @@ def delivered(bench):
     return [cpu, median, p99]
 
 
+def broadcast(bench):
+    """One message to a channel, or topic, that all devices are subscribed to: what each delivery costs."""
+    peer = "mosquitto, one topic, QoS 1, mutual TLS"
+    cpu = Result("CPU per delivery of a broadcast", peer, "s/100k", 1.5, far_off=4.0)
+    spread = Result("a broadcast's way to the last percent of devices", peer, "ms")
+    service = bench.connected_service()
+    devices = bench.devices
+    sides = Sides(bench, service, devices)
+    count = max(5, bench.requests // devices)
+    # One event loop, because mosquitto has one thread. The limits of a single channel are for providers.
+    env = {"CARILLON_LIMIT_BROADCAST_RATE": "0", "CARILLON_LIMIT_UNACKNOWLEDGED_BROADCASTS": "1000"}
+    with service.serve(event_loops=1, env=env) as ours, peers.mosquitto(bench.tools, bench.work) as theirs:
+        channel = service.create_channel()
+        channels = {"carillon": channel, "mqtt": "channel"}
+        with sides.fleet("carillon", ours, devices, channel) as phones, \
+                sides.fleet("mqtt", theirs, devices, channels["mqtt"]) as clients:
+            parties = [("carillon", ours, phones), ("mqtt", theirs, clients)]
+
+            def send(kind, server, receivers, sent):
+                # One after the other: the next one when all devices have had this one.
+                seen = None
+                for _ in range(sent):
+                    sides.push(
+                        kind, server, 1, connections=1, window=1, expiration="0", channel=channels[kind])
+                    seen = settle(receivers, devices)
+                return seen
+
+            for _ in bench.rounds(warm_up=lambda: [send(*party, 2) for party in parties]):
+                spent, late = {}, {}
+                for party in parties:
+                    def once(party=party):
+                        late[party[0]] = 1e3 * send(*party, count)["p99"]
+                    spent[party[0]] = cpu_of(party[1], count * devices, once)
+                cpu.add(spent["carillon"], spent["mqtt"])
+                spread.add(late["carillon"], late["mqtt"])
+    return [cpu, spread]
+
+
 def settle(receivers, expected, seconds=20):
     """Waits until the devices have received everything that was sent. Returns their report."""
     total, deadline = None, time.monotonic() + seconds
@@ -84,7 +122,7 @@ def settle(receivers, expected, seconds=20):
             total = report
         elif report["received"]:
             total["received"] += report["received"]
-        # Each one at least once. A notification that comes twice is counted twice.
+        # Each must arrive at least once. A notification that comes twice is counted twice.
         if total["received"] >= expected * 0.999:
             return total
         time.sleep(0.05)
@@ -92,7 +130,7 @@ def settle(receivers, expected, seconds=20):
 
 
 def idle(bench):
-    """Memory of idle devices while they are connected, and once they are gone."""
+    """Measures the memory of idle devices while they are connected, and after they have disconnected."""
     peer = "mosquitto, mutual TLS"
     memory = Result("memory per idle connected device", peer, "KB", 1.75)
     after = Result("memory after all of them have gone", "before they came", "MB", 1.5)

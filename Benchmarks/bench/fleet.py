@@ -1,4 +1,4 @@
-"""Devices and providers: the programs of Benchmarks/load."""
+"""Runs the devices and providers of the measurements, which are the programs of Benchmarks/load."""
 
 import json
 import subprocess
@@ -14,8 +14,10 @@ class Trust:
 class Fleet:
     """Connected devices, until the end of a `with`."""
 
-    def __init__(self, program, kind, port, trust, count):
+    def __init__(self, program, kind, port, trust, count, channel=""):
         command = [program, "devices", "-kind", kind, "-address", f"127.0.0.1:{port}", "-count", str(count)]
+        if channel:
+            command += ["-channel", channel]
         self.process = subprocess.Popen(
             command + trust.options, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -28,7 +30,7 @@ class Fleet:
         return json.loads(line)
 
     def report(self):
-        """The number of notifications since the last report, and their latencies."""
+        """Returns the number of notifications since the last report, and their latencies."""
         self.process.stdin.write("report\n")
         self.process.stdin.flush()
         return self.read()
@@ -41,12 +43,13 @@ class Fleet:
             self.process.communicate("end\n")
 
 
-def push(program, kind, port, trust, count, paths, token="", connections=8, window=25, rate=0, expiration=""):
-    """Sends to one device after the other. Returns the seconds until all were answered."""
+def push(program, kind, port, trust, count, paths, token="", connections=8, window=25, rate=0, expiration="",
+         channel=""):
+    """Sends to one device after the other, or to a channel. Returns the seconds until all were answered."""
     command = [
         program, "push", "-kind", kind, "-address", f"127.0.0.1:{port}", "-count", str(count), "-paths", paths,
         "-connections", str(connections), "-window", str(window), "-rate", str(rate), "-token", token,
-        "-expiration", expiration, *trust.options,
+        "-expiration", expiration, "-channel", channel, *trust.options,
     ]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if result.returncode != 0:

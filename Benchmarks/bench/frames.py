@@ -1,4 +1,4 @@
-"""As much of HTTP/2 as it takes to send a request and read its answer by hand (RFC 9113, RFC 7541)."""
+"""A small HTTP/2 client, which can do just enough to send a request and read its answer (RFC 9113, RFC 7541)."""
 
 import socket
 import ssl
@@ -14,7 +14,7 @@ def frame(kind, flags, stream, payload=b""):
 
 
 def literal(name, value):
-    """A field that enters no table, without Huffman coding."""
+    """Encodes a field as a literal that is not added to the table, without Huffman coding."""
     return b"\x00" + text(name) + text(value)
 
 
@@ -36,7 +36,7 @@ def fields(method, path, *more):
 
 
 class Connection:
-    """A connection over TLS that has sent its preface."""
+    """A connection over TLS on which the HTTP/2 preface was sent."""
 
     def __init__(self, port, authority=None, certificate=None, key=None):
         context = ssl.create_default_context(cafile=authority)

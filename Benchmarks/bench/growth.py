@@ -14,7 +14,7 @@ MACHINE = 64e9
 
 
 class Series:
-    """Bytes of resident memory and seconds of CPU per 100,000 pushes, against a number of things."""
+    """A curve: for growing numbers of something, the bytes of resident memory and the seconds of CPU per 100,000 pushes."""
 
     def __init__(self, things):
         self.things, self.points = things, []
@@ -24,7 +24,7 @@ class Series:
 
     @property
     def slope(self):
-        """The bytes of memory for each of the things, by least squares."""
+        """The bytes of memory that each one takes: the slope of the curve, by least squares."""
         counts = [point["count"] for point in self.points]
         memory = [point["memory"] for point in self.points]
         count_mean, memory_mean = sum(counts) / len(counts), sum(memory) / len(memory)
@@ -32,13 +32,13 @@ class Series:
         return above / sum((c - count_mean) ** 2 for c in counts)
 
     def dictionary(self):
-        # If memory does not grow with this number, memory does not limit it.
+        # If memory does not grow with this number, it does not limit the number either.
         fits = int(MACHINE / self.slope) if self.slope >= 1 else None
         return {"things": self.things, "points": self.points, "bytesEach": round(self.slope), "in64GB": fits}
 
 
 def devices(bench, counts):
-    """Connected devices, and pushes that are delivered to a thousand of them."""
+    """Measures different numbers of connected devices, with pushes that are delivered to a thousand of them."""
     series = Series("connected devices")
     service = bench.service("growth-devices", lambda: Service(
         bench.tools, bench.work, "growth-devices", max(counts), certificates=True))
@@ -59,11 +59,11 @@ def devices(bench, counts):
 
 
 def registered(bench, name, things, sizes, expiration):
-    """Registrations of devices that are offline, each with a push of its own."""
+    """Measures different numbers of registrations of offline devices, each of which gets one push."""
     series = Series(things)
     for label, count, apps in sizes:
         service = Service(bench.tools, bench.work, f"growth-{name}-{label}", count, apps=apps)
-        # The paths of the app that the load sends to. The file has all apps of a device next to each other.
+        # The paths for one app of each device. In the file of paths, all apps of a device follow each other.
         paths = service.some_paths("first", slice(None, None, apps))
         load = Load(max(count, 10_000), 8, 100)
         with service.serve() as server:

@@ -1,4 +1,4 @@
-"""The load of the provider rows: h2load, with the headers that real providers send."""
+"""Makes the load for the provider rows with h2load, which sends the headers that real providers send."""
 
 import os
 import re
@@ -9,14 +9,14 @@ BODY = '{"aps":{"alert":{"title":"Lunch","body":"The table is laid for twelve, c
 
 
 class Load:
-    """So many requests on so many connections, with so many streams each.
+    """A load: a number of requests, on a number of connections, with a number of streams each.
 
-    Each connection is an h2load of its own, with a share of the paths of its own: the connections of one h2load all
-    begin at the first path and would send to the same few devices at the same time.
+    Each connection is a separate h2load process with its own share of the paths. The connections of one h2load would all
+    begin at the first path, and so send to the same few devices at the same time.
 
-    `indexed` leaves HPACK's table on, as h2load and the clients of Go and Java do by default: after the first request
-    of a connection a header that repeats is one byte. Without it (--encoder-header-table-size=0) every request carries its
-    headers whole, as if each connection came from another client.
+    `indexed` leaves HPACK's table on, as h2load and the clients of Go and Java do by default: a header that was sent
+    before on the connection then takes one byte. Without it (--encoder-header-table-size=0) every request carries its
+    headers in full, as if each came from another client.
     """
 
     def __init__(self, requests, connections, streams, indexed=False):

@@ -1,12 +1,12 @@
 """Decides whether a ratio is so high that noise cannot be the reason. The short form then fails."""
 
-# How often a row is measured at most while it looks far off. A busy machine makes a ratio wrong for half a minute; a
-# fault in the code makes it wrong each time.
+# If a row looks far off, it is measured again, up to this number of times in all. A busy machine makes a ratio wrong
+# for half a minute, but a fault in the code makes it wrong each time.
 ATTEMPTS = 3
 
 
 def far_off(results):
-    """The results whose ratio is above `far_off`, which not all of them have."""
+    """The results whose ratio is above their `far_off`. Some results have no such limit."""
     return [result for result in results if result.far_off is not None and result.ratio > result.far_off]
 
 

@@ -1,4 +1,4 @@
-"""What the service is measured against."""
+"""The servers that the service is compared with."""
 
 import os
 
@@ -6,7 +6,7 @@ from processes import Server, free_port, run
 
 
 def nghttpd(tools, work):
-    """The C server of the library we use, which serves a file to every request."""
+    """nghttpd, the C server of the HTTP/2 library that we use. It answers every request with a file."""
     folder = f"{work}/www/3/device"
     os.makedirs(folder, exist_ok=True)
     with open(f"{folder}/{'0' * 64}", "w") as file:
@@ -27,7 +27,7 @@ def go_server(tools, work):
 
 
 def mosquitto(tools, work):
-    """An MQTT broker with client certificates, as it comes but for the number of messages it may have under way."""
+    """An MQTT broker with client certificates. Its settings are the defaults, except for the number of messages under way."""
     port = free_port()
     key, certificate = tools.server_identity(work)
     with open(f"{work}/mosquitto.conf", "w") as file:

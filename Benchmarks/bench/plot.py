@@ -1,4 +1,4 @@
-"""Draws series as an SVG: one panel each, memory as a line with points, CPU as a dashed one."""
+"""Draws curves as an SVG, each in its own panel: memory as a line with points, CPU as a dashed line."""
 
 WIDTH, HEIGHT, MARGIN = 380, 260, 56
 MEMORY, CPU = "#1f5f99", "#b3541e"

@@ -1,4 +1,4 @@
-"""Servers under measurement: started, waited for, read from /proc, ended."""
+"""Starts a server that is to be measured, waits until it is ready, reads its CPU and memory from /proc, and ends it."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Server:
-    """A process of ours to measure. What it prints goes to a file in the work folder."""
+    """A process that is measured. Its output goes to a file in the work folder."""
 
     def __init__(self, name, command, port, log, env=None):
         self.name, self.port = name, port
@@ -35,7 +35,7 @@ class Server:
         raise SystemExit(f"bench: {self.name} does not listen on {self.port}; see {self.log}")
 
     def cpu(self):
-        """Seconds of CPU since its start, in user and kernel, all threads."""
+        """The seconds of CPU time since the start of the process, in user and kernel mode, of all threads."""
         with open(f"/proc/{self.pid}/stat") as file:
             fields = file.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
@@ -48,7 +48,7 @@ class Server:
         return 0
 
     def resident(self):
-        """Bytes of resident memory."""
+        """The bytes of resident memory."""
         return self.status("VmRSS") * 1024
 
     def threads(self):
@@ -80,7 +80,7 @@ def free_port():
 
 
 def run(*command, **options):
-    """Runs a program to its end; its output as text."""
+    """Runs a program to its end, and returns its output as text."""
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
     if result.returncode != 0:
         raise SystemExit(f"bench: {command[0]} failed\n{result.stdout[-2000:]}{result.stderr[-2000:]}")

@@ -1,4 +1,4 @@
-"""The rows of the provider API: what a push costs while no device is there."""
+"""Measures the rows of the provider API: the cost of a push to a device that is not connected."""
 
 import json
 import os
@@ -19,14 +19,14 @@ NEVER_STORED, STORED = "0", "2000000000"
 
 
 def cpu_of(server, per, work):
-    """Seconds of CPU per 100,000 that the server spent while work was done."""
+    """The seconds of CPU time per 100,000 pushes that the server used while `work` ran."""
     before = server.cpu()
     work()
     return (server.cpu() - before) * 100_000 / per
 
 
 def validated(bench):
-    """Requests that pass every check and find their device offline, against a file served."""
+    """Measures requests that pass every check and whose device is offline. The other server answers with a file."""
     cpu = Result("CPU per validated push, device offline", "nghttpd serving a file", "s/100k", 1.4, far_off=3.0)
     latency = Result("its mean latency, one stream at a time", "nghttpd serving a file", "µs", 1.3, far_off=3.0)
     table = Result("CPU per validated push, client uses HPACK's table", "nghttpd, likewise", "s/100k", 1.9, far_off=4.0)
@@ -52,7 +52,8 @@ def validated(bench):
 
 
 def stored(bench):
-    """Requests that are answered once their notification is on disk, against SQLite alone and the row above."""
+    """Measures requests that are answered when their notification is on disk. They are compared with SQLite alone plus
+    the row above."""
     result = Result("CPU per push stored, device offline", "bare SQLite + validated push", "s/100k", 1.4, far_off=4.0)
     load = Load(bench.requests, 8, 100)
     service = bench.offline_service()
@@ -88,13 +89,14 @@ def transactions(path):
 
 
 def checkpoint_pages():
-    """After how many pages the service copies the log into the database. SQLite alone does it as often."""
+    """The number of pages in the log after which the service copies it into the database. SQLite alone uses the same
+    number."""
     with open(os.path.join(ROOT, "Sources/SQLiteStore/DatabaseOpening.swift")) as file:
         return int(re.search(r"checkpointPages = (\d+)", file.read())[1])
 
 
 def threads(bench):
-    """The first row with two threads, against one."""
+    """Measures the first row with two threads, and compares it with one thread."""
     result = Result("CPU per validated push, 2 event loops", "ours with 1", "s/100k", 1.15)
     load = Load(bench.requests, 8, 100)
     services = [bench.offline_service(), bench.offline_service("offline-2")]

@@ -1,5 +1,5 @@
-"""A restart with a million stored mailboxes: how long until it is ready, how long until a device has what is stored for
-it, over real TLS, and what memory that takes. script/measure restart runs this."""
+"""Measures a restart with a million stored mailboxes: the time until the service is ready, the time until a device has
+received its stored notification over real TLS, and the memory that this takes. script/measure restart runs this."""
 
 import json
 import os
@@ -19,7 +19,7 @@ STARTS = 5
 
 
 class Folder:
-    """A data folder with registered devices, of which so many have something stored."""
+    """Makes a data folder with registered devices, some of which have a stored notification."""
 
     def __init__(self, tools, work, devices, mailboxes):
         self.tools = tools

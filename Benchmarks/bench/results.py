@@ -5,7 +5,7 @@ import statistics
 
 
 class Result:
-    """One row: samples of ours and of theirs, taken alternately.
+    """One row: values of our server and of the other one, measured in turn.
 
     `limit` is the highest ratio that is good. A ratio above `far_off` shows a fault: it is at least twice the usual
     ratio, because on a busy machine even a ratio can be off by half.

@@ -1,4 +1,4 @@
-"""The service under measurement, with its default settings."""
+"""The service that is measured, with its default settings."""
 
 import base64
 import json
@@ -38,6 +38,13 @@ class Service:
                 self.tools.carillon, "app", "create", "--data", self.data, "--team", team,
                 "--bundle-id", f"{TOPIC}{number}",
             )
+
+    def create_channel(self):
+        """Makes a broadcast channel that keeps nothing, while the service runs. Returns its identifier."""
+        made = subprocess.run(
+            [self.tools.carillon, "channel", "create", "--data", self.data, "--bundle-id", TOPIC, "--environment",
+             "production", "--json"], stdout=subprocess.PIPE, text=True, check=True)
+        return json.loads(made.stdout)["channelID"]
 
     def serve(self, event_loops=None, env=None):
         """Starts the service on ports of the system's choice."""
@@ -92,7 +99,7 @@ def encode(data):
 
 
 def raw_signature(der):
-    """The two numbers of an ECDSA signature, 32 bytes each, out of their ASN.1."""
+    """Reads the two numbers of an ECDSA signature from ASN.1. Returns them as 32 bytes each."""
     numbers, rest = [], der[2:]
     for _ in range(2):
         length = rest[1]

@@ -1,5 +1,5 @@
-"""Endurance: a fleet connects, gets pushes and disconnects, again and again, with a restart. Memory, files and threads
-must not grow."""
+"""A test of endurance: a fleet connects, gets pushes and disconnects, again and again, with a restart of the service
+halfway. Memory, open files and threads must not grow."""
 
 import statistics
 import time
@@ -10,9 +10,9 @@ from service import Service
 FLEET = device_rows.FLEET
 PUSHES = 5000
 
-# How much the median of the last third of the rounds may exceed that of the first. Memory has noise, and the thread
-# pools of Swift and Dispatch start threads for work and end them some seconds later, so one round may have five more
-# than another.
+# By how much the median of the last third of the rounds may exceed that of the first third. Memory always varies a
+# little. The thread pools of Swift and Dispatch start threads for work and end them some seconds later, so one round
+# may have five threads more than another.
 MEMORY_GROWTH = 1.25
 FILES, THREADS = 5, 6
 
@@ -28,7 +28,7 @@ class Reading:
 
 
 def round_of_life(sides, server):
-    """Devices connect, get pushes, vanish before more pushes, and connect again for those that they missed."""
+    """One round: devices connect, get pushes, disappear before further pushes, and connect again to get these."""
     with sides.fleet("carillon", server, FLEET) as fleet:
         sides.push("carillon", server, PUSHES)
         device_rows.settle(fleet, PUSHES)
@@ -36,7 +36,7 @@ def round_of_life(sides, server):
         fleet.process.wait()
         sides.push("carillon", server, FLEET)
     with sides.fleet("carillon", server, FLEET) as fleet:
-        # The newest notification of each mailbox, at least.
+        # Each device must get at least the newest notification of its mailbox.
         device_rows.settle(fleet, FLEET * 0.99)
     # Wait until the memory of the connections is returned to the system.
     time.sleep(4)
@@ -44,7 +44,7 @@ def round_of_life(sides, server):
 
 
 def soak(bench, minutes):
-    """Runs two halves, with a restart between them. Returns the complaints."""
+    """Runs two halves, with a restart between them. Returns a list of what has grown."""
     service = Service(bench.tools, bench.work, "soak", FLEET, certificates=True)
     sides = device_rows.Sides(bench, service)
     end = time.monotonic() + minutes * 60
@@ -62,7 +62,7 @@ def soak(bench, minutes):
 
 
 def growth(readings):
-    """A complaint for each value that grew from the first third of the readings to the last."""
+    """Returns a sentence for each value that has grown from the first third of the readings to the last."""
     third = max(1, len(readings) // 3)
 
     def medians(what):

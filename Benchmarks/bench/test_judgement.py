@@ -1,4 +1,4 @@
-"""The short form fails when a ratio is far off, and for nothing else: python3 -m unittest discover Benchmarks/bench"""
+"""Tests that the short form fails if a ratio is far off, and only then: python3 -m unittest discover Benchmarks/bench"""
 
 import unittest
 
@@ -48,7 +48,7 @@ class JudgementTests(unittest.TestCase):
         measure = row([9.0, 1.0], [1.4, 5.0], [1.0, 1.0])
         results = judgement.measured(measure, Notes())
         self.assertEqual(judgement.verdict(results), "")
-        # The best of each counts.
+        # Of several measurements, the best one of each ratio counts.
         self.assertEqual([result.ratio for result in results], [1.4, 1.0])
         self.assertEqual(len(measure.remaining), 1)
 

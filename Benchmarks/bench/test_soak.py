@@ -1,4 +1,4 @@
-"""Endurance is what does not grow: python3 -m unittest discover Benchmarks/bench"""
+"""Tests how script/soak decides that something has grown: python3 -m unittest discover Benchmarks/bench"""
 
 import unittest
 from collections import namedtuple

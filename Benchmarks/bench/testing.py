@@ -22,7 +22,7 @@ from tools import Tools
 ROUNDS = 11
 REQUESTS = 200_000
 WAITS = 200
-# So many that no device token comes near its limit of requests.
+# There are so many device tokens that none comes near its limit of requests.
 OFFLINE_DEVICES = 1000
 LISTED_DEVICES = 50_000
 
@@ -164,7 +164,7 @@ def waited(service, management, work):
 
 
 def devices(service, management):
-    """Memory of 1,000 virtual devices that are online."""
+    """Measures the memory of 1,000 virtual devices that are online."""
     management.ask("POST", "/v1/fixtures", team(10))
     management.ask("DELETE", "/v1/teams/ABCDE12345")
     before = service.server.resident()

@@ -1,4 +1,4 @@
-"""The programs that take part: where they are, and how those of ours are built."""
+"""The programs that the measurements use: where they are, and how our own are built."""
 
 import os
 
@@ -31,7 +31,7 @@ class Tools:
         return program
 
     def server_identity(self, work):
-        """Key and certificate of the others' listeners: P-256, as ours."""
+        """Makes a key and a certificate for the other servers: P-256, as our service has."""
         key, certificate = f"{work}/server.key", f"{work}/server.pem"
         if not os.path.exists(certificate):
             run(
@@ -42,7 +42,7 @@ class Tools:
         return key, certificate
 
     def device_request(self, folder):
-        """A key for all devices, and a request for their certificates."""
+        """Makes one key for all devices, and a request for their certificates."""
         request = f"{folder}/device.csr"
         run(
             "openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",

@@ -1,10 +1,10 @@
-"""Runs provider clients, one after the other in each round, and prints what a notification costs each:
-medians of the rounds, and the ratios.
+"""Runs provider clients, one after the other in each round. Prints what a notification costs each client (the median of
+the rounds), and the ratios.
 
 usage: compare.py COUNT ROUNDS LONG FILE
 
-FILE has one client a line, its command with @ in the place of the count; the first is ours. LONG is the count of one run
-of ours for its memory; 0 for none.
+FILE has the command of one client on each line, with @ in place of the count; the first one is ours. LONG is the count
+of a further run of our client, which measures its memory; 0 for no such run.
 """
 
 import json
@@ -16,7 +16,7 @@ import sys
 
 
 def measure(command, count):
-    """Has a client send `count` notifications, all of which must be accepted. Returns its report."""
+    """Makes a client send `count` notifications, all of which must be accepted. Returns its report."""
     words = [str(count) if word == "@" else word for word in command]
     said = json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
     if said["failed"]:

@@ -1,4 +1,4 @@
-// Sends many notifications with net/http over one HTTP/2 connection, as a provider in Go does, and prints what it took.
+// Sends many notifications with net/http over one HTTP/2 connection, as a provider in Go does, and prints how long that took.
 //
 //	provider URL CA PROVIDER-TOKEN TOKEN TOPIC COUNT IN-FLIGHT
 package main

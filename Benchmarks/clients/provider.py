@@ -1,4 +1,4 @@
-"""Sends many notifications with the package h2 over one connection, as a provider in Python does, and prints what it took.
+"""Sends many notifications with the package h2 over one connection, as a provider in Python does, and prints how long that took.
 
 usage: provider.py HOST PORT CA PROVIDER-TOKEN TOKEN TOPIC COUNT IN-FLIGHT
 """

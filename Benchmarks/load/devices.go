@@ -81,7 +81,7 @@ func (f *fleet) connect() error {
 	}
 }
 
-// open connects one device and waits until it would get notifications.
+// open connects one device and waits until it can receive notifications.
 func (f *fleet) open(number int) error {
 	// Use several addresses, because one address has too few ports.
 	from := &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+number%8))}
@@ -110,8 +110,19 @@ func (f *fleet) open(number int) error {
 
 func (f *fleet) listenHTTP2(_ int, connection net.Conn, ready chan<- error) error {
 	in := bufio.NewReaderSize(connection, 2048)
+	out := preface()
+	// How many answers have to be there until the device gets what is sent.
+	missing := 1
+	// The numbers of the stream of notifications, and of the one request for all acknowledgements.
+	listening := uint32(1)
+	if f.options.channel != "" {
+		missing = 2
+		put := appendPut(nil, "/1/apps/com.example.app/channels/"+f.options.channel)
+		out = appendFrame(out, frameHeaders, flagEndStream|flagEndHeaders, listening, put)
+		listening = 3
+	}
 	request := appendRequest(nil, methodGet, "/1/notifications")
-	out := appendFrame(preface(), frameHeaders, flagEndStream|flagEndHeaders, 1, request)
+	out = appendFrame(out, frameHeaders, flagEndStream|flagEndHeaders, listening, request)
 	if _, err := connection.Write(out); err != nil {
 		return err
 	}
@@ -129,12 +140,21 @@ func (f *fleet) listenHTTP2(_ int, connection net.Conn, ready chan<- error) erro
 			return err
 		}
 		switch {
-		case received.kind == frameHeaders && received.stream == 1:
+		case received.kind == frameHeaders && received.stream < listening:
+			if received.payload[0] != status204 {
+				return fmt.Errorf("the subscription was refused")
+			}
+			if missing--; missing == 0 {
+				ready <- nil
+			}
+		case received.kind == frameHeaders && received.stream == listening:
 			if received.payload[0] != status200 {
 				return fmt.Errorf("the stream of notifications was refused")
 			}
-			ready <- nil
-		case received.kind == frameData && received.stream == 1:
+			if missing--; missing == 0 {
+				ready <- nil
+			}
+		case received.kind == frameData && received.stream == listening:
 			line = append(line, received.payload...)
 			for {
 				end := bytes.IndexByte(line, '\n')
@@ -150,7 +170,7 @@ func (f *fleet) listenHTTP2(_ int, connection net.Conn, ready chan<- error) erro
 		}
 		if len(sendings) > 0 && in.Buffered() == 0 {
 			if acknowledgements == 0 {
-				acknowledgements = 3
+				acknowledgements = listening + 2
 				request := appendRequest(nil, methodPost, "/1/acknowledgements")
 				out = appendFrame(out, frameHeaders, flagEndHeaders, acknowledgements, request)
 			}
@@ -168,7 +188,7 @@ func (f *fleet) listenHTTP2(_ int, connection net.Conn, ready chan<- error) erro
 
 func (f *fleet) listenMQTT(number int, connection net.Conn, ready chan<- error) error {
 	in := bufio.NewReaderSize(connection, 2048)
-	if _, err := connection.Write(mqttOpen(fmt.Sprintf("device-%d", number), mqttTopic(number))); err != nil {
+	if _, err := connection.Write(mqttOpen(fmt.Sprintf("device-%d", number), f.options.topic(number))); err != nil {
 		return err
 	}
 	var buffer, out []byte

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Frames of HTTP/2 (RFC 9113, 4 and 6), as few of them as a load needs.
+// The frames of HTTP/2 (RFC 9113, 4 and 6) that the load needs, and no others.
 const (
 	frameData         = 0
 	frameHeaders      = 1
@@ -59,14 +59,16 @@ func readFrame(in *bufio.Reader, buffer *[]byte) (frame, error) {
 	return frame{head[3], head[4], binary.BigEndian.Uint32(head[5:]) & 0x7fffffff, payload}, err
 }
 
-// Header fields as literals that enter no table (RFC 7541, 6.2.2), or by their index in the static one.
+// Header fields by their index in the static table (RFC 7541, 6.1 and A), and that of the status 200.
 const (
 	methodGet   = 0x82
 	methodPost  = 0x83
 	schemeHTTPS = 0x87
 	status200   = 0x88
+	status204   = 0x89
 
 	// The indices of names in the static table.
+	indexMethod        = 2
 	indexPath          = 4
 	indexAuthorization = 23
 	staticEntries      = 61
@@ -91,6 +93,13 @@ func appendRequest(to []byte, method byte, path string) []byte {
 	return appendText(append(to, 0x01), "localhost")
 }
 
+// appendPut is a request whose method is not in the static table.
+func appendPut(to []byte, path string) []byte {
+	to = append(appendText(append(to, indexMethod), "PUT"), schemeHTTPS, indexPath)
+	to = appendText(to, path)
+	return appendText(append(to, 0x01), "localhost")
+}
+
 // headerTable knows the dynamic table (RFC 7541, 2.3.2), which never gets so full that an entry is removed.
 type headerTable struct{ names []string }
 
@@ -104,13 +113,13 @@ func (t *headerTable) index(name string) byte {
 	return 0
 }
 
-// enter adds a field to the table (RFC 7541, 6.2.1).
+// enter encodes a field and adds it to the table (RFC 7541, 6.2.1).
 func (t *headerTable) enter(to []byte, name, value string) []byte {
 	t.names = append(t.names, name)
 	return appendText(appendText(append(to, 0x40), name), value)
 }
 
-// appendKnown names a field whose value is always the same.
+// appendKnown encodes a field whose value is always the same: from the second time on, by its index in the table.
 func (t *headerTable) appendKnown(to []byte, name, value string) []byte {
 	if index := t.index(name); index > 0 {
 		return append(to, 0x80|index)
@@ -118,7 +127,7 @@ func (t *headerTable) appendKnown(to []byte, name, value string) []byte {
 	return t.enter(to, name, value)
 }
 
-// appendNamed has the name in the table, and the value as a literal that does not enter it (RFC 7541, 6.2.2).
+// appendNamed encodes the name by its index in the table, and the value as a literal that is not added to it (RFC 7541, 6.2.2).
 func (t *headerTable) appendNamed(to []byte, name, value string) []byte {
 	if index := t.index(name); index > 0 {
 		return appendText(append(to, 0x0f, index-0x0f), value)

@@ -17,7 +17,7 @@ type options struct {
 	kind, address, authority, chains, key, paths, token string
 	count, connections, window, parallel                int
 	rate                                                float64
-	expiration                                          string
+	expiration, channel                                 string
 }
 
 func main() {
@@ -35,6 +35,7 @@ func main() {
 	flags.StringVar(&o.paths, "paths", "", "push: a request path for each device")
 	flags.StringVar(&o.token, "token", "", "push: the provider token")
 	flags.StringVar(&o.expiration, "expiration", "", "push: the value of apns-expiration")
+	flags.StringVar(&o.channel, "channel", "", "a broadcast channel, or MQTT topic, that all devices subscribe to and pushes go to")
 	flags.IntVar(&o.count, "count", 1, "devices: how many; push: how many notifications")
 	flags.IntVar(&o.connections, "connections", 8, "push: how many")
 	flags.IntVar(&o.window, "window", 100, "push: how many under way on each connection")

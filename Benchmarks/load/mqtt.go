@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Packets of MQTT 3.1.1 (2.2, 3.1 to 3.8), as few of them as a load needs.
+// The packets of MQTT 3.1.1 (2.2, 3.1 to 3.8) that the load needs, and no others.
 const (
 	mqttConnect    = 0x10
 	mqttConnAck    = 0x20
@@ -34,6 +34,14 @@ func appendString(to []byte, text string) []byte {
 }
 
 func mqttTopic(device int) string { return fmt.Sprintf("devices/%d", device) }
+
+// topic is the one of a device, or of all of them.
+func (o options) topic(device int) string {
+	if o.channel != "" {
+		return o.channel
+	}
+	return mqttTopic(device)
+}
 
 // mqttOpen connects, and subscribes if a topic is given.
 func mqttOpen(name, topic string) []byte {

@@ -13,19 +13,22 @@ import (
 	"time"
 )
 
-// runPush sends notifications over several connections, each to its own share of the devices in turn, and prints how
-// long it took until all were answered.
+// runPush sends notifications over several connections and prints how long it took until all were answered. Each
+// connection sends to its own share of the devices, one after the other.
 func runPush(o options) error {
 	protocols := map[string][]string{"carillon": {"h2"}}
 	trusted, err := loadIdentities(o, protocols[o.kind]...)
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(o.paths)
-	if err != nil {
-		return err
+	paths := []string{"/4/broadcasts/apps/com.example.app"}
+	if o.channel == "" {
+		text, err := os.ReadFile(o.paths)
+		if err != nil {
+			return err
+		}
+		paths = strings.Fields(string(text))
 	}
-	paths := strings.Fields(string(text))
 	began := time.Now()
 	failures := make(chan error, o.connections)
 	var all sync.WaitGroup
@@ -150,7 +153,7 @@ const payload = `{"aps":{"alert":{"title":"Lunch","body":"The table is laid for 
 func (s *sender) appendNotification(out []byte, path string, device, number int) []byte {
 	body := []byte(fmt.Sprintf(payload, time.Now().UnixNano()))
 	if s.options.kind == "mqtt" {
-		packet := appendString(nil, mqttTopic(device))
+		packet := appendString(nil, s.options.topic(device))
 		packet = binary.BigEndian.AppendUint16(packet, uint16(number%65535+1))
 		return appendPacket(out, mqttPublish, append(packet, body...))
 	}
@@ -225,11 +228,17 @@ func (s *sender) appendHeaders(to []byte, path, id string) []byte {
 	to = append(to, methodPost, schemeHTTPS)
 	to = appendText(append(to, indexPath), path)
 	to = table.appendKnown(to, ":authority", "localhost")
-	// The literal's index does not fit into four bits.
+	// The index of the name does not fit into the four bits of the first byte.
 	to = appendText(append(to, 0x0f, indexAuthorization-0x0f), "bearer "+s.options.token)
-	to = table.appendKnown(to, "apns-topic", "com.example.app")
-	to = table.appendNamed(to, "apns-id", id)
-	to = table.appendKnown(to, "apns-push-type", "alert")
+	if s.options.channel != "" {
+		to = table.appendKnown(to, "apns-channel-id", s.options.channel)
+		to = table.appendNamed(to, "apns-request-id", id)
+		to = table.appendKnown(to, "apns-push-type", "liveactivity")
+	} else {
+		to = table.appendKnown(to, "apns-topic", "com.example.app")
+		to = table.appendNamed(to, "apns-id", id)
+		to = table.appendKnown(to, "apns-push-type", "alert")
+	}
 	to = table.appendKnown(to, "apns-priority", "10")
 	if s.options.expiration != "" {
 		to = table.appendNamed(to, "apns-expiration", s.options.expiration)

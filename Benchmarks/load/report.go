@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// report has what a fleet received since the last report. Times are in seconds.
+// report says what a fleet has received since the last report. Times are in seconds.
 type report struct {
 	Received int     `json:"received"`
 	Lost     int64   `json:"lost"`

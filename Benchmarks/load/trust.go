@@ -71,7 +71,7 @@ func loadIdentities(o options, protocols ...string) (*identities, error) {
 	return found, nil
 }
 
-// of is the configuration of one client.
+// of returns the configuration of one client.
 func (i *identities) of(number int) *tls.Config {
 	config := i.base.Clone()
 	if len(i.chains) > 0 {

@@ -1,4 +1,4 @@
-// The smallest server that Go's net/http makes: it reads the body and answers 200.
+// A minimal server with Go's net/http: it reads the body of each request and answers 200.
 //
 //	server HOST:PORT CERTIFICATE KEY
 package main

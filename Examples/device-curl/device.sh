@@ -1,10 +1,10 @@
 #!/bin/sh
-# A device in curl, openssl and shell: makes itself an identity, registers one app, prints its device token, and then
-# each notification as one line of JSON. See docs/device-protocol.md.
+# A device in curl, openssl and shell. It makes its own identity, registers one app and prints its device token. Then it
+# prints each notification as one line of JSON. See docs/device-protocol.md.
 #
 # usage: device.sh https://HOST:PORT CA.pem BUNDLE-ID [FOLDER]
 #
-# FOLDER keeps the device: its key, its certificate, and which notifications it has seen.
+# FOLDER holds what belongs to the device: its key, its certificate, and the identifiers of the notifications it has seen.
 set -eu
 
 courier=$1
@@ -20,8 +20,8 @@ longest_delay=30
 call() { curl -q -sS --fail-with-body --http2 --cacert "$ca" "$@"; }
 as_device() { call --cert "$folder/device.crt" --key "$folder/device.key" "$@"; }
 
-# Done once in a device's life: makes a key, which stays here, and gets a certificate for it. If the service needs an
-# activation code, CODE has it.
+# Activates the device, once in its life: makes a key, which stays here, and gets a certificate for it. If the service
+# needs an activation code, it is in the variable CODE.
 activate() {
     (umask 077 && openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$folder/device.key") 2>/dev/null
     openssl req -new -key "$folder/device.key" -subj / -out "$folder/device.csr"
@@ -34,7 +34,7 @@ activate() {
 take() {
     sending=$(printf '%s' "$1" | sed -n 's/^{"sending":\([0-9]*\),.*/\1/p')
     id=$(printf '%s' "$1" | sed -n 's/^{"sending":[0-9]*,"id":"\([0-9a-f-]*\)".*/\1/p')
-    # A line without `sending` is of another kind, perhaps of a later version.
+    # A line without `sending` is no notification. A later version of the service may send such lines.
     [ -n "$sending" ] || return 0
     if ! grep -qx -e "$id" "$folder/seen"; then
         printf '%s\n' "$1"
@@ -49,7 +49,7 @@ take() {
 
 # Keeps the stream of notifications open until it ends.
 listen() {
-    # Call curl directly and not through the functions above, because curl itself is ended later.
+    # Call curl directly and not through the functions above, because this curl process is ended later.
     curl -q -sS --fail-with-body --http2 -N --cacert "$ca" --cert "$folder/device.crt" --key "$folder/device.key" \
         "$courier/1/notifications" >"$folder/lines" &
     stream=$!

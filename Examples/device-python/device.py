@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """A device in Python, with the stock HTTP/2 library h2 (pip install h2).
 
-Makes itself an identity with openssl, registers one app, prints its device token, and then each notification as one
-line of JSON. See docs/device-protocol.md.
+It makes its own identity with openssl, registers one app and prints its device token. Then it prints each notification
+as one line of JSON. See docs/device-protocol.md.
 
 usage: device.py https://HOST:PORT CA.pem BUNDLE-ID [FOLDER]
 
-FOLDER keeps the device: its key, its certificate, and which notifications it has seen.
+FOLDER holds what belongs to the device: its key, its certificate, and the identifiers of the notifications it has seen.
 """
 
 import json
@@ -38,11 +38,11 @@ SILENCE = 300  # seconds: the courier sends a keep-alive every four minutes
 
 
 class Refused(Exception):
-    """The courier refused; trying again does not help."""
+    """The courier has refused a request, and trying again does not help."""
 
 
 class Lost(Exception):
-    """The connection is gone."""
+    """The connection has ended."""
 
 
 class Connection:
@@ -76,7 +76,7 @@ class Connection:
         return stream
 
     def receive(self, timeout):
-        """Reads what has come, once."""
+        """Waits for data once, and handles what has come."""
         self.socket.settimeout(timeout)
         data = self.socket.recv(65536)
         if not data:
@@ -99,7 +99,7 @@ class Connection:
         self.flush()
 
     def request(self, method, path, body=b"", headers=()):
-        """A whole answer; its status has to be 2xx."""
+        """Reads a complete answer, whose status has to be 2xx."""
         stream = self.begin(method, path, body, headers)
         while not self.answers[stream]["ended"]:
             self.receive(TIMEOUT)
@@ -126,7 +126,7 @@ class Device:
         return os.path.join(self.folder, name)
 
     def activate(self, code=None):
-        """Once in a device's life: a key that stays here, and a certificate for it."""
+        """Activates the device, once in its life: makes a key, which stays here, and gets a certificate for it."""
         if os.path.exists(self.path("device.crt")):
             return
         old = os.umask(0o077)
@@ -151,7 +151,7 @@ class Device:
         return Connection(self.url, self.ca, self.path("device.crt"), self.path("device.key"))
 
     def listen(self, app):
-        """Registers the app, and prints and acknowledges until the connection ends."""
+        """Registers the app. Prints and acknowledges notifications until the connection ends."""
         connection = self.connect()
         try:
             answer = connection.request("PUT", "/1/apps/" + quote(app, safe=""))

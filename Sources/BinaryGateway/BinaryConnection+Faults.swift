@@ -29,7 +29,7 @@ extension BinaryConnection {
             watched?.answered(submission.ticket, .noErrors)
             perform(exchange.accepted(submission.ticket))
         case .duplicate(let count):
-            // The copies have the same ticket, and the first answer is used.
+            // All copies have the same ticket. The first answer to it is used.
             batch.append(contentsOf: repeatElement(submission, count: count))
         case .close, .hang, .errorPacket:
             rehearsed?.set(fault, on: submission.ticket)
@@ -55,7 +55,8 @@ extension BinaryConnection {
         return true
     }
 
-    /// Ends a connection after it has hung for the time of the fault.
+    /// Ends a connection that has hung for longer than ``RequestFault/longest``.
+    /// - Returns: whether the connection has ended.
     func endsHanging(_ now: NIODeadline) -> Bool {
         guard let since = rehearsed?.hangsSince, since + TimeAmount(RequestFault.longest) < now else { return false }
         channel.close()
@@ -65,7 +66,7 @@ extension BinaryConnection {
     private func misbehave(_ fault: RequestFault) {
         switch fault.kind {
         case .close(let kind):
-            // Nothing more is read from the socket. The bytes that were already read are processed first.
+            // Read nothing more from the socket. Bytes that were read already are processed first.
             rehearsed?.hang(since: second)
             let connection = NIOLoopBound(self, eventLoop: eventLoop)
             eventLoop.execute { connection.value.close(kind) }
@@ -76,7 +77,7 @@ extension BinaryConnection {
     }
 
     private func close(_ kind: RequestFault.CloseKind) {
-        // Without the error packet, because a server that fails would not send one.
+        // Do not send the error packet, because a server that fails would not send one.
         _ = exchange.abandon()
         stopIfEnding()
         switch kind {

@@ -8,11 +8,11 @@ import Rates
 import Synchronization
 import Trust
 
-/// One provider's connection. It reads notifications and hands them to `Delivery`.
+/// One provider's connection. It reads notifications and passes them to `Delivery`.
 ///
-/// Everything except ``answer(_:with:)`` runs on the connection's event loop. The notifications of one read go to
-/// `Delivery` together. While too many notifications are unanswered, the connection reads nothing from the socket, and
-/// what was already read waits.
+/// Everything except ``answer(_:with:)`` runs on the connection's event loop. All notifications that one read
+/// completes are passed to `Delivery` together. If too many notifications are unanswered, the connection stops
+/// reading from the socket, and bytes that were read already wait.
 final class BinaryConnection: CertifiedConnection {
     let gateway: BinaryGateway
     private let identity: ProviderIdentity
@@ -23,24 +23,24 @@ final class BinaryConnection: CertifiedConnection {
     var exchange: BinaryExchange
     private var unread = Deque<ByteBuffer>()
     var batch: [Submission] = []
-    /// Nil until a rehearsal does something to the connection.
+    /// The faults of rehearsals on this connection; nil until there is one.
     var rehearsed: RehearsedBinaryConnection?
-    /// The notification that waits until the key of its device token is looked up. Nothing is read meanwhile, so the
-    /// order stays.
+    /// The notification that waits for a look-up of the key of its device token. Nothing is read meanwhile, so that
+    /// the order is kept.
     private var keyless: BinaryNotification?
-    /// Nil if observers are not allowed.
+    /// Reports to observers; nil if nobody may observe.
     let watched: WatchedConnection?
     private var random: IdentifierRandom
     private var isProcessing = false
     private(set) var second = NIODeadline.now()
     private var lastRead = NIODeadline.now()
-    /// The time when the current, incomplete notification began.
+    /// When the notification that is incomplete so far began; nil if none is.
     private var partialSince: NIODeadline?
     /// Whether reading is paused until half of the unanswered notifications have their answers.
     private var isHeld = false
-    /// Whether a notification was refused. This is the only state that other threads read.
+    /// Whether a notification was rejected. No other state of the connection is read by other threads.
     private let hasFailed = Atomic(false)
-    /// Answers that came on another thread, or outside of a read, and wait for the event loop.
+    /// Answers that came from another thread, or while nothing was being read. They wait for the event loop.
     private let late = Mutex<[(ticket: UInt64, outcome: Outcome)]>([])
 
     init(gateway: BinaryGateway, identity: ProviderIdentity, channel: CertifiedChannel) {
@@ -94,7 +94,7 @@ final class BinaryConnection: CertifiedConnection {
         stopIfEnding()
     }
 
-    /// The client is gone. The notifications that it sent before are still accepted.
+    /// Handles the client's end of the connection. Notifications that it sent before are still accepted.
     func ended(well: Bool) -> EventLoopFuture<Void>? {
         rehearsed?.end()
         watched?.ended()
@@ -169,7 +169,7 @@ extension BinaryConnection {
         batch.append(submission)
     }
 
-    /// Whether another notification can be taken now.
+    /// Whether the connection can accept another notification now.
     private var hasRoom: Bool { keyless == nil && rehearsed?.isHolding != true && exchange.hasRoom }
 
     private func findKey(of notification: BinaryNotification) {
@@ -203,7 +203,7 @@ extension BinaryConnection {
         stopIfEnding()
     }
 
-    /// Hands over the notifications that were read, and continues while answers make room for more.
+    /// Passes on the notifications that were read, and reads more as soon as answers make room.
     func process() {
         guard !isProcessing else { return }
         isProcessing = true
@@ -224,7 +224,8 @@ extension BinaryConnection {
     }
 
     private func readAccounts() {
-        // The provider has to use another connection. Its notification is not at fault.
+        // The accounts may be out of date, so the provider has to use another connection. Its notification is not at
+        // fault.
         guard gateway.certificates.accounts.isCurrent else { return drain() }
         let accounts = gateway.certificates.accounts.current
         guard accounts.version != topic.version else { return }
@@ -241,7 +242,7 @@ extension BinaryConnection {
         channel.finish(with: packet?.bytes)
     }
 
-    /// Discards what was read, once the connection's end is decided.
+    /// If the connection's end is decided, discards what was read.
     func stopIfEnding() {
         guard !exchange.isTaking else { return }
         unread.removeAll()
@@ -276,12 +277,12 @@ extension BinaryConnection {
     }
 }
 
-/// The only entry from other threads. `@unchecked` because everything else is confined to the event loop, which the
-/// compiler cannot see. ``late`` is shared behind its lock, and ``hasFailed`` is atomic.
+/// Called from other threads. `@unchecked` because the compiler cannot see that everything else is confined to the
+/// event loop. Threads share only ``late``, behind its lock, and ``hasFailed``, which is atomic.
 extension BinaryConnection: SubmissionAnswers, @unchecked Sendable {
     func answer(_ ticket: UInt64, with outcome: Outcome) {
-        // An answer outside of this connection's own read makes room, so reading has to continue. It continues later,
-        // even on this event loop, because another connection's read may be under way.
+        // An answer outside of this connection's own read makes room, so reading has to continue. Do that later, even
+        // on this event loop: another connection's read may be in progress on it.
         if eventLoop.inEventLoop, isProcessing { return answer(ticket, outcome) }
         if case .rejected(let rejection) = outcome, rejection.binaryStatus != nil {
             hasFailed.store(true, ordering: .releasing)
@@ -293,6 +294,6 @@ extension BinaryConnection: SubmissionAnswers, @unchecked Sendable {
         if isFirst { eventLoop.execute { self.answerLate() } }
     }
 
-    /// Notifications after a faulty one are discarded (Guide, 3.1.2).
+    /// False after a faulty notification, because those that follow it are discarded (Guide, 3.1.2).
     var takesMore: Bool { !hasFailed.load(ordering: .acquiring) }
 }

@@ -9,12 +9,13 @@ package final class BinaryGateway: CertifiedService {
     package let certificates: ProviderCertificates
     let rules: BinaryRules
     let delivery: Delivery
-    /// Nil if observers are not allowed.
+    /// Shows notifications to observers; nil if nobody may observe them.
     let watch: RequestWatch?
     package let limits: BinaryLimits
 
     /// - Parameters:
     ///   - names: device tokens that tests have named; nil outside the development environment.
+    ///   - tokensByService: whether an app's own device token does not serve the topics of its services.
     ///   - watch: shows notifications to tests; nil outside the development environment.
     package init(
         certificates: ProviderCertificates,
@@ -22,13 +23,14 @@ package final class BinaryGateway: CertifiedService {
         tokenKeys: SharedTokenKeys,
         delivery: Delivery,
         names: NamedTokens? = nil,
+        tokensByService: Bool = false,
         watch: RequestWatch? = nil,
         limits: BinaryLimits = BinaryLimits(),
     ) {
         self.certificates = certificates
         rules = BinaryRules(
             environment: certificates.environment, conformance: conformance, tokenKeys: tokenKeys,
-            names: names)
+            names: names, tokensByService: tokensByService)
         self.delivery = delivery
         self.watch = watch
         self.limits = limits

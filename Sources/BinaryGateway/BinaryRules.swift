@@ -9,12 +9,14 @@ struct BinaryRules: Sendable {
     let tokenKeys: SharedTokenKeys
     /// Device tokens that tests have named; nil outside the development environment.
     var names: NamedTokens?
+    /// Whether an app's own device token is only for the app, and each service needs its own.
+    var tokensByService = false
 
-    /// Addresses a notification.
+    /// Finds the destination of a notification, and makes its submission.
     /// - Parameters:
-    ///   - topic: the topic of the connection.
+    ///   - topic: the topic of the connection's certificate.
     ///   - id: a new identifier for the notification.
-    ///   - ticket: the connection's number for the notification, which the answer will have.
+    ///   - ticket: the connection's number for the notification. The answer has the same number.
     func submission(
         _ notification: BinaryNotification,
         to topic: BinaryTopic,
@@ -22,12 +24,14 @@ struct BinaryRules: Sendable {
         ticket: UInt64,
     ) throws(BinaryStatus) -> Submission {
         guard let app = topic.app else { throw .missingTopic }
-        guard let contents = open(notification, app: app), contents.app == app.id else { throw .invalidToken }
+        guard let contents = open(notification, app: app, topic.kind), contents.app == app.id,
+            contents.isFor(topic.kind, isStrict: tokensByService)
+        else { throw .invalidToken }
         guard conformance == .apple || notification.payload.contents.contains(.aps) else { throw .processingError }
         return Submission(
             destination: Destination(environment: environment, device: contents.device, app: contents.app),
             deviceToken: notification.deviceToken,
-            generation: contents.generation,
+            generation: contents.number,
             notification: Notification(
                 id: id,
                 topic: topic.name,
@@ -39,9 +43,13 @@ struct BinaryRules: Sendable {
         )
     }
 
-    private func open(_ notification: BinaryNotification, app: App?) -> DeviceTokenContents? {
+    private func open(
+        _ notification: BinaryNotification,
+        app: App?,
+        _ kind: TopicKind = .app,
+    ) -> DeviceTokenContents? {
         tokenKeys.open(notification.deviceToken, environment: environment)
-            ?? names?.meaning(of: notification.deviceToken.array, app: app?.id)?.contents
+            ?? names?.meaning(of: notification.deviceToken.array, app: app?.id, service: kind)?.contents
     }
 
     /// Whether a notification cannot be decided yet, because no known key opens its device token and another node may
@@ -50,11 +58,11 @@ struct BinaryRules: Sendable {
         tokenKeys.mayLackKeys && open(notification, app: nil) == nil
     }
 
-    /// The device that a notification's token names; nil if no known key opens it.
+    /// The device that a notification's device token names; nil if no known key opens the token.
     func device(of notification: BinaryNotification, _ app: App?) -> DeviceID? { open(notification, app: app)?.device }
 
-    /// Priority 10 is an error if a payload contains only content-available (Guide, Table A-3). If the provider gave no
-    /// priority, as in the older formats, which have none, the service uses 5 for such a notification.
+    /// Priority 10 is an error if the payload contains only content-available (Guide, Table A-3). If the provider
+    /// gave no priority, such a notification gets priority 5. The older formats cannot give one.
     private func priority(of notification: BinaryNotification) throws(BinaryStatus) -> Priority {
         guard notification.payload.isSilent else { return notification.priority ?? .immediate }
         switch notification.priority {
@@ -66,8 +74,8 @@ struct BinaryRules: Sendable {
 }
 
 extension Rejection {
-    /// The status of a rejection in the binary API; nil if it has none. A notification to an app that was removed is
-    /// not refused. Its device token goes on the feedback list (Guide, 3.1.3).
+    /// The status for a rejection in the binary API; nil if the notification is not refused. That is so if the app
+    /// was removed: its device token is then put on the feedback list (Guide, 3.1.3).
     var binaryStatus: BinaryStatus? {
         switch reason {
         case .unregistered, .expiredToken: nil

@@ -6,12 +6,15 @@ struct BinaryTopic: Sendable {
     let name: String
     /// Nil if no app has this topic.
     let app: App?
+    let kind: TopicKind
     /// The version of the accounts that was used.
     let version: UInt64
 
     init(_ name: String, in accounts: AccountsSnapshot) {
         self.name = name
-        app = accounts.app(forTopic: name)?.app
+        let found = accounts.app(forTopic: name)
+        app = found?.app
+        kind = found?.kind ?? .app
         version = accounts.version
     }
 }

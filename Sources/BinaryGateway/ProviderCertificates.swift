@@ -21,9 +21,9 @@ package struct ProviderCertificates: Sendable {
         self.clock = clock
     }
 
-    /// Checks a client's certificates during the TLS handshake, because the binary API has no other place to refuse
-    /// them.
-    /// - Parameter chain: DER, the client's own certificate first, none of it verified.
+    /// Checks a client's certificates during the TLS handshake. The binary API has no answer that could refuse them
+    /// later.
+    /// - Parameter chain: the certificates in DER, the client's own first. None of them was verified yet.
     func admit(_ chain: [[UInt8]]) throws(TrustError) -> ProviderIdentity {
         let provider = try authority.verifyProvider(chain: chain, now: now)
         do throws(Rejection) {

@@ -3,11 +3,11 @@ import NIOCore
 
 /// The faults that rehearsals have caused on a connection of the binary API.
 struct RehearsedBinaryConnection {
-    /// The faults that happen after a notification is accepted, by its ticket. The exchange limits their number.
+    /// The faults that happen after a notification was accepted, by its ticket. The exchange limits their number.
     private var faults: [UInt64: RequestFault] = [:]
-    /// A notification that is accepted late. Nothing is read meanwhile, so the order stays.
+    /// The timer of a notification whose acceptance is delayed. Nothing is read meanwhile, so that the order is kept.
     private var timer: Scheduled<Void>?
-    /// The time since when the connection hangs: it neither reads nor answers.
+    /// When the connection began to hang: since then it neither reads nor answers. Nil if it does not hang.
     private(set) var hangsSince: NIODeadline?
 
     /// Whether reading is paused.
@@ -23,7 +23,7 @@ struct RehearsedBinaryConnection {
 
     mutating func timerFired() { timer = nil }
 
-    /// The connection ends.
+    /// Ends the faults, because the connection has ended.
     mutating func end() {
         timer?.cancel()
         timer = nil

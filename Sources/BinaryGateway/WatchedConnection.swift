@@ -8,12 +8,11 @@ final class WatchedConnection {
     private let watch: RequestWatch
     private let gateway: BinaryGateway
     private let identity: ProviderIdentity
-    /// The connection's number for observers.
+    /// The connection's number in the journal.
     private let number: UInt64
-    /// Whether a notification came, or the connection began before anybody observed.
+    /// Whether a notification has arrived. Also true if the connection began before anybody observed.
     private var isUsed: Bool
-    /// The observer's numbers of the unanswered notifications, by their tickets. The exchange limits how many there
-    /// are.
+    /// The journal's numbers of the unanswered notifications, by ticket. The exchange limits how many there are.
     private var numbers: [UInt64: UInt64] = [:]
 
     init(_ identity: ProviderIdentity, _ gateway: BinaryGateway, _ watch: RequestWatch) {
@@ -26,7 +25,7 @@ final class WatchedConnection {
 
     func began() { isUsed = true }
 
-    /// The connection has ended.
+    /// Reports that the connection has ended.
     func ended() {
         guard !isUsed, watch.isActive else { return }
         let certificates = gateway.certificates
@@ -36,7 +35,7 @@ final class WatchedConnection {
                 team: certificates.accounts.current.certificates[identity.serial]?.team))
     }
 
-    /// Reports a valid notification before it is handed over.
+    /// Reports a valid notification before it is passed to `Delivery`.
     /// - Returns: What to do with it; nil if nobody observes.
     func taken(_ notification: BinaryNotification, _ submission: Submission) -> RequestDecision? {
         guard watch.isActive else { return nil }
@@ -49,8 +48,8 @@ final class WatchedConnection {
         return decision
     }
 
-    /// Reports a refused notification. The connection ends with it.
-    /// - Parameter notification: nil if it could not be read.
+    /// Reports a rejected notification, which ends the connection.
+    /// - Parameter notification: the notification; nil if it could not be read.
     func refused(_ notification: BinaryNotification?, _ status: BinaryStatus, _ topic: BinaryTopic, id: NotificationID)
     {
         guard watch.isActive else { return }
@@ -65,21 +64,21 @@ final class WatchedConnection {
         watch.observer.answered(number, answer)
     }
 
-    /// Reports the answer of `Delivery`.
+    /// Reports the answer that `Delivery` gave.
     func answered(_ ticket: UInt64, _ status: BinaryStatus) {
         guard let number = numbers.removeValue(forKey: ticket) else { return }
         watch.observer.answered(number, RequestAnswer(status))
         if status != .noErrors { discardOthers(after: ticket) }
     }
 
-    /// Reports that a rehearsal suppressed the answer.
+    /// Reports that there is no answer because of a rehearsal.
     func unanswered(_ ticket: UInt64, isDiscarded: Bool) {
         guard let number = numbers.removeValue(forKey: ticket) else { return }
         watch.observer.unanswered(number, isDiscarded: isDiscarded)
     }
 
     /// Reports that the notifications after a faulty one were discarded (Guide, 3.1.2).
-    /// - Parameter ticket: the faulty notification's.
+    /// - Parameter ticket: the ticket of the faulty notification.
     private func discardOthers(after ticket: UInt64) {
         for (other, number) in numbers where other > ticket {
             numbers[other] = nil
@@ -109,31 +108,12 @@ final class WatchedConnection {
 }
 
 extension RequestAnswer {
-    /// The number of an error packet (Guide, Table A-4), or 200 for an accepted notification, which gets no packet.
+    /// The number of the error packet's status (Guide, Table A-4), or 200 for an accepted notification, which gets no
+    /// packet.
     fileprivate init(_ status: BinaryStatus) {
         switch status {
         case .noErrors: self.init(status: 200)
-        default: self.init(status: Int(status.rawValue), reason: status.name)
-        }
-    }
-}
-
-extension BinaryStatus {
-    /// The status in the journal's form.
-    fileprivate var name: String {
-        switch self {
-        case .noErrors: "NoErrors"
-        case .processingError: "ProcessingError"
-        case .missingDeviceToken: "MissingDeviceToken"
-        case .missingTopic: "MissingTopic"
-        case .missingPayload: "MissingPayload"
-        case .invalidTokenSize: "InvalidTokenSize"
-        case .invalidTopicSize: "InvalidTopicSize"
-        case .invalidPayloadSize: "InvalidPayloadSize"
-        case .invalidToken: "InvalidToken"
-        case .shutdown: "Shutdown"
-        case .protocolError: "ProtocolError"
-        case .unknown: "Unknown"
+        default: self.init(status: Int(status.rawValue), reason: PacketStatus(rawValue: status.rawValue)?.reason)
         }
     }
 }

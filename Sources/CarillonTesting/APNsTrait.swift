@@ -1,10 +1,10 @@
 public import Testing
 
-/// Runs a ``TestAPNs`` for each test; the test finds it as ``TestAPNs/current``.
+/// A trait that runs a ``TestAPNs`` for each test. The test finds it as ``TestAPNs/current``.
 public struct APNsTrait: TestTrait, SuiteTrait, TestScoping {
     let configuration: TestAPNs.Configuration
 
-    /// Each test of a suite has a service of its own.
+    /// Always true, so that each test of a suite gets its own service.
     public var isRecursive: Bool { true }
 
     @concurrent public func provideScope(

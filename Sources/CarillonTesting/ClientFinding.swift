@@ -1,5 +1,5 @@
-/// Something that a client did although the Guide or Apple's documentation advises against it. The identifiers are
-/// listed in docs/testing.md.
+/// Something that a client did although the Guide or Apple's documentation advises against it. docs/testing.md lists
+/// the identifiers.
 public struct ClientFinding: Sendable, Decodable, CustomStringConvertible {
     /// How serious the finding is.
     public enum Severity: String, Sendable, Decodable {
@@ -14,7 +14,7 @@ public struct ClientFinding: Sendable, Decodable, CustomStringConvertible {
     public let text: String
     /// What to change in the client.
     public let advice: String
-    /// The journal's numbers of the requests that show it.
+    /// The requests that show the finding, by their numbers in the journal.
     public let requests: [Int]
 
     public var description: String { "\(severity.rawValue): \(text) \(advice) (Guide, \(section))" }

@@ -1,19 +1,19 @@
 import Matching
 
-/// What a virtual device does with notifications.
+/// How a virtual device handles notifications.
 public enum DeviceBehaviour: Sendable, Hashable, Encodable {
     /// The device is connected and acknowledges each notification at once.
     case online
     /// The device is connected and acknowledges each notification after a delay.
     case slow(Duration)
-    /// The device is not connected: the service stores the newest notification of each app.
+    /// The device is not connected. The service stores the newest notification of each app.
     case offline
     /// The device is connected and never acknowledges.
     case silent
-    /// The app was removed from the device: a push gets 410 `Unregistered`.
+    /// The app was removed from the device. A push gets 410 `Unregistered`.
     /// - Parameter since: when it was removed, in milliseconds since 1970; nil means now.
     case removed(since: Int64? = nil)
-    /// The device token has expired: a push gets 410 `ExpiredToken`.
+    /// The device token has expired. A push gets 410 `ExpiredToken`.
     case expired
 
     private enum Keys: String, CodingKey {

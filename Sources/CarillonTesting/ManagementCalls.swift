@@ -9,9 +9,10 @@ struct ManagementCalls: Sendable {
     let url: String
     let key: String
 
-    /// The longest answer that is read, in bytes. A journal of 10,000 requests with payloads of 4 KB has 50 MB.
+    /// The longest answer that is read, in bytes. A journal of 10,000 requests with payloads of 4 KB takes 50 MB.
     private static let maximumAnswerBytes = 64 << 20
 
+    /// Sends a request and returns the answer.
     /// - Throws: ``TestAPNsError/Code/refused`` with the service's explanation, or ``TestAPNsError/Code/timedOut``.
     func ask<Answer: Decodable>(
         _ method: String,

@@ -1,9 +1,9 @@
 import APNSProvider
 import Matching
 
-/// A rule of a rehearsal: which requests it matches, and what goes wrong with them.
+/// A rule of a rehearsal: it selects requests, and says which fault happens to them.
 public struct RehearsalRule: Sendable, Encodable {
-    /// What happens to a request.
+    /// The fault that happens to a request.
     public struct Fault: Sendable, Encodable {
         let value: [String: JSONValue]
 
@@ -17,12 +17,12 @@ public struct RehearsalRule: Sendable, Encodable {
             return Fault(value: ["answer": .dictionary(answer)])
         }
 
-        /// The service ends the connection once `after` more of its requests are answered.
+        /// The service ends the connection after it has answered `after` further requests.
         public static func goAway(reason: String = "Shutdown", after: Int = 0) -> Fault {
             Fault(value: ["goAway": ["reason": .string(reason), "after": .integer(after)]])
         }
 
-        /// The service resets the stream.
+        /// The service resets the request's stream.
         public static func reset(_ error: String = "REFUSED_STREAM") -> Fault {
             Fault(value: ["reset": .string(error)])
         }
@@ -34,28 +34,28 @@ public struct RehearsalRule: Sendable, Encodable {
         /// The request never gets an answer.
         public static let hang = Fault(value: ["hang": true])
 
-        /// The answer comes late, and is otherwise as usual.
+        /// The usual answer, but late.
         public static func delay(_ time: Duration) -> Fault { Fault(value: ["delay": .string(time.iso8601)]) }
 
         /// The answer is 200, and the notification is never delivered.
         public static let lose = Fault(value: ["lose": true])
 
-        /// The notification is delivered this many times in all.
+        /// The notification is delivered this many times in total.
         public static func duplicate(_ times: Int) -> Fault { Fault(value: ["duplicate": .integer(times)]) }
 
-        /// From now on the connection may have only this many streams at a time.
+        /// From now on, the connection may have only this many streams at the same time.
         public static func maximumConcurrentStreams(_ streams: Int) -> Fault {
             Fault(value: ["settings": ["maxConcurrentStreams": .integer(streams)]])
         }
     }
 
-    /// For which of the matching requests the rule fires.
+    /// Selects some of the matching requests.
     public struct Condition: Sendable, Encodable {
         let value: [String: JSONValue]
 
         public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 
-        /// A share of the matching requests, from 0 to 1, chosen at random from the rehearsal's seed.
+        /// A share of the matching requests, from 0 to 1. They are chosen at random, by the rehearsal's seed.
         public static func share(_ share: Double) -> Condition { Condition(value: ["share": .number(share)]) }
         /// The first `count` matching requests.
         public static func first(_ count: Int) -> Condition { Condition(value: ["first": .integer(count)]) }
@@ -67,7 +67,7 @@ public struct RehearsalRule: Sendable, Encodable {
 
     public var name: String?
     public var match: RequestPattern
-    /// For which of the matching requests the rule fires; nil means all of them.
+    /// Selects the matching requests for which the rule fires; nil selects all of them.
     public var when: Condition?
     public var fault: Fault
 

@@ -1,8 +1,9 @@
 public import APNSProvider
 
-/// Matches requests that have every value that is given here. Values that are nil match everything.
+/// Matches requests by their values. A request matches if it has every value given here. Properties that are nil
+/// match every request.
 public struct RequestPattern: Sendable, Hashable, Encodable {
-    /// What happened to a notification.
+    /// The outcome of a notification.
     public enum Outcome: String, Sendable, Hashable, Codable {
         case pending, delivered, stored, replaced, expired, dropped, rejected, lost
     }
@@ -17,15 +18,17 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
     public var pushType: String?
     public var apnsID: String?
     public var collapseID: String?
+    /// The identifier of the broadcast channel that the request names, or that it has created.
+    public var channel: String?
     /// The HTTP status of the answer.
     public var status: Int?
     /// The reason in the answer, for example `BadDeviceToken`.
     public var reason: String?
-    /// What the payload has to contain. Dictionaries match by key and may have more keys; other values have to be
-    /// equal.
+    /// What the payload has to contain. Dictionaries are compared by key, and the payload's may have more keys. Other
+    /// values have to be equal.
     public var payload: JSONValue?
     public var outcome: Outcome?
-    /// Matches only requests with a greater number than this.
+    /// Matches only requests whose number is greater than this one.
     public var after: Int?
 
     public init(
@@ -35,6 +38,7 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
         pushType: String? = nil,
         apnsID: String? = nil,
         collapseID: String? = nil,
+        channel: String? = nil,
         status: Int? = nil,
         reason: String? = nil,
         payload: JSONValue? = nil,
@@ -47,6 +51,7 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
         self.pushType = pushType
         self.apnsID = apnsID
         self.collapseID = collapseID
+        self.channel = channel
         self.status = status
         self.reason = reason
         self.payload = payload

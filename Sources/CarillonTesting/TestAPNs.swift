@@ -8,9 +8,9 @@ import Service
 
 /// A push notification service for a test, in the test's own process.
 ///
-/// It keeps everything in memory, listens on ports of 127.0.0.1 that the system chooses, and leaves nothing behind. Several
-/// run side by side. Your client library connects to it as it connects to APNs: give it ``host``, ``port`` and
-/// ``authorityPEM``.
+/// It keeps everything in memory, listens on ports of 127.0.0.1 that the system chooses, and leaves nothing behind.
+/// Several can run at the same time. Your client library connects to it as it connects to APNs: give it ``host``,
+/// ``port`` and ``authorityPEM``.
 ///
 /// ```swift
 /// try await TestAPNs.run { apns in
@@ -22,32 +22,32 @@ import Service
 /// }
 /// ```
 public final class TestAPNs: Sendable {
-    /// The settings of a test service. The defaults suit most tests.
+    /// The settings of a test service. The default values suit most tests.
     public struct Configuration: Sendable {
-        /// Whether the service refuses requests that break the documents' rules and that Apple's service accepts.
+        /// Whether the service refuses requests that break a documented rule, even if Apple's service accepts them.
         public var isStrict = false
-        /// Whether ``TestAPNs/advance(by:)`` may advance the service's clock.
+        /// Whether the service has a virtual clock, which ``TestAPNs/advance(by:)`` advances.
         public var hasVirtualClock = false
-        /// More names for the server's certificate. A client that insists on Apple's host names needs them.
+        /// More names for the server's certificate. They are needed if a client insists on Apple's host names.
         public var hostnames: [String] = []
 
-        /// The defaults.
+        /// Creates a configuration with the default values.
         public init() {}
     }
 
     /// The address that providers connect to.
     public let host: String
-    /// The port of the HTTP/2 provider API, development environment.
+    /// The port of the HTTP/2 provider API, in the development environment.
     public let port: Int
-    /// The port of the legacy binary API, development environment.
+    /// The port of the legacy binary API, in the development environment.
     public let binaryPort: Int
-    /// The root certificate that the server's certificate leads to, in PEM.
+    /// The root certificate that clients have to trust, in PEM.
     public let authorityPEM: String
     let management: ManagementCalls
     private let serving: Task<Void, Never>
 
-    /// Starts a service. ``shutDown()`` ends it; ``run(_:_:)`` does both.
-    /// - Throws: ``TestAPNsError/Code/notStarted`` if it cannot start.
+    /// Starts a service. End it with ``shutDown()``, or use ``run(_:_:)``, which does both.
+    /// - Throws: ``TestAPNsError/Code/notStarted`` if the service cannot start.
     public init(_ configuration: Configuration = Configuration()) async throws(TestAPNsError) {
         var settings = Settings()
         settings.store = .memory
@@ -108,7 +108,7 @@ public final class TestAPNs: Sendable {
         }
     }
 
-    /// The service of the running test, if the test or its suite has the trait ``Testing/Trait/apns``.
+    /// The service of the running test. The test or its suite needs the trait ``Testing/Trait/apns``.
     public static var current: TestAPNs {
         get throws(TestAPNsError) {
             guard let apns = running else {
@@ -127,8 +127,8 @@ public final class TestAPNs: Sendable {
 
     /// Makes a team with apps, a signing key and devices.
     /// - Parameters:
-    ///   - bundleIDs: the team's apps; each device has all of them. A bundle ID belongs to one team. nil means one app,
-    ///     with a bundle ID that no other team has.
+    ///   - bundleIDs: the team's apps; each device has all of them. A bundle ID can belong to only one team. nil
+    ///     makes one app, with a bundle ID that no other team has.
     ///   - devices: the behaviour of each device.
     /// - Throws: ``TestAPNsError/Code/refused`` if a bundle ID belongs to another team.
     public func makeTeam(
@@ -161,8 +161,9 @@ public final class TestAPNs: Sendable {
         return TestTeam(description, in: self)
     }
 
-    /// Advances the service's clock. When this returns, everything that became due has happened: provider tokens are
-    /// old, notifications have expired, and those that were held back are sent.
+    /// Advances the service's clock. When this returns, everything that became due has happened. For example,
+    /// provider tokens have become too old, notifications have expired, and notifications that were held back were
+    /// sent.
     /// - Throws: ``TestAPNsError/Code/refused`` if the service has no virtual clock, or if the duration is negative.
     public func advance(by duration: Duration) async throws(TestAPNsError) {
         let _: Ignored = try await management.ask("POST", "/v1/clock", ["advance": duration.iso8601])
@@ -174,5 +175,5 @@ public final class TestAPNs: Sendable {
     }
 }
 
-/// The answer's content does not matter.
+/// Decodes an answer whose content does not matter.
 struct Ignored: Decodable {}

@@ -1,14 +1,15 @@
 /// The error of a test service, or of a request to it.
 public struct TestAPNsError: Error, CustomStringConvertible {
-    /// What kind of failure it is.
+    /// The kind of failure.
     public enum Code: Sendable, Hashable {
         /// The service did not start.
         case notStarted
         /// The service refused the request. ``TestAPNsError/cause`` says why.
         case refused
-        /// The expected requests did not come in time. ``TestAPNsError/cause`` names the requests that differ least.
+        /// The expected requests did not arrive in time. ``TestAPNsError/cause`` names the requests that differ
+        /// least.
         case timedOut
-        /// The test has no service: the trait is missing.
+        /// The test has no service, because the trait is missing.
         case noCurrent
     }
 

@@ -2,11 +2,11 @@
 public struct TestDevice: Sendable {
     /// The device's identifier: 16 hexadecimal digits.
     public let id: String
-    /// The device tokens of its apps in hexadecimal digits, by bundle ID.
+    /// The device tokens of the device's apps in hexadecimal digits, by bundle ID.
     public let tokens: [String: String]
     let management: ManagementCalls
 
-    /// The device token of one of its apps.
+    /// Returns the device token of one of the device's apps.
     /// - Throws: ``TestAPNsError/Code/refused`` if the device does not have the app.
     public func token(for bundleID: String) throws(TestAPNsError) -> String {
         guard let token = tokens[bundleID] else {

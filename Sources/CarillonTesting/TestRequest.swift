@@ -4,11 +4,11 @@ public import APNSProvider
 public struct TestRequest: Sendable, Decodable {
     /// The request's number in the journal, from 1.
     public let number: Int
-    /// When the service decided about it, in milliseconds since 1970.
+    /// When the service decided about the request, in milliseconds since 1970.
     public let time: Int64
-    /// The name of its connection, for example `c2`.
+    /// The name of the request's connection, for example `c2`.
     public let connection: String
-    /// The header fields, with names in lower case. `authorization` is without its signature.
+    /// The header fields. Names are in lower case. `authorization` is without its signature.
     public let headers: [String: String]?
     /// The device token in hexadecimal digits.
     public let token: String?
@@ -17,10 +17,10 @@ public struct TestRequest: Sendable, Decodable {
     public let payload: JSONValue?
     /// The HTTP status of the answer; nil if there is none yet.
     public let status: Int?
-    /// The reason in the answer.
+    /// The reason in the answer; nil if there is none.
     public let reason: String?
     public let apnsID: String?
     public let outcome: RequestPattern.Outcome?
-    /// The name of the rehearsal's rule that fired.
+    /// The name of the rehearsal's rule that fired for the request; nil if none did.
     public let rule: String?
 }

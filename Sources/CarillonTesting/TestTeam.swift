@@ -1,14 +1,14 @@
 public import APNSProvider
 import Matching
 
-/// A team of a ``TestAPNs``, with its signing key, apps and devices. Tests that each make a team of their own do not
+/// A team of a ``TestAPNs``, with its signing key, apps and devices. If each test makes its own team, tests do not
 /// disturb each other.
 public struct TestTeam: Sendable {
     /// The team's ID: ten capital letters and digits.
     public let id: String
-    /// The ID of its signing key: ten capital letters and digits.
+    /// The ID of the team's signing key: ten capital letters and digits.
     public let keyID: String
-    /// The signing key of provider tokens in PEM, as a `.p8` file has it.
+    /// The key that signs provider tokens, in PEM, as in a `.p8` file.
     public let privateKeyPEM: String
     /// The first app's bundle ID, which is also its topic.
     public let bundleID: String
@@ -49,9 +49,10 @@ public struct TestTeam: Sendable {
         get throws { try ProviderCredentials(key: privateKeyPEM, keyID: keyID, teamID: id) }
     }
 
-    /// Waits until `count` of this team's requests match. Requests from before the call count too.
+    /// Waits until `count` of this team's requests match. Requests that came before the call count too.
     /// - Parameters:
-    ///   - count: 0 waits until the timeout, and succeeds if nothing matched.
+    ///   - count: the number of requests to wait for. With 0, waits until the timeout, and succeeds if no request
+    ///     matched.
     ///   - timeout: the longest time to wait.
     /// - Throws: ``TestAPNsError/Code/timedOut``, which names the requests that differ least and what differs.
     @discardableResult
@@ -71,8 +72,8 @@ public struct TestTeam: Sendable {
         return seen.requests
     }
 
-    /// Makes faults happen to this team's requests, and to those of no other team.
-    /// - Parameter seed: decides which requests a share selects. The same seed selects the same requests.
+    /// Begins a rehearsal: causes faults in this team's requests, and in no other team's.
+    /// - Parameter seed: decides which requests a share selects. With the same seed, the same requests are selected.
     /// - Throws: ``TestAPNsError/Code/refused`` if a rule is not valid.
     public func rehearse(_ rules: RehearsalRule..., seed: UInt64 = 1) async throws(TestAPNsError) {
         struct Document: Encodable, Sendable {
@@ -87,14 +88,15 @@ public struct TestTeam: Sendable {
         let _: Ignored = try await apns.management.ask("POST", "/v1/rehearsals", Document(seed: seed, rules: own))
     }
 
-    /// What the team's clients did although the documents advise against it. A good client has no findings.
+    /// What the team's clients did although the Guide or Apple's documentation advises against it. A good client has
+    /// no findings.
     public func findings() async throws(TestAPNsError) -> [ClientFinding] {
         struct Report: Decodable { let findings: [ClientFinding] }
         let report: Report = try await apns.management.ask("GET", "/v1/reports?team=\(id)")
         return report.findings
     }
 
-    /// Deletes the team with its apps, key and devices, on live connections too.
+    /// Deletes the team with its apps, key and devices. This affects open connections too.
     public func remove() async throws(TestAPNsError) {
         let _: Ignored = try await apns.management.ask("DELETE", "/v1/teams/\(id)")
     }

@@ -7,9 +7,9 @@ package final class AcceptedConnection {
     package let channel: any Channel
     /// The buffers of TLS, if the service wants them to release their memory.
     package internal(set) var buffers: TLSBuffers?
-    /// The client's address, which a load balancer may have told. Nil if the system does not know it.
+    /// The client's address, which may come from a load balancer. Nil if the system does not know it.
     package let remote: SocketAddress?
-    /// Whether no load balancer has said who the client is.
+    /// Whether the client connected directly, and not through a load balancer that names it.
     package let isDirect: Bool
     private let guardian: ConnectGuard?
     private let address: PeerAddress?
@@ -92,5 +92,5 @@ package final class AcceptedConnection {
     }
 }
 
-/// A limit refuses the connection, and was told so.
+/// A limit refused the connection. The limit's log has recorded that.
 struct TooManyConnections: Error {}

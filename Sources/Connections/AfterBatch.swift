@@ -1,7 +1,7 @@
 package import NIOCore
 import NIOPosix
 
-/// Work that an event loop does as soon as the batch of one connection has been handed on.
+/// Work that an event loop does directly after it has handled the batch of one connection.
 ///
 /// An event loop runs its tasks after it has read all readable connections. So a push would wait for the reads of all
 /// other providers and devices, although the bytes for its device are known. This type writes them at once.

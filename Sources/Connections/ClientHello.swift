@@ -3,10 +3,10 @@ package import NIOCore
 /// The parts of a TLS client's first message that decide which service answers: the server name and the offered
 /// protocols (RFC 8446, 4.1.2).
 package struct ClientHello: Sendable, Hashable {
-    /// In bytes, of a record's content (RFC 8446, 5.1).
+    /// The largest size of a record's content, in bytes (RFC 8446, 5.1).
     private static let maximumBytes = 1 << 14
 
-    /// The name in server_name (RFC 6066, 3); nil if there is none.
+    /// The server name that the client asks for (RFC 6066, 3); nil if it names none.
     package private(set) var serverName: String?
     /// The protocols in application_layer_protocol_negotiation (RFC 7301, 3.1).
     package private(set) var protocols: [String] = []
@@ -15,11 +15,11 @@ package struct ClientHello: Sendable, Hashable {
 
     /// The result of reading one.
     package enum Reading: Sendable, Hashable {
-        /// More bytes are needed.
+        /// The bytes are only the beginning of a ClientHello.
         case incomplete
         case hello(ClientHello)
-        /// The bytes are not a ClientHello, or it has several records, which no client sends. TLS will say what is
-        /// wrong.
+        /// The bytes are not a ClientHello, or it is divided into several records, which no real client does. TLS
+        /// will report what is wrong.
         case unreadable
     }
 
@@ -35,7 +35,7 @@ package struct ClientHello: Sendable, Hashable {
         return ClientHello(&record).map(Reading.hello) ?? .unreadable
     }
 
-    /// Nil if the bytes are something else.
+    /// Reads a record's content; returns nil if it is not a ClientHello.
     private init?(_ record: inout ByteBuffer) {
         let clientHello: UInt8 = 1
         guard record.readInteger(as: UInt8.self) == clientHello,

@@ -46,7 +46,7 @@ package final class ConnectGuard: Sendable {
         case outOfFiles
     }
 
-    /// Counts a connection. One that is admitted has to be ``closed(_:)`` once.
+    /// Counts a connection. If it is admitted, the caller must call ``closed(_:)`` once.
     func admit(_ address: PeerAddress, at now: NIODeadline) -> Verdict {
         state.withLock { state in
             let now = now.uptimeNanoseconds

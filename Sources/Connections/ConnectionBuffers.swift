@@ -8,11 +8,11 @@ package struct ConnectionBuffers: Sendable, Hashable {
     /// Whether TLS's buffers release their memory while the connection is idle: see ``TLSBuffers``.
     package var releaseWhenIdle: Bool
 
-    /// For few connections with much traffic.
+    /// Buffers for few connections with much traffic.
     package static let busy = ConnectionBuffers(readBytes: nil, releaseWhenIdle: false)
 
-    /// For many connections that are mostly idle. An acknowledgement has 100 bytes, and most notifications a few
-    /// hundred; longer ones need another read.
+    /// Buffers for many connections that are mostly idle. An acknowledgement has 100 bytes, and most notifications
+    /// have a few hundred. Longer data needs several reads.
     package static let idle = ConnectionBuffers(readBytes: 512, releaseWhenIdle: true)
 
     /// The channel's option; nil to keep the channel's own allocator.

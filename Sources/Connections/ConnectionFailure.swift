@@ -29,7 +29,7 @@ package enum ConnectionFailure {
         }
     }
 
-    /// What to say if the peer ends the connection before TLS has begun.
+    /// The text for a peer that ends the connection before TLS has begun.
     package static let endedInHandshake = "the other side ended the connection during the TLS handshake"
 
     private static func handshake(_ text: String) -> String {

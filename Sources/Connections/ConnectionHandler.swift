@@ -136,8 +136,8 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Later errors go to the handlers in front. A connection that is closed while it opens ends without
-        // close_notify.
+        // This handler gets only errors that happen before the service has added its handlers, because those catch
+        // all later ones. A connection that is closed so early ends without close_notify. That is not worth a report.
         if case NIOSSLError.uncleanShutdown = error {
         } else {
             accepted.report(
@@ -148,7 +148,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
 
     func channelInactive(context: ChannelHandlerContext) {
         if let rest = served?.ended() {
-            // It counts as open until its remaining work is done.
+            // The connection counts as open until its remaining work is done.
             rest.assumeIsolated().whenComplete { _ in self.registry.remove(self) }
         } else {
             registry.remove(self)

@@ -8,7 +8,7 @@ final class ConnectionLog: Sendable {
     private let logger: Logger
     private let rates = Mutex(LineRates<String>())
 
-    /// In bytes, of a cause in a line. It may contain parts of a certificate.
+    /// The largest size of a cause in a line, in bytes. A cause may contain parts of a certificate.
     private static let maximumCauseBytes = 500
 
     init(_ logger: Logger) { self.logger = logger }

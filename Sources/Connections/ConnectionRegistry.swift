@@ -12,6 +12,9 @@ final class ConnectionRegistry {
     /// would block the event loop for about ten milliseconds.
     static let parts = 16
 
+    /// The time between two parts of a slow drain: the eye of no balancer sees steps of a tenth of a second.
+    static let drainInterval = TimeAmount.milliseconds(100)
+
     /// The time that an abandoned connection has to send its last bytes.
     static let lastWords = TimeAmount.seconds(1)
 
@@ -65,12 +68,36 @@ final class ConnectionRegistry {
         next = (next + 1) % Self.parts
     }
 
+    /// Drains the connections one after the other, evenly over a time. Returns when all were told, or have ended.
+    static func drain(_ bound: NIOLoopBound<ConnectionRegistry>, over time: TimeAmount) async {
+        let eventLoop = bound.eventLoop
+        let steps = Int(max(1, time.nanoseconds / drainInterval.nanoseconds))
+        let told = eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
+            let promise = eventLoop.makePromise(of: Void.self)
+            let plan = NIOLoopBound(DrainPlan(bound.value.all, steps: steps), eventLoop: eventLoop)
+            eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: drainInterval) { task in
+                for connection in plan.value.next() where bound.value.holds(connection) { connection.drain() }
+                guard plan.value.isOver || bound.value.isEmpty else { return }
+                task.cancel()
+                promise.succeed()
+            }
+            return promise.futureResult
+        }
+        // An event loop that has ended has no connections.
+        try? await told.get()
+    }
+
+    private func holds(_ connection: any RegisteredConnection) -> Bool {
+        connections[Self.part(of: connection)][ObjectIdentifier(connection)] != nil
+    }
+
     /// Lets every connection finish, and closes what is left after `limit`.
     static func shutDown(_ bound: NIOLoopBound<ConnectionRegistry>, within limit: TimeAmount) async {
         let eventLoop = bound.eventLoop
         let finished = eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
             let registry = bound.value
-            let promise = eventLoop.makePromise(of: Void.self)
+            // A shutdown may begin while a slow drain ends.
+            let promise = registry.whenEmpty ?? eventLoop.makePromise(of: Void.self)
             registry.whenEmpty = promise
             for connection in registry.all { connection.drain() }
             if registry.isEmpty { promise.succeed() }

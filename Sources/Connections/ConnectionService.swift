@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// The service that a listener hands its connections to. It checks clients and makes the handlers that answer them.
+/// The service to which a listener gives its connections. It checks clients, and makes the handlers that answer them.
 package protocol ConnectionService: AnyObject, Sendable {
     /// The identity in a client certificate; `Never` if the service asks for none.
     associatedtype Peer: Sendable
@@ -15,10 +15,10 @@ package protocol ConnectionService: AnyObject, Sendable {
     /// - Parameter chain: DER, the client's own certificate first, none of it verified.
     func admit(_ chain: [[UInt8]]) throws -> Peer
 
-    /// Checks the certificate of a resumed TLS session, which another handshake has verified. By default this is the
-    /// same check. A service may admit a certificate that was revoked meanwhile, and then has to refuse the client's
-    /// requests, because the handshake is over and cannot tell the client why.
-    /// - Parameter chain: DER, the client's own certificate alone.
+    /// Checks the certificate of a resumed TLS session. An earlier handshake has verified it already. By default,
+    /// this makes the same check. A service may admit a certificate that was revoked meanwhile. It then has to refuse
+    /// the client's requests, because the handshake is over and cannot give the client a reason.
+    /// - Parameter chain: only the client's own certificate, in DER.
     func admitResumed(_ chain: [[UInt8]]) throws -> Peer
 
     /// Makes the handlers for a connection after its handshake.
@@ -44,7 +44,7 @@ package struct NoCertificateExpected: Error {}
 package protocol RegisteredConnection: AnyObject {
     /// Called about once a second.
     func tick(now: NIODeadline)
-    /// The listener shuts down. The connection finishes what is open and accepts nothing new.
+    /// Called when the listener shuts down. The connection completes what is open, and accepts nothing new.
     func drain()
     /// The time for finishing is over. The connection sends its last bytes and closes.
     func abandon()
@@ -72,7 +72,7 @@ package protocol ServedConnection: RegisteredConnection {
 
 extension ServedConnection {
     package var hasBegun: Bool { true }
-    /// For services that require certificates, or that limit unauthenticated clients themselves.
+    /// True for services that require certificates, or that limit unauthenticated clients themselves.
     package var hasShownTrust: Bool { true }
     package func ended() -> EventLoopFuture<Void>? { nil }
 }

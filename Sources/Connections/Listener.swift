@@ -97,7 +97,7 @@ package final class Listener: Sendable {
             case .unix(let path):
                 try await bootstrap.bind(unixDomainSocketPath: path).get()
             }
-        // It has to be behind the handler that sets connections up.
+        // Add this handler after the one that sets connections up.
         try await channel.pipeline.addHandler(SetUpFailures(log)).get()
         return Listener(channel: channel, registries: registries)
     }
@@ -109,6 +109,20 @@ package final class Listener: Sendable {
 
     /// The address of the listener, with the port that the system chose.
     package var localAddress: SocketAddress? { channel.localAddress }
+
+    /// Accepts no more connections, and ends the open ones one after the other, evenly over a time. Returns when all
+    /// have ended, and at most `limit` after that time.
+    package func drain(over time: TimeAmount, within limit: TimeAmount) async {
+        try? await channel.close()
+        await withDiscardingTaskGroup { group in
+            for registry in registries {
+                group.addTask {
+                    await ConnectionRegistry.drain(registry, over: time)
+                    await ConnectionRegistry.shutDown(registry, within: limit)
+                }
+            }
+        }
+    }
 
     /// Accepts no more connections, lets the open ones finish, and closes those that are left after `limit`.
     package func shutDown(within limit: TimeAmount) async {

@@ -3,7 +3,7 @@ package import NIOCore
 /// The header with which a load balancer begins a connection to say who the client is: version 1 (a line of text) or
 /// version 2 (binary) of the PROXY protocol (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt).
 package enum ProxyHeader {
-    /// What the first bytes of a connection are.
+    /// The result of reading the first bytes of a connection.
     package enum Reading: Hashable {
         case incomplete
         /// - Parameters:
@@ -82,7 +82,7 @@ package enum ProxyHeader {
         // TCP over IPv4: two addresses of 4 bytes, two ports.
         case 0x11: return client(addresses, addressBytes: 4, length: length)
         case 0x21: return client(addresses, addressBytes: 16, length: length)
-        // Not specified: the receiver has to use the address of the connection.
+        // The balancer gives no address, so the receiver has to use that of the connection.
         case 0x00: return .complete(client: nil, length: length)
         default: return .invalid
         }

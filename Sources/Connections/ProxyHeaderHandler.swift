@@ -15,7 +15,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// - Parameters:
     ///   - timeout: the time that the balancer may take for the header.
-    ///   - refused: told why a connection is closed.
+    ///   - refused: called with the reason if a connection is closed.
     init(
         timeout: TimeAmount,
         refused: @escaping (_ cause: String) -> Void,

@@ -10,7 +10,7 @@ final class SetUpFailures: ChannelInboundHandler, Sendable {
     init(_ log: ConnectionLog) { self.log = log }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Not passed on: this is the last handler of the pipeline.
+        // Do not pass this error on, because this is the last handler of the pipeline.
         guard !(error is SetUpFailure) else { return }
         log.report(SetUpFailure.message, peer: nil) { ConnectionFailure.cause(of: error) }
     }

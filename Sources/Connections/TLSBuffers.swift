@@ -54,7 +54,8 @@ package final class TLSBuffers {
         let collector = Collector()
         collecting.currentValue = collector
         defer { collecting.currentValue = nil }
-        // Only for the buffers that the handler allocates when it is added. Its other buffers are small and short-lived.
+        // Use it only for the buffers that the handler allocates when it is added. Its other buffers are small and
+        // short-lived.
         try channel.syncOptions?.setOption(.allocator, value: allocator)
         try channel.pipeline.syncOperations.addHandler(handler, position: position)
         try channel.syncOptions?.setOption(.allocator, value: usual)

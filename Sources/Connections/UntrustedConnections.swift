@@ -56,7 +56,7 @@ final class UntrustedConnections: Sendable {
     /// Called when the connection has ended or its client has shown trust. An unknown number does no harm.
     func remove(_ number: UInt64) { state.withLock { _ = $0.open.removeValue(forKey: number) } }
 
-    /// Now and then removes connections from the order that have ended behind one that stays.
+    /// Removes connections from the order that have ended behind one that stays. This is done only now and then.
     private static func tidy(_ state: inout State) {
         guard state.order.count > 2 * state.open.count + 64 else { return }
         let open = state.open

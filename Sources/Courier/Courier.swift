@@ -67,7 +67,7 @@ package final class Courier: HTTP2Service {
     /// Admits only devices with a certificate of this service. The environment is checked later, so that the device
     /// gets the reason.
     package func admit(_ chain: [[UInt8]]) throws -> DeviceIdentity {
-        let identity = try admitResumed(chain)
+        let identity = try identity(chain, mayHaveExpired: false)
         let device = DeviceKey(environment: identity.environment, device: identity.device)
         guard accounts.current.revokedDevices[device] == nil else {
             throw TrustError(.revoked, "The device \(identity.device) was revoked.")
@@ -75,11 +75,16 @@ package final class Courier: HTTP2Service {
         return identity
     }
 
-    /// Admits a device that was revoked since the first handshake. It gets what it would have got while it was
-    /// connected, so that it does not try for ever.
+    /// Admits a device that was revoked, or whose certificate has expired, since the first handshake. It gets what it
+    /// would have got while it was connected, so that it does not try for ever.
     package func admitResumed(_ chain: [[UInt8]]) throws -> DeviceIdentity {
+        try identity(chain, mayHaveExpired: true)
+    }
+
+    private func identity(_ chain: [[UInt8]], mayHaveExpired: Bool) throws -> DeviceIdentity {
         let now = Double(clock.machineTime.milliseconds) / 1000
-        guard case .device(let identity) = try authority.verifyPeer(chain: chain, as: .device, now: now) else {
+        let peer = try authority.verifyPeer(chain: chain, as: .device, now: now, mayHaveExpired: mayHaveExpired)
+        guard case .device(let identity) = peer else {
             throw TrustError(.wrongUse, "The certificate is not a device's.")
         }
         return identity
@@ -89,7 +94,8 @@ package final class Courier: HTTP2Service {
         DeviceConnection(
             courier: self,
             identity: peer,
-            // A load balancer on this machine may speak for anybody.
+            // A connection through a load balancer on this machine does not count as local, because its client may be
+            // anywhere.
             isLocal: accepted.isDirect && accepted.remote?.isLoopback ?? false,
             peer: accepted.peer,
             eventLoop: accepted.channel.eventLoop,

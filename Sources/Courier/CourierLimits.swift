@@ -18,5 +18,9 @@ package struct CourierLimits: Sendable, Hashable {
     /// The time that a connection may have no open request. A device either listens or has finished.
     package var idleTimeout = TimeAmount.minutes(10)
 
+    /// The time for which a Live Activity's device token is valid: a Live Activity is active for at most eight hours,
+    /// and stays on show for at most four more (docs/channels.md).
+    package var activityTokenLife = Duration.seconds(12 * 60 * 60)
+
     package init() {}
 }

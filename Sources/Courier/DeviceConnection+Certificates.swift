@@ -47,8 +47,13 @@ extension DeviceConnection {
         let courier = courier
         answer(stream) {
             await courier.answering {
+                let apps = try await courier.registrations.registrations(of: device).keys
                 try await courier.registrations.renewTokens(
                     of: device, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock.time)
+                for app in apps {
+                    courier.switchboard.removed(
+                        Destination(environment: device.environment, device: device.device, app: app))
+                }
                 courier.broadcasts?.reload(device)
                 return DeviceAnswer(status: 204)
             }
@@ -67,16 +72,23 @@ extension DeviceConnection {
         }
     }
 
-    /// Whether this node knows that the device was revoked.
-    var isRevoked: Bool {
+    /// Whether the device has to stop: this node knows that it was revoked, or its certificate has expired.
+    var isEnded: Bool { isRevoked || hasExpired }
+
+    private var isRevoked: Bool {
         guard courier.accounts.isCurrent, let deviceKey else { return false }
         return courier.accounts.current.revokedDevices[deviceKey] != nil
+    }
+
+    private var hasExpired: Bool {
+        guard courier.accounts.isCurrent, let identity else { return false }
+        return Double(courier.clock.machineTime.milliseconds) / 1000 > identity.validUntil
     }
 
     /// Ends the connection with the reason if the device's certificate was revoked or has expired meanwhile. If this
     /// node cannot know whether it was revoked, the device has to connect to another one.
     func checkCertificate() throws(Rejection) {
-        guard let identity else { return }
+        guard identity != nil else { return }
         guard courier.accounts.isCurrent else {
             goAway(.serviceUnavailable)
             throw .accountsNotCurrent
@@ -84,7 +96,7 @@ extension DeviceConnection {
         let detail: String
         if isRevoked {
             detail = "The device was revoked."
-        } else if Double(courier.clock.machineTime.milliseconds) / 1000 > identity.validUntil {
+        } else if hasExpired {
             detail = "The device certificate has expired."
         } else {
             return

@@ -10,11 +10,15 @@ extension DeviceConnection {
         guard let action = try request.action?.get() else { throw Rejection(.internalServerError) }
         if action == .activate { return try activate(request, on: stream) }
         if action == .revocations { return revocations(on: stream) }
-        if action == .listen, isRevoked { return refuseToListen(stream) }
+        if action == .listen, isEnded { return refuseToListen(stream) }
         let device = try authorizedDevice()
         switch action {
         case .activate, .revocations: break
         case .register(let bundleID): register(try app(bundleID), of: device, on: stream)
+        case .registerService(let bundleID, let service):
+            register(try app(bundleID), service, of: device, on: stream)
+        case .registerActivity(let bundleID, let activity):
+            register(try app(bundleID), .liveActivity, activity: activity, of: device, on: stream)
         case .unregister(let bundleID): unregister(try app(bundleID), of: device, on: stream)
         case .subscribe(let bundleID, let channel):
             try change(Subscription(device: device, app: app(bundleID).id, channel: channel), isWanted: true, stream)
@@ -51,14 +55,21 @@ extension DeviceConnection {
         return app
     }
 
-    private func register(_ app: App, of device: DeviceKey, on stream: StreamID) {
+    /// Registers an app, and answers with its device token or that of one of its services.
+    private func register(
+        _ app: App,
+        _ service: TopicKind = .app,
+        activity: ActivityID? = nil,
+        of device: DeviceKey,
+        on stream: StreamID,
+    ) {
         let destination = Destination(environment: device.environment, device: device.device, app: app.id)
         let courier = courier
         answer(stream) {
             do throws(StoreError) {
                 let registration = try await courier.registrations.register(
                     destination, tokenKeyID: courier.tokenKeys.current.current.rawValue, at: courier.clock.time)
-                return await courier.answer(registration, at: destination)
+                return await courier.answer(registration, service, activity: activity, at: destination)
             } catch {
                 return DeviceAnswer(error)
             }
@@ -111,9 +122,19 @@ extension DeviceConnection {
 
 extension Courier {
     /// Returns the answer with the device token of a registration.
-    fileprivate func answer(_ registration: Registration, at destination: Destination) async -> DeviceAnswer {
+    /// - Parameter service: the service that the token is for; `app` for the app's own token.
+    fileprivate func answer(
+        _ registration: Registration,
+        _ service: TopicKind = .app,
+        activity: ActivityID? = nil,
+        at destination: Destination,
+    ) async -> DeviceAnswer {
+        let activity = activity.map {
+            DeviceTokenContents.Activity(id: $0, ends: clock.time.advanced(by: limits.activityTokenLife))
+        }
         let contents = DeviceTokenContents(
-            device: destination.device, app: destination.app, generation: registration.generation)
+            device: destination.device, app: destination.app,
+            number: TokenNumber.make(generation: registration.generation, service: service), activity: activity)
         do {
             let token = try await tokenKeys.seal(
                 contents, environment: destination.environment, key: TokenKeyID(rawValue: registration.tokenKeyID))

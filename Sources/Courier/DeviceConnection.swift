@@ -122,7 +122,8 @@ final class DeviceConnection: HTTP2Connection {
             session?.write(listening.stream, NotificationLine.keepAlive)
         }
         if requests.isEmpty, lastRequest + courier.limits.idleTimeout < now { goAway(.idleTimeout) }
-        // The error is meant for a request. Here it does not matter, because the connection ends in any case.
+        // The error that this throws is meant for a request, and there is none here. It can be ignored, because the
+        // method has already ended the connection.
         try? checkCertificate()
     }
 
@@ -140,7 +141,7 @@ final class DeviceConnection: HTTP2Connection {
         case .serviceUnavailable: if let listening { endStream(listening.stream, .storeUnavailable) }
         default: break
         }
-        // It may stay open for hours. The others get their answers.
+        // The request for acknowledgements may stay open for hours, so end it. All other requests get their answers.
         if let acknowledging { reject(acknowledging, Rejection(reason)) }
         // Clients that refuse every frame after GOAWAY would lose the stream's last line and the answers.
         session?.goAwayOnceAnswered(debugData: DeviceResponse.body(Rejection(reason)))
@@ -217,7 +218,8 @@ extension DeviceConnection {
         courier.broadcasts?.attach(line, of: device)
     }
 
-    /// Answers a revoked device that asks for its notifications as if it had been listening when it was revoked.
+    /// Answers a device that was revoked, or whose certificate has expired, and that asks for its notifications, as if
+    /// it had been listening when that happened.
     func refuseToListen(_ stream: StreamID) {
         guard let session, let index = requests.index(of: stream) else { return }
         requests[index].isAnswered = true

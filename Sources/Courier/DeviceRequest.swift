@@ -29,6 +29,10 @@ struct DeviceRequest {
         case activate
         case register(bundleID: String)
         case unregister(bundleID: String)
+        /// The device token of one of the app's services.
+        case registerService(bundleID: String, TopicKind)
+        /// The device token by which one Live Activity gets its updates.
+        case registerActivity(bundleID: String, ActivityID)
         case subscribe(bundleID: String, channel: ChannelID)
         case unsubscribe(bundleID: String, channel: ChannelID)
         case listen
@@ -62,6 +66,7 @@ struct DeviceRequest {
         case _ where route.hasPrefix("\(app)"):
             let bundleID = String(route.dropFirst(app.utf8CodeUnitCount))
             if let action = try channelAction(bundleID) { return action }
+            if let action = try serviceAction(bundleID) { return action }
             switch method {
             case "PUT": return .register(bundleID: bundleID)
             case "DELETE": return .unregister(bundleID: bundleID)
@@ -86,6 +91,26 @@ struct DeviceRequest {
         case "DELETE": return .unsubscribe(bundleID: String(parts[0]), channel: channel)
         default: throw Rejection(.methodNotAllowed, detail: "A channel takes PUT and DELETE.")
         }
+    }
+
+    /// - Parameter rest: the path after `/1/apps/`.
+    /// - Returns: nil unless it names a service of an app.
+    private func serviceAction(_ rest: String) throws(Rejection) -> Action? {
+        let parts = rest.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count >= 2 else { return nil }
+        if parts.count == 3 {
+            guard parts[1] == TopicKind.liveActivity.serviceName ?? "", let activity = ActivityID(String(parts[2]))
+            else {
+                throw Rejection(.badPath, detail: "Only liveactivity takes one more part, the UUID of a Live Activity.")
+            }
+            return try only("PUT", .registerActivity(bundleID: String(parts[0]), activity))
+        }
+        guard let service = TopicKind(serviceName: String(parts[1])) else {
+            let names = TopicKind.allCases.compactMap(\.serviceName).joined(separator: ", ")
+            throw Rejection(
+                .badPath, detail: "An app has no service \(parts[1].prefix(100)); the services are \(names).")
+        }
+        return try only("PUT", .registerService(bundleID: String(parts[0]), service))
     }
 
     /// Decodes a part of a path (RFC 3986, 2.1): some clients write `=` and `+` as `%3D` and `%2B`.

@@ -14,7 +14,7 @@ struct DeviceResponse {
         return block
     }
 
-    /// Returns the same dictionary as in the provider API. GOAWAY has it too.
+    /// Returns the body of a rejection: the same dictionary as in the provider API. GOAWAY uses it as its debug data.
     static func body(_ rejection: Rejection) -> [UInt8] {
         var text = #"{"reason":"\#(rejection.reason.rawValue)""#
         if let detail = rejection.detail { text += #","detail":\#(JSONString.quoted(detail))"# }

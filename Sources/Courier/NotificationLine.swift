@@ -8,8 +8,8 @@ enum NotificationLine {
     static let keepAlive = ByteBuffer(string: "\n")
 
     /// The largest size, in bytes, of a line without the texts that come from outside. The names and separators take
-    /// 125 bytes, three numbers 60 and an identifier 36.
-    private static let frameBytes = 224
+    /// 140 bytes, three numbers 60 and two identifiers 72.
+    private static let frameBytes = 275
 
     /// Returns a notification's line, without the values that the provider did not give.
     /// - Parameter clock: converts the expiration to the device's time, which may differ from the service's.
@@ -51,6 +51,10 @@ enum NotificationLine {
             if let channel {
                 line.append(#"","channel":""#)
                 line.append(channel)
+            }
+            if let activity = notification.activity {
+                line.append(#"","activity":""#)
+                line.append(activity.text.span.bytes)
             }
             line.append(#"","priority":"#)
             line.append(decimal: UInt64(notification.priority.rawValue))

@@ -55,8 +55,8 @@ final class Outbox: Sendable {
         if isFirst { eventLoop.execute { self.writeBroadcasts() } }
     }
 
-    /// Writes some of the waiting broadcasts, and the others with the event loop's next tasks, so that it reads and
-    /// writes for everybody else meanwhile.
+    /// Writes some of the waiting broadcasts in this task of the event loop, and the others in later tasks, so that
+    /// in between the event loop can read and write for other connections.
     private func writeBroadcasts() {
         var written = 0
         while written < Self.broadcastsPerTurn {
@@ -90,8 +90,8 @@ final class Outbox: Sendable {
     /// The number of devices that a broadcast is written to in one task of the event loop: about a millisecond's work.
     private static let broadcastsPerTurn = 32
 
-    /// Writes all items. It never runs inside itself, because it would then forget which streams to flush:
-    /// `AfterBatch` delays what is added meanwhile to the event loop's next tasks.
+    /// Writes all items. It must not be called while it runs, because it would then forget which streams to flush. So
+    /// `AfterBatch` delays items that are added meanwhile to the event loop's next tasks.
     private func writeAll() {
         var entries = waiting.withLock { waiting in
             let entries = waiting.entries

@@ -1,6 +1,6 @@
 import Synchronization
 
-// Work that is due at certain times.
+// Work of `Delivery` that is due at certain times.
 extension Delivery {
     /// Works until the task is cancelled: stores notifications that were not acknowledged in time, and removes
     /// expired ones and the data of deleted apps.
@@ -12,14 +12,14 @@ extension Delivery {
         }
     }
 
-    /// Wakes only while a notification waits for an acknowledgement, and then at the first deadline. Notifications
-    /// that come meanwhile have later deadlines.
+    /// Handles deadlines of acknowledgements. It wakes only while a notification waits for one, and then at the first
+    /// deadline. Notifications that come later have later deadlines.
     private func runDeadlines() async {
         for await _ in wakeUps {
             while let next = nextDeadline() {
                 let remaining = next.duration(since: clock.moment.uptime)
                 do {
-                    // If many deadlines follow one another, handle them together.
+                    // Sleep at least this long, so that many deadlines that follow one another are handled together.
                     try await Task.sleep(for: max(remaining, limits.acknowledgementGrace / 4))
                 } catch {
                     return
@@ -29,7 +29,7 @@ extension Delivery {
         }
     }
 
-    /// Does at once everything that is due. Called after the clock was advanced.
+    /// Does everything that is due now. Called after the clock was advanced.
     package func catchUp() async {
         tick()
         await sweep()
@@ -48,7 +48,7 @@ extension Delivery {
                 == limits.sweepBatch
             {}
         } catch {
-            // Expired notifications are not delivered in any case, and the next sweep tries again.
+            // If this fails, the next sweep tries again. Expired notifications are never delivered in any case.
         }
     }
 
@@ -67,8 +67,8 @@ extension Delivery {
         }
     }
 
-    /// Runs at the start, because the service may have ended before all was removed, and after each change that
-    /// deletes an app.
+    /// Removes the data of deleted apps. It runs at the start, because an earlier process may have ended before
+    /// everything was removed, and after each change that deletes an app.
     private func runRemoval() async {
         var known: AccountsSnapshot?
         for await snapshot in accounts.changes() {
@@ -79,7 +79,8 @@ extension Delivery {
                     while try await registrations.removeOrphaned(limit: limits.removalBatch) == limits.removalBatch {}
                     break
                 } catch {
-                    // Nobody can reach this data in any case. The sleep ends early only if the task is cancelled.
+                    // If this fails, try again later: nobody can reach this data in any case. If the task was
+                    // cancelled, the sleep fails and the loop ends.
                     try? await Task.sleep(for: limits.sweepInterval)
                 }
             }

@@ -1,15 +1,16 @@
 import Synchronization
 
-// Storing notifications in the mailboxes.
+// Stores notifications in mailboxes.
 extension Delivery {
-    /// The notifications that a shard has to store.
+    /// The notifications of one shard that have to be stored.
     private struct Batch: Sendable {
         let shard: Shard
         let entries: [MailboxEntry]
     }
 
-    /// Stores the waiting notifications of all shards. Those that come while the store is busy are its next batch:
-    /// one transaction, one task and one wake-up for each connection suffice for all of them.
+    /// Stores the waiting notifications of all shards as one batch. Those that arrive while the store is busy form
+    /// the next batch. So one transaction, one task and one wake-up for each connection suffice for many
+    /// notifications.
     func storeWhatWaits() {
         guard storingTurn.withLock({ $0.take() }) else { return }
         Task {
@@ -31,13 +32,13 @@ extension Delivery {
         return entries.isEmpty ? nil : Batch(shard: shard, entries: entries)
     }
 
-    /// Hands the store's results to the shards, then the answers to the providers when all shards have their
-    /// results, so that each connection wakes once.
+    /// Gives the store's results to the shards. When all shards have their results, gives the providers their
+    /// answers, so that each connection wakes only once.
     private func stored(_ batches: [Batch], _ results: [Result<MailboxVersion, StoreError>]) {
         let now = clock.moment
         var results = results[...]
         var answers = GatheredAnswers()
-        // A shard is busy until its answers were given.
+        // A shard counts as busy until its answers were given.
         for batch in batches { batch.shard.performing.add(1, ordering: .relaxed) }
         for batch in batches {
             let batchResults = Array(results.prefix(batch.entries.count))
@@ -71,7 +72,8 @@ extension Delivery {
         if hasBatch { storeWhatWaits() }
     }
 
-    /// Runs in a separate task, because it may last as long as the disk fails.
+    /// Completes a batch with uncertain results. This runs in a separate task, because it may take as long as the
+    /// disk fails.
     private func finish(_ batch: Batch, _ results: [Result<MailboxVersion, StoreError>]) {
         Task {
             let results = await settle(batch.entries, results)
@@ -80,9 +82,9 @@ extension Delivery {
         }
     }
 
-    /// Stores again what may already be stored, which does no harm, until the store confirms it. If it were answered
-    /// as refused, it could replace a notification that was accepted. Only a service that shuts down does not wait
-    /// for a store that gives no result.
+    /// Stores notifications again if it is uncertain whether they were stored, until the store confirms them. Storing
+    /// twice is harmless. But if such a notification was reported as rejected, it could still replace one that was
+    /// accepted. Only a service that shuts down gives up if the store gives no result.
     private func settle(
         _ entries: [MailboxEntry],
         _ results: [Result<MailboxVersion, StoreError>],
@@ -97,21 +99,21 @@ extension Delivery {
             }
             doubtful = doubtful.filter { results[$0].isUnknown }
             guard !doubtful.isEmpty, !isDraining.load(ordering: .relaxed) else { break }
-            // Nobody cancels this task.
+            // The sleep cannot fail, because nobody cancels this task.
             try? await Task.sleep(for: delay)
             delay = min(delay * 2, Self.lastRetry)
         }
         return results
     }
 
-    /// The first and the longest delay before the store is asked again. A short failure is over soon, and a disk
-    /// that is being replaced should not be asked more than once a second.
+    /// The first delay before the store is asked again. Delays grow up to the longest one below: a short failure is
+    /// over soon, but a disk that is being replaced should be asked only once a second.
     private static let firstRetry = Duration.milliseconds(5)
     private static let lastRetry = Duration.seconds(1)
 
     func remove(_ references: [MailboxReference]) {
         Task {
-            // If a removal fails, a delivered notification stays and is delivered again, which "at least once"
+            // A failed removal only means that a delivered notification is delivered again, which "at least once"
             // allows.
             _ = await mailboxes.remove(references)
         }
@@ -123,7 +125,7 @@ extension Result<MailboxVersion, StoreError> {
         if case .failure(let error) = self { error.code == .unknown } else { false }
     }
 
-    /// Whether the result covers every attempt to store the same notification.
+    /// Whether no later attempt to store the notification can have another result.
     fileprivate var isFinal: Bool {
         switch self {
         case .success: true

@@ -2,9 +2,9 @@ package import Notifications
 package import Rates
 import Synchronization
 
-/// Delivers accepted notifications: carries out the decisions of ``Acceptances``.
+/// Delivers accepted notifications. ``Acceptances`` decides what to do, and this type does it.
 ///
-/// It does not assume that the device's connection, its mailbox and the request are on the same machine.
+/// The device's connection, its mailbox and the provider's request may be on different machines.
 package final class Delivery: OfferOutcomes {
     let accounts: any Accounts
     let registrations: any Registrations
@@ -20,15 +20,15 @@ package final class Delivery: OfferOutcomes {
     let storingTurn = Mutex(StoringTurn())
     let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
-    /// The submissions that wait for a look-up of registrations.
+    /// Submissions that wait until a registration was looked up.
     private let lookUps = WaitingSubmissions()
-    /// Whether the service shuts down and no longer waits for a store that gives no result.
+    /// Whether the service is shutting down, and no longer waits for a store that gives no result.
     let isDraining = Atomic(false)
 
     /// - Parameters:
-    ///   - origin: one that no process has had, for the names of offers.
-    ///   - limitExceeded: is called if a limit makes the service refuse a notification, on any thread.
-    ///   - isExpired: whether a device token that leads nowhere counts as expired. Only tests can want that.
+    ///   - origin: an origin that no other process has had. It makes the identifiers of offers unique.
+    ///   - limitExceeded: called on any thread if a limit makes the service refuse a notification.
+    ///   - isExpired: returns whether an inactive device token counts as expired. Only tests use this.
     package init(
         accounts: any Accounts,
         registrations: any Registrations,
@@ -63,7 +63,8 @@ package final class Delivery: OfferOutcomes {
     final class Shard: Sendable {
         let acceptances: Mutex<Acceptances>
         let rates: Mutex<RateTable<Destination>>
-        /// The number of threads that carry out decisions, which they do after they have released the lock.
+        /// The number of threads that carry out this shard's decisions at the moment, after they have released its
+        /// lock.
         let performing = Atomic(0)
 
         init(limits: DeliveryLimits, names: OfferNames, isShared: Bool) {
@@ -71,7 +72,7 @@ package final class Delivery: OfferOutcomes {
             rates = Mutex(RateTable(limits.requestsPerDeviceToken))
         }
 
-        /// Whether a notification is open, or a decision is not yet carried out.
+        /// Whether a notification has no outcome yet, or a decision has not been carried out yet.
         var isBusy: Bool {
             acceptances.withLock { !$0.isEmpty || performing.load(ordering: .acquiring) > 0 }
         }
@@ -82,17 +83,17 @@ package final class Delivery: OfferOutcomes {
         shards.reduce(0) { count, shard in count + shard.acceptances.withLock { $0.pendingStores } }
     }
 
-    /// The load of the fullest queue for the store, as a share of its limit: 0 to 1.
+    /// How full the fullest queue for the store is, from 0 (empty) to 1 (at its limit).
     package var storeLoad: Double {
         let most = shards.reduce(0) { most, shard in max(most, shard.acceptances.withLock { $0.pendingStores }) }
         return min(1, Double(most) / Double(max(1, limits.pendingStoresPerShard)))
     }
 
-    /// Accepts a connection's notifications in the order in which they came. If the registration of one has to be
-    /// looked up, all later ones of the connection wait for it, also those of later calls. Notifications of different
-    /// connections do not wait for each other. Answers that need no waiting come before this returns.
+    /// Accepts the notifications of one connection, in the order in which they came. If the registration of one has
+    /// to be looked up, all later notifications of that connection wait for it, even those of later calls.
+    /// Connections do not wait for each other. Answers that need no waiting are given before this returns.
     ///
-    /// - Parameter answers: the connection; it calls this on one thread at a time.
+    /// - Parameter answers: the connection. It must not call this on two threads at the same time.
     package func submit(_ submissions: [Submission], answers: any SubmissionAnswers) {
         if !lookUps.isEmpty, lookUps.append(submissions, of: answers) { return }
         let now = clock.moment
@@ -103,7 +104,8 @@ package final class Delivery: OfferOutcomes {
         }
     }
 
-    /// Returns why a notification would not be accepted now, or nil. Nothing comes of it, and no rate counts it.
+    /// Returns why a notification would be rejected now; nil if it would be accepted. It is not sent, and does not
+    /// count for any rate.
     package func refusal(of submission: Submission) async -> Rejection? {
         do throws(StoreError) {
             let found = try await registrations.lookUp([submission.destination])
@@ -113,10 +115,10 @@ package final class Delivery: OfferOutcomes {
         }
     }
 
-    /// Waits until the inactive device tokens of all submissions so far are on their feedback lists.
+    /// Waits until all inactive device tokens seen so far are on their feedback lists.
     package func settleFeedback() async { await feedback.settle() }
 
-    /// Finishes all open notifications. When it returns, each accepted one is acknowledged, stored or answered.
+    /// Completes all open notifications. When this returns, each of them is acknowledged, stored or answered.
     package func drain() async {
         isDraining.store(true, ordering: .relaxed)
         while true {
@@ -124,13 +126,13 @@ package final class Delivery: OfferOutcomes {
             guard !lookUps.isEmpty || shards.contains(where: \.isBusy) else {
                 return await feedback.settle()
             }
-            // Wait in a separate task that nobody cancels. Otherwise a cancelled caller would not wait for the disk,
-            // and this loop would never release its thread.
+            // Wait in a separate task that nobody cancels. If the caller is cancelled, a sleep here would return at
+            // once, and this loop would spin without waiting for the disk.
             await Task { try? await Task.sleep(for: Self.drainPoll) }.value
         }
     }
 
-    /// The interval at which a drain checks whether the store has answered.
+    /// How often a drain checks whether the store has answered.
     private static let drainPoll = Duration.milliseconds(2)
 
     package func acknowledged(_ offer: OfferID, of destination: Destination) {
@@ -148,7 +150,7 @@ extension Delivery {
     }
 
     /// Accepts or rejects a submission.
-    /// - Returns: Whether to take the next one of its batch.
+    /// - Returns: Whether to go on with the next submission of the batch.
     private func accept(
         _ submission: Submission,
         _ registration: Registration?,
@@ -167,7 +169,8 @@ extension Delivery {
         return true
     }
 
-    /// The provider does not know that the clock was advanced: its expiration is a time of the machine's clock.
+    /// Converts the expiration to the service's time. Providers do not know that a test has advanced the service's
+    /// clock, so they send times of the machine's clock.
     private func atServiceTime(_ submission: Submission) -> Submission {
         var submission = submission
         submission.notification.fields.expiration = clock.serviceExpiration(
@@ -175,7 +178,8 @@ extension Delivery {
         return submission
     }
 
-    /// Adds the device token to its app's feedback list if the app was removed (Guide, 3.1.3).
+    /// Adds the device token to its app's feedback list if the rejection says that the app was removed (Guide,
+    /// 3.1.3).
     private func noteFeedback(on submission: Submission, _ rejection: Rejection) {
         guard rejection.reason == .unregistered, let milliseconds = rejection.timestamp else { return }
         feedback.note(
@@ -197,11 +201,11 @@ extension Delivery {
         var isFirst = false
         advance(shard, now) { acceptances in
             let id = acceptances.nextOffer()
-            // Under the lock, so that two notifications to one destination are offered in the order of acceptance.
-            // The switchboard never calls back during an offer.
+            // Offer while holding the lock, so that two notifications to one destination are offered in the order of
+            // acceptance. This cannot deadlock: the switchboard never calls back during an offer.
             let offer = Offer(id: id, destination: destination, notification: notification)
             let answer = acceptances.mustFollow(destination) ? .returned : switchboard.offer(offer, now: now)
-            // If another notification waits, its deadline is already scheduled.
+            // If another notification waits already, its deadline is scheduled and comes first.
             isFirst = answer == .taken && !acceptances.isWaiting
             return acceptances.accept(
                 submission, answers: answers, offer: id, answered: answer, expires: expires, now: now.uptime)
@@ -209,7 +213,7 @@ extension Delivery {
         if isFirst { wake.yield() }
     }
 
-    /// Returns the reason why a notification is not accepted, or nil.
+    /// Returns why the notification is rejected; nil if it is accepted.
     private func rejection(
         of submission: Submission,
         _ registration: Registration?,
@@ -223,7 +227,7 @@ extension Delivery {
         return nil
     }
 
-    /// Returns the reason why the device token leads nowhere, or nil.
+    /// Returns why the device token is not valid; nil if it is valid.
     private func standing(of submission: Submission, _ registration: Registration?) -> Rejection? {
         guard let registration else {
             return Rejection(.badDeviceToken, detail: "The service has no registration for this device token.")
@@ -254,7 +258,8 @@ extension Delivery {
         }
     }
 
-    /// - Returns: Whether to take the submissions that follow.
+    /// Accepts submissions, and looks up the registrations that are not known.
+    /// - Returns: Whether to go on with the submissions that follow.
     private func acceptLookingUp(_ submissions: [Submission], answers: any SubmissionAnswers) async -> Bool {
         do throws(StoreError) {
             let found = try await registrations.lookUp(submissions.map(\.destination))
@@ -275,7 +280,7 @@ extension Delivery {
     }
 
     /// Applies an event to a shard and performs the resulting actions.
-    /// - Parameter now: the time; nil if the clock was not read yet.
+    /// - Parameter now: the time; nil if the caller has not read the clock yet.
     func advance(
         _ shard: Shard,
         _ now: Moment? = nil,

@@ -7,25 +7,26 @@ package struct DeliveryLimits: Sendable, Hashable {
     /// (docs/current-apns.md).
     package var retention = Duration.seconds(30 * 24 * 60 * 60)
 
-    /// The time in which a connected device has to acknowledge before the notification is also written to disk. A
-    /// device that is awake answers within a round trip, and the provider waits for its answer meanwhile.
+    /// How long a connected device may take to acknowledge before its notification is also written to disk. A device
+    /// that is awake answers within one round trip. The provider waits for its answer meanwhile, so the time is
+    /// short.
     package var acknowledgementGrace = Duration.milliseconds(50)
 
-    /// The largest number of unacknowledged notifications under way to one device. Beyond it, the newest of each app
-    /// waits in its mailbox.
+    /// The largest number of unacknowledged notifications that are under way to one device. Beyond it, the newest
+    /// notification for each app waits in its mailbox.
     package var unacknowledgedPerDevice: Int
 
-    /// The largest number of notifications of priority 5 or less that wait for a connected device with low power. It
-    /// is more than anybody reads in a burst, and 400 KB at most for a device. Half of ``unacknowledgedPerDevice``
-    /// if that is less. Beyond it, the newest of each app waits in its mailbox.
+    /// The largest number of notifications of priority 5 or less that wait for a connected device with low power:
+    /// more than a person reads at a time, and at most 400 KB. If half of ``unacknowledgedPerDevice`` is less, that
+    /// is the limit. Beyond it, the newest notification for each app waits in its mailbox.
     package var deferredPerDevice = 100
 
-    /// The rate of requests for one device token. A person does not read more, and a provider's mistake must not
-    /// empty a device's battery.
+    /// The rate of requests for one device token. A person cannot read more, and a faulty provider must not empty a
+    /// device's battery.
     package var requestsPerDeviceToken = Rate(burst: 1000, perSecond: 100)
 
-    /// The interval between two bursts of notifications that are sent with regard to the device's power (Guide,
-    /// Table 8-2: grouped and delivered in bursts). It is long enough for a radio to sleep, and short enough for
+    /// The interval between two bursts of notifications that wait because the device's power is low (Guide, Table
+    /// 8-2: grouped and delivered in bursts). It is long enough for the device's radio to sleep, and short enough for
     /// news.
     package var burstInterval = Duration.seconds(30)
 
@@ -36,16 +37,17 @@ package struct DeliveryLimits: Sendable, Hashable {
     /// ServiceUnavailable, so that a slow disk slows acceptance and does not fill the memory.
     package var pendingStoresPerShard = 4096
 
-    /// The largest number of notifications of one of ``shards`` that the store writes at a time. The others wait for
-    /// the next batch. For all shards together this is half of what the embedded store accepts at once, whatever
-    /// ``pendingStoresPerShard`` is, and such a transaction takes it a third of a second.
+    /// The largest number of notifications of one of ``shards`` in one batch for the store. Others wait for the next
+    /// batch. A batch of all shards is half of what the embedded store accepts at once, whatever
+    /// ``pendingStoresPerShard`` is, and takes the store a third of a second.
     package var storesPerBatch = 512
 
     /// The largest number of expired notifications that one sweep removes at a time, so that it never blocks the
     /// store for long.
     package var sweepBatch = 1000
 
-    /// The largest number of registrations of deleted apps that are removed at a time, for the same reason.
+    /// The largest number of registrations of deleted apps that are removed at a time, so that it never blocks the
+    /// store for long.
     package var removalBatch = 1000
 
     /// The interval between two sweeps. Expired notifications are never delivered, even before they are removed.

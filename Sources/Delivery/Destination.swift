@@ -1,7 +1,6 @@
 package import Notifications
 
-/// One app on one device in one environment: what a device token names. A destination has a registration and a
-/// mailbox.
+/// One app on one device in one environment. A device token leads to it. It has a registration and a mailbox.
 package struct Destination: Sendable, Hashable {
     package let environment: Environment
     package let device: DeviceID
@@ -13,8 +12,8 @@ package struct Destination: Sendable, Hashable {
         self.app = app
     }
 
-    /// Hashes one word instead of three, because a destination is looked up several times for each push. Devices are
-    /// numbered at random, so collisions between their apps are rare.
+    /// Hashes one word instead of three values, because a destination is looked up several times for each notification.
+    /// Device IDs are random, so two destinations seldom have the same word.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(device.rawValue ^ (UInt64(app.rawValue) << 1 | (environment == .production ? 1 : 0)))
     }
@@ -33,8 +32,8 @@ package struct DeviceKey: Sendable, Hashable {
         self.device = device
     }
 
-    // Written by hand for the same reason as in `AppID`. The device is hashed together with the environment as one
-    // word.
+    // The compiler's version would be slower, for the reason given at `AppID`. The device and the environment are
+    // hashed as one word.
     package static func == (left: DeviceKey, right: DeviceKey) -> Bool {
         left.device == right.device && left.environment == right.environment
     }

@@ -1,10 +1,10 @@
 package import Notifications
 
-/// The time of both clocks, read together.
+/// The time of day and the uptime, read at the same moment.
 package struct Moment: Sendable, Hashable {
-    /// The time of day, by which notifications expire. It can be set, so it may jump.
+    /// The time of day. Notifications expire by it. It may jump, because somebody can set the clock.
     package var time: Timestamp
-    /// The time since an arbitrary start, for deadlines and rates. It never jumps.
+    /// The time since an arbitrary moment, for deadlines and rates. It never jumps.
     package var uptime: Uptime
 
     package init(time: Timestamp, uptime: Uptime) {

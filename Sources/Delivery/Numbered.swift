@@ -1,20 +1,20 @@
 import DequeModule
 
-/// A collection of elements by number. Numbers only grow. Usually there is one element; if there are more, usually
-/// the first one is removed first. So nothing is hashed, and a single element needs no memory of its own.
+/// Elements that are found by their numbers, which only grow. It is made for the usual case: there is only one
+/// element, or the first one is removed first. So it needs no hashing, and a single element needs no allocation.
 struct Numbered<Element> {
     private var first: (number: UInt64, element: Element)?
-    /// The elements after the first one. An element that is removed from the middle leaves an empty place, because
-    /// closing the gap would move all others.
+    /// The elements after the first one. Removing one from the middle leaves an empty place, because closing the gap
+    /// would move all later elements.
     private var others = Deque<(number: UInt64, element: Element?)>()
     private var emptyPlaces = 0
 
-    /// The number of empty places from which they are closed, if there are more empty places than elements.
+    /// Empty places are removed if there are at least this many, and more than elements.
     private static var closingAt: Int { 16 }
 
     var isEmpty: Bool { first == nil }
     var count: Int { first == nil ? 0 : 1 + others.count - emptyPlaces }
-    /// The number of elements that there is memory for.
+    /// The number of places in memory, including empty ones.
     var places: Int { others.count + 1 }
 
     /// Appends an element. Its number must be greater than all others.
@@ -23,7 +23,8 @@ struct Numbered<Element> {
         if first == nil { first = (number, element) } else { others.append((number, element)) }
     }
 
-    /// The element with this number; nil if there is none. Setting changes or removes it.
+    /// The element with this number; nil if there is none. Setting it changes the element, and setting nil removes
+    /// it.
     subscript(number: UInt64) -> Element? {
         get {
             if first?.number == number { return first?.element }

@@ -1,10 +1,11 @@
 package import Notifications
 
 extension Registration {
-    /// Decides whether a notification may be sent to a device token of this generation.
+    /// Decides whether a notification may be sent to a device token of this generation, of the app or of a service.
     /// - Returns: nil if it may; otherwise the rejection, with the time since when the token is invalid (Guide,
     ///   Table 8-5).
-    package func rejection(ofGeneration tokenGeneration: UInt32) -> Rejection? {
+    package func rejection(ofGeneration number: UInt32) -> Rejection? {
+        let tokenGeneration = TokenNumber.generation(of: number)
         if tokenGeneration > generation {
             return Rejection(.badDeviceToken, detail: "The service never gave out this device token.")
         }

@@ -21,9 +21,8 @@ extension Registration {
     /// - Returns: false after the last generation, which stays for ever because the first one must not be used
     ///   again.
     package mutating func renewToken(tokenKeyID: UInt32, at moment: Timestamp) -> Bool {
-        let (next, overflow) = generation.addingReportingOverflow(1)
-        guard !overflow else { return false }
-        generation = next
+        guard generation < TokenNumber.lastGeneration else { return false }
+        generation += 1
         self.tokenKeyID = tokenKeyID
         tokenSince = moment
         _ = setActive(false, at: moment)

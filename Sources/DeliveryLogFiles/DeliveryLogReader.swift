@@ -8,22 +8,22 @@ import Notifications
     import Glibc
 #endif
 
-/// Reads the log's files, oldest event first, also while a service writes them.
+/// Reads the log's files, the oldest event first. A service may write to them meanwhile.
 package struct DeliveryLogReader {
     private let folder: LogFolder
     private var place: Place?
 
-    /// The position up to which the log was read.
+    /// How far the log was read.
     private struct Place {
         var segment: LogFolder.Segment
         var offset = 0
-        /// How many records of the block at the offset were passed on already.
+        /// How many records of the block at the offset were already passed on.
         var skipped = 0
     }
 
     /// - Parameters:
-    ///   - folder: the log's folder. It may be missing.
-    ///   - position: begins after this record; nil begins with the oldest.
+    ///   - folder: the log's folder. It need not exist.
+    ///   - position: the record after which to begin; nil begins with the oldest.
     package init(folder: String, after position: LogPosition? = nil) {
         self.folder = LogFolder(path: folder)
         place = position.map {
@@ -31,7 +31,7 @@ package struct DeliveryLogReader {
         }
     }
 
-    /// Passes on every record that was written since the last call, or every record at the first call.
+    /// Passes on every record that was written since the last call. The first call passes on all records.
     ///
     /// The reader skips an incomplete block at the end of a file, which a crash leaves, and the rest of a damaged file.
     package mutating func read(_ body: (LogRecord) throws -> Void) throws {
@@ -42,7 +42,7 @@ package struct DeliveryLogReader {
         }
     }
 
-    /// The records that one read of a file returns; empty if there is nothing new.
+    /// The records that one read from a file returns; empty if there are no new ones.
     package mutating func next() throws -> [(position: LogPosition, record: LogRecord)] {
         for segment in try folder.segments() where place.map({ segment >= $0.segment }) ?? true {
             if segment != place?.segment { place = Place(segment: segment) }
@@ -52,14 +52,14 @@ package struct DeliveryLogReader {
         return []
     }
 
-    /// How much is read at a time, in bytes. Only a burst makes longer blocks.
+    /// How many bytes are read at a time. Only a burst of events makes a longer block.
     private static let chunk = 256 * 1024
 
     private mutating func nextInSegment() throws -> [(position: LogPosition, record: LogRecord)] {
         guard var place else { return [] }
         let descriptor = open(folder.path(of: place.segment), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            // The service may have removed the file just now.
+            // The service may have removed the file a moment ago.
             if errno == ENOENT { return [] }
             throw DeliveryLogError("read", folder.path(of: place.segment))
         }
@@ -87,8 +87,8 @@ package struct DeliveryLogReader {
         }
     }
 
-    /// - Parameter offset: where `bytes` begins in the file.
-    /// - Returns: Whether there was more.
+    /// - Parameter offset: the offset in the file at which `bytes` begins.
+    /// - Returns: Whether the file has more bytes.
     private func readMore(
         _ descriptor: CInt,
         _ bytes: inout [UInt8],

@@ -1,11 +1,11 @@
 package import Delivery
 package import Notifications
 
-/// Counts events, and collects how long storing and acknowledging took. The metrics are made of these values.
+/// Counts events, and collects the times that storing and acknowledging took. The metrics are made from this.
 package struct DeliveryTally: Sendable {
     /// The number of all events.
     package private(set) var count = 0
-    /// The number of events of each kind, by the kind's number.
+    /// The number of events of each kind. The index is the number of the kind.
     private var counts = [Int](repeating: 0, count: Self.kindsEnd)
     private static let kindsEnd = 1 + Int(DeliveryStep.Kind.allCases.map(\.rawValue).max() ?? 0)
     /// The number of rejections, by reason.

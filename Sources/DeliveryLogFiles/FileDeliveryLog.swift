@@ -3,13 +3,13 @@ import Dispatch
 package import Notifications
 import Synchronization
 
-/// The delivery log in append-only files. Events are written into a block in memory at once, and a separate thread
-/// appends the block to the file.
+/// The delivery log in files to which it only appends. An event is written into a block in memory at once. A separate
+/// thread appends the block to the file.
 ///
-/// An event takes some 30 bytes of the block and holds no references. Keeping it for later would cost more than writing
-/// it at once.
+/// In the block, an event takes some 30 bytes and holds no references. Keeping the event itself for a later write
+/// would cost more.
 package final class FileDeliveryLog: DeliveryLog {
-    /// What one write to the file contained, for metrics.
+    /// What one write to the file contained. The metrics need this.
     package struct Report: Sendable {
         package let tally: DeliveryTally
         /// How many events were lost because the block was full.
@@ -28,7 +28,7 @@ package final class FileDeliveryLog: DeliveryLog {
     private let file: Mutex<File>
     private let thread = DispatchQueue(label: "DeliveryLog")
 
-    /// The events that are not in the file yet.
+    /// The events that were not written to the file yet.
     fileprivate struct Waiting: ~Copyable {
         var block = RecordBuffer()
         var tally = DeliveryTally()
@@ -40,15 +40,15 @@ package final class FileDeliveryLog: DeliveryLog {
 
     private struct File: ~Copyable {
         var writer: SegmentWriter
-        /// The second block, exchanged with the waiting one at each write. It is empty between writes.
+        /// The second block. Each write exchanges it with the waiting block. It is empty between writes.
         var block = RecordBuffer()
-        /// How many lost events the files do not record yet.
+        /// How many events were lost without a record of it in the files so far.
         var lost: UInt64 = 0
     }
 
     /// Opens the log in a folder, and creates the folder if it is missing.
     /// - Parameters:
-    ///   - clock: returns the time, in milliseconds since 1970.
+    ///   - clock: returns the time.
     ///   - report: called on the log's own thread after events were written.
     package init(
         folder: String,
@@ -65,7 +65,7 @@ package final class FileDeliveryLog: DeliveryLog {
         file = Mutex(File(writer: SegmentWriter(folder, limits)))
     }
 
-    /// Sets where the log looks up the present device token of a destination.
+    /// Tells the log where to look up the present device token of a destination.
     package func findTokens(in registrations: any KnownRegistrations) {
         waiting.withLock { $0.registrations = registrations }
     }
@@ -86,7 +86,7 @@ package final class FileDeliveryLog: DeliveryLog {
     private static let gathering = DispatchTimeInterval.milliseconds(
         Int(DeliveryLogLimits.gathering.components.attoseconds / 1_000_000_000_000_000))
 
-    /// Returns after all events recorded before the call are written.
+    /// Returns after all events recorded before the call were written.
     package func flush() async {
         await withCheckedContinuation { continuation in
             thread.async {
@@ -96,8 +96,8 @@ package final class FileDeliveryLog: DeliveryLog {
         }
     }
 
-    /// Writes waiting events and removes files that are too old. Needed after the clock was advanced, because otherwise
-    /// old files are only removed when a new file begins.
+    /// Writes waiting events, and removes files that are too old. This is needed after the clock was advanced:
+    /// otherwise old files are removed only when a new file begins.
     package func removeOld() async {
         await withCheckedContinuation { continuation in
             thread.async {

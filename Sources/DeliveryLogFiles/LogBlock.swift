@@ -1,19 +1,19 @@
-/// Records that were written together, with their length and a checksum. The reader uses these to skip a block that a
-/// crash cut off.
+/// The format of a block: records that were written together, with their length and a checksum. With these, the
+/// reader recognises and skips a block that a crash has cut off.
 enum LogBlock {
     /// "CDL1" in the file: version 1 of the delivery log's format.
     static let mark: UInt32 = 0x314c_4443
     /// The size of the header, in bytes: the mark, the length of the records, and their checksum.
     static let headerBytes = 16
-    /// The most bytes of records in one block. A longer one is treated as damaged. This is twice what the waiting
-    /// events usually take; memory is allocated as the block fills.
+    /// The largest size of a block's records, in bytes. A longer block is treated as damaged. The limit is twice what
+    /// the waiting events usually take. Memory is only allocated as the block fills.
     static let maximumBytes = 4 << 20
 
-    /// The result of reading the beginning of some bytes.
+    /// The result of reading a block from the beginning of some bytes.
     enum Reading: Equatable {
-        /// A whole block, and its length in bytes.
+        /// The bytes begin with a whole block. `count` is its length in bytes.
         case whole(ArraySlice<UInt8>, count: Int)
-        /// Possibly the beginning of a block that has this many bytes.
+        /// The bytes may be the beginning of a block, which needs this many bytes.
         case partial(needed: Int)
         case damaged
     }
@@ -29,8 +29,8 @@ enum LogBlock {
         return .whole(records, count: headerBytes + length)
     }
 
-    /// FNV-1a over words of 8 bytes, with zeros added to the last one. It is fast, and detects blocks that were cut off
-    /// or never written.
+    /// FNV-1a over words of 8 bytes, with zeros added to the last word. It is fast, and detects blocks that were cut
+    /// off or never written.
     static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var sum: UInt64 = 0xcbf2_9ce4_8422_2325 ^ UInt64(bytes.count)
         var index = 0

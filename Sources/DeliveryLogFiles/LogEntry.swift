@@ -1,7 +1,7 @@
 package import Delivery
 package import Notifications
 
-/// A record of the delivery log as users see it, in `carillon log` and in the management API.
+/// A record of the delivery log as people see it, in `carillon log` and in the management API.
 package struct LogEntry: Sendable, Hashable {
     package let time: Timestamp
     /// The name of the event, or "lost".
@@ -9,11 +9,11 @@ package struct LogEntry: Sendable, Hashable {
     package let notification: NotificationID?
     /// The device token in hexadecimal digits; nil if it is not known.
     package let token: String?
-    /// Empty if the topic is not known.
+    /// The topic; empty if it is not known.
     package let topic: String
     /// More about the event: the reason of a rejection, or the notification that replaced this one.
     package let detail: Detail?
-    /// How many events the log did not write. Only the record of a loss has it.
+    /// How many events were lost; nil if the record is an event.
     package let lost: UInt64?
 
     package struct Detail: Sendable, Hashable {
@@ -21,8 +21,9 @@ package struct LogEntry: Sendable, Hashable {
         package let value: String
     }
 
-    /// - Parameter token: returns the device token of an address in hexadecimal digits. A record has no device token,
-    ///   but what the token names and the number of the key that sealed it (0 if that is not known).
+    /// - Parameter token: returns the device token of an address, in hexadecimal digits. It is needed because a
+    ///   record does not contain the device token, but only the values that are sealed in it, and the number of the
+    ///   key that sealed it (0 if it is not known).
     package init(_ record: LogRecord, token: (NotificationSubject.Address, _ key: UInt32) -> String?) {
         switch record {
         case .lost(let count, let time):
@@ -44,8 +45,8 @@ package struct LogEntry: Sendable, Hashable {
         }
     }
 
-    /// One JSON object on one line. `time` is in milliseconds since 1970, as the provider API's `timestamp` is. A key is
-    /// left out if its value is not known.
+    /// The entry as one line of JSON. `time` is in milliseconds since 1970, as in the provider API's `timestamp`. If
+    /// a value is not known, its key is left out.
     package var json: String {
         var text = #"{"time":\#(time.milliseconds),"event":"\#(event)""#
         if let notification { text += #","id":"\#(notification.textAsSent.span.text)""# }

@@ -6,7 +6,7 @@
     import Glibc
 #endif
 
-/// The folder of the log's files. The name of a file is the time when it was begun, in milliseconds since 1970.
+/// The folder of the log's files. The name of a file is the time when the file was begun, in milliseconds since 1970.
 struct LogFolder: Sendable {
     /// One file of the log.
     struct Segment: Hashable, Comparable {
@@ -51,8 +51,7 @@ struct LogFolder: Sendable {
         defer { closedir(folder) }
         var segments: [Segment] = []
         while let entry = readdir(folder) {
-            // Read the name at its offset: an entry ends after its name, so a copy of the whole type would read beyond
-            // it.
+            // Read only the name, not the whole entry: the system allocates an entry only up to the end of its name.
             guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { continue }
             let name = String(
                 cString: UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self))

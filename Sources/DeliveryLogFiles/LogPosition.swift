@@ -1,10 +1,10 @@
-/// The position of a record in the log's files. It is valid while its file is kept.
+/// The position of a record in the log's files. It is valid until its file is removed.
 package struct LogPosition: Sendable, Hashable, CustomStringConvertible {
-    /// The file's name: when it was begun, in milliseconds since 1970.
+    /// The name of the file: the time when it was begun, in milliseconds since 1970.
     let file: UInt64
     /// The offset of the record's block in the file, in bytes.
     let block: Int
-    /// How many records come before it in the block.
+    /// The record's index in the block.
     let index: Int
 
     init(file: UInt64, block: Int, index: Int) {
@@ -13,7 +13,7 @@ package struct LogPosition: Sendable, Hashable, CustomStringConvertible {
         self.index = index
     }
 
-    /// - Parameter text: in the form of ``description``.
+    /// - Parameter text: a position in the form of ``description``.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 3, let file = UInt64(parts[0]), let block = Int(parts[1]), let index = Int(parts[2]),

@@ -92,7 +92,7 @@ extension DeliveryStep {
     }
 }
 
-/// Reads values from bytes, and never beyond their end.
+/// Reads values from bytes. It never reads beyond their end.
 struct ByteReader {
     private var bytes: ArraySlice<UInt8>
 
@@ -108,7 +108,7 @@ struct ByteReader {
         return bytes.prefix(count)
     }
 
-    /// Least significant byte first.
+    /// An integer of fixed size, the least significant byte first.
     mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
         guard let taken = take(Value.bitWidth / 8) else { return nil }
         return taken.reversed().reduce(0) { $0 << 8 | Value(truncatingIfNeeded: $1) }

@@ -3,19 +3,21 @@ package import Notifications
 
 /// A record of the log's files. docs/delivery-log.md describes the format.
 package enum LogRecord: Sendable, Hashable {
-    /// - Parameter tokenKey: the number of the key that sealed the destination's device token; 0 if it is not known.
+    /// - Parameter tokenKey: the number of the key that sealed the destination's device token; 0 if that is not
+    ///   known.
     case event(DeliveryEvent, tokenKey: UInt32)
-    /// This many events were not written, because they came too fast or the disk failed.
+    /// This many events are missing here, because they came too fast or the disk failed.
     case lost(UInt64, at: Timestamp)
 }
 
 // MARK: - Writing
 
 extension LogRecord {
-    /// The most bytes of one record: five texts of 255 bytes fit.
+    /// The largest size of a record, in bytes: five texts of 255 bytes fit.
     static let maximumBytes = 2048
 
-    /// The first byte of a record of lost events. The first byte of an event is the number of its kind.
+    /// The first byte of a record of lost events. In a record of an event, the first byte is the number of the
+    /// event's kind.
     static let lostCode: UInt8 = 12
 
     func write(to buffer: inout RecordBuffer) {
@@ -33,7 +35,7 @@ extension LogRecord {
         }
     }
 
-    /// - Parameter generation: written in place of the event's own generation; nil writes its own.
+    /// - Parameter generation: the generation to write instead of the event's own; nil for the event's own.
     static func write(
         _ event: borrowing DeliveryEvent,
         generation: UInt32? = nil,
@@ -71,16 +73,17 @@ extension LogRecord {
     }
 }
 
-/// The second byte of a record.
+/// The second byte of a record: the kind of address, and some bits.
 enum AddressCode: UInt8 {
     case unknown = 0
     case development = 1
     case production = 2
     case deviceToken = 3
 
-    /// This bit is set if the topic is that of the record before. The topic is then not written again.
+    /// Set if the topic is that of the record before. The topic is then not written again.
     static let repeatsTopic: UInt8 = 0x10
-    /// This bit is set if the request's identifier had capital letters. A bit mask of them follows the identifier.
+    /// Set if the identifier had capital letters in the request. After the identifier comes a bit mask that says
+    /// which ones.
     static let hasCapitals: UInt8 = 0x20
 
     init(_ address: NotificationSubject.Address) {

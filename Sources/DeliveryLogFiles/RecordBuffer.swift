@@ -1,15 +1,15 @@
 import Notifications
 
-/// A block in one allocation that is kept: room for the header, then the records.
+/// A block in memory. Its allocation is kept for the next block. It has room for the header, and then the records.
 ///
-/// `@unchecked Sendable`: only this value has the memory, and it cannot be copied.
+/// `@unchecked Sendable` is safe: no other value refers to the memory, and this one cannot be copied.
 struct RecordBuffer: ~Copyable, @unchecked Sendable {
     private let bytes = UnsafeMutableRawBufferPointer.allocate(
         byteCount: LogBlock.headerBytes + LogBlock.maximumBytes, alignment: 8)
     private var end = LogBlock.headerBytes
-    /// Times in the block are counted from this one.
+    /// The time from which the times in the block are counted.
     private var base = Timestamp(milliseconds: 0)
-    /// The topic of the last record.
+    /// The topic of the last record. A record with the same topic does not repeat it.
     private var topic = ""
 
     deinit { bytes.deallocate() }
@@ -17,7 +17,7 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
     /// The size of the records, in bytes.
     var count: Int { end - LogBlock.headerBytes }
     var isEmpty: Bool { count == 0 }
-    /// Whether another record of any length fits, and after it a record of lost events.
+    /// Whether there is room for a record of any length, and after it for a record of lost events.
     var hasRoom: Bool { bytes.count - end >= 2 * LogRecord.maximumBytes }
 
     mutating func removeAll() {
@@ -25,21 +25,21 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
         topic = ""
     }
 
-    /// Begins a record. The times of a block are counted from the time of its first record.
+    /// Begins a record. Times in the block are counted from that of the first record.
     mutating func begin(at time: Timestamp) {
         guard isEmpty else { return }
         base = time
         append(integer: time.milliseconds)
     }
 
-    /// Whether the last record had the same topic; remembers the topic.
+    /// Whether the last record had the same topic. Remembers the topic for the next call.
     mutating func repeats(_ topic: String) -> Bool {
         if topic == self.topic { return true }
         self.topic = topic
         return false
     }
 
-    /// Passes on the whole block.
+    /// Calls `body` with the whole block.
     mutating func withBlock<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result,
     ) throws(Failure) -> Result {
@@ -53,9 +53,10 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
         return try body(UnsafeRawBufferPointer(rebasing: bytes[..<all]))
     }
 
-    // These functions leave out bytes that do not fit. With ``hasRoom`` no record is that long.
+    // If a value does not fit, these functions leave bytes out. That does not happen if ``hasRoom`` was checked
+    // before the record.
 
-    /// Least significant byte first.
+    /// Appends an integer of fixed size, the least significant byte first.
     mutating func append(integer: some FixedWidthInteger & BitwiseCopyable) {
         let size = integer.bitWidth / 8
         guard bytes.count - end >= size else { return }
@@ -63,7 +64,8 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
         end += size
     }
 
-    /// LEB128: seven bits in each byte, the lowest first, and one bit that says whether more bytes follow.
+    /// Appends an integer in LEB128: seven bits in each byte, the lowest first. The eighth bit says whether more
+    /// bytes follow.
     mutating func append(short number: UInt64) {
         guard bytes.count - end >= 10 else { return }
         var rest = number
@@ -76,7 +78,8 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
         end += 1
     }
 
-    /// Twice the difference from the block's first time, and one more if the time is before it.
+    /// Appends a time as its difference from the block's first time: twice the difference, and plus one if the time
+    /// is earlier.
     mutating func append(_ time: Timestamp) {
         let isBack = time < base
         let distance = isBack ? base.milliseconds - time.milliseconds : time.milliseconds - base.milliseconds
@@ -88,7 +91,7 @@ struct RecordBuffer: ~Copyable, @unchecked Sendable {
         append(integer: id.low)
     }
 
-    /// A text of at most 255 bytes, after one byte with its length.
+    /// Appends a text: one byte with its length, and then at most 255 bytes.
     mutating func append(text: String) {
         var text = text
         text.withUTF8 { append(counted: UnsafeRawBufferPointer($0)) }

@@ -8,7 +8,7 @@ import Notifications
     import Glibc
 #endif
 
-/// Writes blocks to the newest file of the log, begins a new file when it is full, and removes the oldest files.
+/// Writes blocks to the log's newest file. When the file is full, begins a new one and removes the oldest files.
 struct SegmentWriter: ~Copyable {
     private let folder: LogFolder
     private let limits: DeliveryLogLimits
@@ -19,7 +19,7 @@ struct SegmentWriter: ~Copyable {
     private struct OpenFile {
         let descriptor: CInt
         let segment: LogFolder.Segment
-        /// How many bytes of the file are whole blocks.
+        /// How many bytes of the file belong to complete blocks.
         var bytes = 0
     }
 
@@ -40,7 +40,7 @@ struct SegmentWriter: ~Copyable {
         do throws(DeliveryLogError) {
             try write(block, to: open)
         } catch {
-            // Remove an incomplete block at the end, because it would hide the blocks after it.
+            // Cut off an incomplete block at the end, because the reader would not find the blocks after it.
             if ftruncate(open.descriptor, off_t(open.bytes)) != 0 { end() }
             throw error
         }
@@ -55,7 +55,8 @@ struct SegmentWriter: ~Copyable {
     private mutating func begin(_ now: Timestamp) throws(DeliveryLogError) -> OpenFile {
         let segments = try folder.segments()
         removeOld(segments, now)
-        // A crash may have left an incomplete block at the end of the last file, so each start begins a new file.
+        // Always begin a new file at a start, because a crash may have left an incomplete block at the end of the
+        // last one.
         let after = segments.last.map { $0.began + 1 } ?? 0
         let segment = LogFolder.Segment(began: max(now.milliseconds, after))
         let path = folder.path(of: segment)
@@ -71,10 +72,10 @@ struct SegmentWriter: ~Copyable {
         file = nil
     }
 
-    /// Removes the files whose events are all too old. If the current file is one of them, it is closed first.
+    /// Removes the files whose events are all too old. If this includes the current file, closes it first.
     mutating func removeOld(now: Timestamp) {
         if let file, isOld(file, now) { end() }
-        // If the files cannot be listed, none is removed. The beginning of the next file tries again.
+        // If the files cannot be listed, remove none. This is tried again when the next file begins.
         guard let segments = try? folder.segments() else { return }
         if let lastWritten, lastWritten.advanced(by: limits.retention) <= now {
             for segment in segments { folder.remove(segment) }
@@ -88,7 +89,7 @@ struct SegmentWriter: ~Copyable {
         var bytes = segments.reduce(0) { $0 + folder.size(of: $1) }
         let oldest = now.advanced(by: .zero - limits.retention).milliseconds
         for (index, segment) in segments.enumerated() {
-            // The newest event of a file is older than the beginning of the next file.
+            // All events of a file are older than the beginning of the next file.
             let isOver = index + 1 < segments.count && segments[index + 1].began <= oldest
             guard isOver || bytes > limits.totalBytes - limits.segmentBytes else { return }
             bytes -= folder.size(of: segment)

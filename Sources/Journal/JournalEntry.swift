@@ -3,18 +3,19 @@ import Notifications
 
 /// One request of the journal.
 package struct JournalEntry: Sendable {
-    /// The request and its outcome. Its status and reason are those of the answer as soon as there is one.
+    /// The request and its outcome. Before the answer, status and reason are not the provider's yet; afterwards they
+    /// are those of the answer.
     package internal(set) var facts: RequestFacts
-    /// The rehearsal's rule that fired; nil if none did.
+    /// The name of the rehearsal's rule that fired for the request; nil if none did.
     package internal(set) var rule: String?
-    /// Whether the status and the reason are those of the answer.
+    /// Whether the answer was sent, so that the status and the reason are those of the answer.
     package internal(set) var isAnswered = false
-    /// Whether it was answered, or no answer comes.
+    /// Whether the entry is complete: the request was answered, or will never be.
     package internal(set) var isSettled = false
 
     init(_ facts: RequestFacts) {
         self.facts = facts
-        // The provider may get another answer than the gateway's decision, because a rehearsal may change it.
+        // Do not show the gateway's decision as the status yet: a rehearsal may change the answer.
         self.facts.status = 0
         self.facts.reason = nil
         self.facts.outcome = .pending
@@ -32,25 +33,27 @@ package struct JournalEntry: Sendable {
         isSettled = true
         facts.status = answer.status
         facts.reason = answer.reason
-        if answer.status != 200, facts.outcome == .pending { facts.outcome = .rejected }
+        if !(200..<300).contains(answer.status), facts.outcome == .pending { facts.outcome = .rejected }
     }
 
-    /// - Returns: whether this changes the entry.
+    /// Sets the outcome, if it is later than the present one.
+    /// - Returns: whether the entry changed.
     mutating func become(_ outcome: RequestOutcome) -> Bool {
         guard facts.outcome != outcome, mayBecome(outcome) else { return false }
         facts.outcome = outcome
         return true
     }
 
-    /// The events of one notification may come from several threads and out of order, so an earlier step must not
-    /// replace a later one.
+    /// The events of one notification may come from several threads and out of order. So an event must not replace
+    /// the outcome of a later one.
     private func mayBecome(_ outcome: RequestOutcome) -> Bool {
         switch facts.outcome {
         case .pending: true
         case .stored: outcome != .pending
-        // The notification may be delivered although a rehearsal made the answer a refusal.
+        // A rehearsal may answer with a rejection although the notification was accepted, so it may still be
+        // delivered.
         case .rejected: outcome == .delivered || outcome == .stored
-        // The notification may have reached the device although its acknowledgement was late.
+        // The acknowledgement may be late: the device had the notification already when another event ended it.
         case .replaced, .expired, .dropped: outcome == .delivered
         case .delivered, .lost: false
         }
@@ -76,13 +79,36 @@ extension JournalEntry {
         add("token", facts.token)
         add("device", facts.device?.description)
         add("topic", facts.topic)
-        if let payload = facts.payload { text += #","payload":"# + payload.text }
+        add("channel", facts.channel)
+        if let payload {
+            text += #","payload":"# + payload
+        } else if !facts.body.isEmpty {
+            add("body", String(decoding: facts.body, as: UTF8.self))
+        }
         if isAnswered { text += #","status":\#(facts.status)"# }
         add("reason", facts.reason)
         add("apnsID", facts.apnsID.description)
-        add("outcome", facts.outcome.rawValue)
+        // The management of channels ends with its answer.
+        if facts.interface != .channels || facts.outcome == .rejected { add("outcome", facts.outcome.rawValue) }
         add("rule", rule)
         return text + "}"
+    }
+
+    /// The payload as it was sent, on one line: with its keys in their order and its numbers as they were written. nil if
+    /// the body is not a JSON dictionary.
+    private var payload: String? {
+        guard facts.payload != nil else { return nil }
+        var line: [UInt8] = []
+        line.reserveCapacity(facts.body.count)
+        var (isInString, isEscaped) = (false, false)
+        for byte in facts.body {
+            // A string of valid JSON has no control characters.
+            if !isInString, byte <= UInt8(ascii: " ") { continue }
+            if byte == UInt8(ascii: "\""), !isEscaped { isInString.toggle() }
+            isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+            line.append(byte)
+        }
+        return String(decoding: line, as: UTF8.self)
     }
 
     /// The headers by their names. The values of a repeated name are joined in order (RFC 9110, 5.3).

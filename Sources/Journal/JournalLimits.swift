@@ -1,31 +1,32 @@
-/// The bounds of the journal, each with the reason for its value.
+/// The limits of the journal, each with the reason for its value.
 package enum JournalLimits {
-    /// The largest setting for the number of requests: a test run of some minutes at full load.
+    /// The largest allowed setting: as many requests as a test run of some minutes at full load sends.
     package static let requests = 100_000
 
-    /// The default number of requests with the store in memory, which tests use.
+    /// The number of requests to keep by default if the store is in memory, as in tests.
     package static let requestsInMemory = 10_000
 
-    /// The largest size in bytes: 10,000 requests with the largest payload, and their headers. The oldest are removed
-    /// first.
+    /// The largest size of the journal in bytes: enough for 10,000 requests with the largest payload and their
+    /// headers. When it is exceeded, the oldest requests are removed.
     package static let bytes = 64 << 20
 
-    /// The number of connections without a request that are remembered, the newest. More of them tell a person nothing.
+    /// The number of connections without a request to remember. The newest are kept; more of them would tell a person
+    /// nothing new.
     static let unusedConnections = 1_000
 
     /// The size of an entry in bytes, without its headers and payload.
     static let entryBytes = 512
 
-    /// The number of requests that a wait lists when it times out. A person reads no more.
+    /// When a wait times out, the number of similar requests that the answer lists. A person does not read more.
     package static let nearest = 5
 
-    /// The number of requests that a sample hands out at a time, four times a second: a person reads fewer, and a browser
-    /// draws them without effort.
+    /// The largest number of requests in a sample's batch, of which there are four a second. A person cannot read
+    /// more, and a browser draws them without effort.
     package static let sampled = 50
 
-    /// The number of requests whose later changes a sample still shows: as many as the console lists.
+    /// The number of shown requests whose later changes a sample still reports: as many as the console's list keeps.
     static let sampleMemory = 10_000
 
-    /// The number of requests by which a reader may be late before its stream ends.
+    /// The number of requests that may wait for a slow reader. Beyond it, the reader's stream ends.
     package static let followerBacklog = 10_000
 }

@@ -2,39 +2,39 @@ import DequeModule
 import Matching
 import Synchronization
 
-/// The requests that a busy stream shows to a person: some of those that come, and every change of a request that it has
-/// shown. Each further request costs only one look-up in a dictionary.
+/// Chooses some of the journal's requests when more arrive than a person can read. The reader also gets every change
+/// of a request that was chosen. A request that is not chosen costs one look-up in a dictionary.
 package final class JournalSample: Sendable {
-    /// What a reader gets at a time.
+    /// The requests that a reader gets at a time.
     package struct Batch: Sendable {
-        /// Each with its newest state, in the order in which they came.
+        /// The requests in the order in which they came, each in its newest state.
         package var entries: [JournalEntry] = []
-        /// How many further requests came and are not shown.
+        /// How many further requests came in this time and are left out.
         package var leftOut = 0
 
         package var isEmpty: Bool { entries.isEmpty && leftOut == 0 }
     }
 
     fileprivate struct State {
-        /// The requests to hand out, in their order.
+        /// The numbers of the requests in the next batch, in their order.
         var order = Deque<UInt64>()
         var waiting: [UInt64: JournalEntry] = [:]
-        /// The requests that were shown, the oldest first.
+        /// The numbers of the requests that were chosen so far, the oldest first.
         var shown = Deque<UInt64>()
         var isShown: Set<UInt64> = []
-        /// The greatest number that there was at the beginning: the reader knows these requests.
+        /// The greatest number when the sample began. The reader already knows the requests up to this number.
         let first: UInt64
-        /// The greatest number that came.
+        /// The greatest number that has arrived.
         var newest: UInt64
         var leftOut = 0
     }
 
     private let state: Mutex<State>
 
-    /// - Parameter newest: the greatest number that there is.
+    /// - Parameter newest: the greatest number in the journal.
     init(newest: UInt64) { state = Mutex(State(first: newest, newest: newest)) }
 
-    /// Takes a request that is new or has changed. Called under the journal's lock.
+    /// Takes a request that is new or has changed. The journal calls this while it holds its lock.
     func add(_ entry: JournalEntry) {
         let number = entry.facts.number
         state.withLock { state in
@@ -52,13 +52,13 @@ package final class JournalSample: Sendable {
             } else if number > state.first, !state.isShown.contains(number) {
                 return
             }
-            // Changes of what was shown are as many as that at most.
+            // Changes need no limit of their own: only requests that the reader knows already can change.
             state.waiting[number] = entry
             state.order.append(number)
         }
     }
 
-    /// Hands out what has come since the last time.
+    /// Returns the batch that has gathered since the last call.
     package func take() -> Batch {
         state.withLock { state in
             var batch = Batch()

@@ -2,46 +2,48 @@ import DequeModule
 import Matching
 import Notifications
 
-/// The entries of the journal, and the watchers that wait for some. It has no locks and no clock.
+/// The entries of the journal, and the watchers that follow them. It is a value without locks and without a clock.
 struct JournalState {
     /// How many requests are kept; 0 if the journal is off.
     private(set) var keep = 0
     private(set) var bytes = 0
-    /// In the order of their numbers.
+    /// The entries in the order of their numbers.
     private var entries = Deque<JournalEntry>()
-    /// The newest entry of a notification to a device.
+    /// The number of the newest entry for each notification and device.
     private var numbers: [Subject: UInt64] = [:]
-    /// Oldest first.
+    /// The connections that ended without a request, the oldest first.
     private var unused = Deque<UnusedConnection>()
     private var watchers: [UInt64: Watcher] = [:]
     private(set) var lastNumber: UInt64 = 0
     private var lastWatcher: UInt64 = 0
     private var hasEnded = false
 
-    /// The key by which the delivery log's events find a notification.
+    /// Identifies a notification to a device. The delivery log's events have these values.
     struct Subject: Hashable {
         let id: NotificationID
         let device: DeviceID
     }
 
-    /// Sees each entry when it is settled: a test that waits for a request wants to see its answer.
+    /// Receives each matching entry when it is settled, because a test that waits for a request also wants its
+    /// answer.
     struct Watcher {
         let match: RequestMatch
-        /// Called once for each entry, unless it sees changes; nil if only their number counts.
+        /// Called once for each entry, or for each change if `changes` is true; nil if only the number of entries
+        /// matters.
         let onEntry: (@Sendable (JournalEntry) -> Void)?
-        /// Whether it sees only new entries, settled or not, and each of them again when the entry changes.
+        /// Whether to receive only new entries, before they are settled, and each entry again when it changes.
         var changes = false
         let count: Int
         let onCount: @Sendable () -> Void
         let onEnd: @Sendable () -> Void
-        /// The entries that match now.
+        /// The numbers of the entries that match at present.
         var matched: Set<UInt64> = []
     }
 
     var isOn: Bool { keep > 0 }
     var count: Int { entries.count }
 
-    /// - Returns: the number of the next request.
+    /// - Returns: the number for the next request.
     mutating func nextNumber() -> UInt64 {
         lastNumber += 1
         return lastNumber
@@ -53,7 +55,7 @@ struct JournalState {
         trim()
     }
 
-    /// Adds a request. It has the greatest number so far.
+    /// Adds an entry. Its number has to be greater than all others.
     mutating func append(_ entry: JournalEntry) {
         guard isOn else { return }
         entries.append(entry)
@@ -79,21 +81,21 @@ struct JournalState {
     }
 
     /// Changes the entry with this number, if it is still there.
-    /// - Parameter change: says whether it changed anything.
+    /// - Parameter change: changes the entry, and returns whether it changed anything.
     mutating func update(_ number: UInt64, _ change: (inout JournalEntry) -> Bool) {
         guard let index = index(of: number), change(&entries[index]) else { return }
         tellWatchers(of: entries[index])
     }
 
-    /// Changes the newest entry of a notification to a device.
+    /// Changes the newest entry for a notification and device.
     mutating func update(_ subject: Subject, _ change: (inout JournalEntry) -> Bool) {
         guard let number = numbers[subject] else { return }
         update(number, change)
     }
 
-    /// - Returns: the entry's index in `entries`; nil if there is none with this number.
+    /// - Returns: the entry's index in `entries`; nil if no entry has this number.
     private func index(of number: UInt64) -> Int? {
-        // It is nearly always one of the newest.
+        // Begin at the end, because the entry is nearly always one of the newest.
         var (low, high) = (0, entries.count)
         while low < high {
             let middle = (low + high) / 2
@@ -121,11 +123,11 @@ struct JournalState {
         unused.append(connection)
     }
 
-    /// The number of remembered connections without a request.
+    /// How many of the remembered connections without a request match.
     func unusedCount(_ match: RequestMatch) -> Int { unused.count { match.matches($0) } }
 
     /// The entries that match, oldest first.
-    /// - Parameter limit: the largest number of entries.
+    /// - Parameter limit: the maximum number of entries.
     func entries(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
         Array(entries.lazy.filter { match.matches($0.facts) }.prefix(limit))
     }
@@ -135,7 +137,7 @@ struct JournalState {
         entries.reduce(0) { $0 + ($1.isSettled && match.matches($1.facts) ? 1 : 0) }
     }
 
-    /// The entries that differ least, the newest of them first.
+    /// The entries that differ from the match in the fewest keys. Of equals, the newest come first.
     func nearest(_ match: RequestMatch) -> [(entry: JournalEntry, differs: [String])] {
         var best: [(entry: JournalEntry, differs: [String])] = []
         for entry in entries.reversed() {
@@ -152,15 +154,15 @@ struct JournalState {
 // MARK: - Watchers
 
 extension JournalState {
-    /// Adds a watcher, which sees at once the entries that exist.
-    /// - Returns: its name.
+    /// Adds a watcher, and gives it the existing entries at once.
+    /// - Returns: the watcher's name, for removing it.
     mutating func add(_ watcher: Watcher) -> UInt64 {
         lastWatcher += 1
         var watcher = watcher
         if !watcher.changes { for entry in entries { Self.show(entry, to: &watcher) } }
         watchers[lastWatcher] = watcher
         if hasEnded { watcher.onEnd() }
-        // A watcher that has enough entries already does not wait.
+        // If enough entries exist already, the watcher need not wait.
         if watcher.onEntry == nil, watcher.matched.count >= watcher.count, watcher.count > 0 { watcher.onCount() }
         return lastWatcher
     }
@@ -176,7 +178,7 @@ extension JournalState {
         guard !watchers.isEmpty else { return }
         for name in watchers.keys {
             guard var watcher = watchers[name] else { continue }
-            // A watcher of changes remembers nothing, so it stays where it is: at full load this is called often.
+            // A watcher of changes keeps no state, so do not write it back: at full load this code runs often.
             if watcher.changes {
                 Self.show(entry, to: &watcher)
                 continue
@@ -194,7 +196,7 @@ extension JournalState {
     }
 
     private static func show(_ entry: JournalEntry, to watcher: inout Watcher) {
-        // A watcher of changes sees the request first without an answer, and again when the answer comes.
+        // A watcher of changes receives the request before its answer, and again with it.
         guard entry.isSettled || watcher.changes, watcher.match.matches(entry.facts) else {
             if watcher.onEntry == nil { watcher.matched.remove(entry.facts.number) }
             return

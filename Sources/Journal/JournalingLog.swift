@@ -1,7 +1,7 @@
 package import Delivery
 
-/// A delivery log that shows each event to the journal first, so that the journal has a request's outcome before its
-/// answer is sent.
+/// A delivery log that passes each event to the journal before the log itself. So the journal knows a request's
+/// outcome before the answer is sent.
 package struct JournalingLog: DeliveryLog {
     private let journal: RequestJournal
     private let log: any DeliveryLog

@@ -5,20 +5,21 @@ import Synchronization
 
 /// Keeps the last requests of providers with their payloads, answers and outcomes.
 ///
-/// Event loops and callers of the delivery log call it, sometimes while they hold locks. So it never waits. Under its
-/// own lock it calls only continuations of streams, which do not wait either.
+/// Event loops call it, and callers of the delivery log do, sometimes while they hold locks. So it never waits. While
+/// it holds its own lock, it calls only the continuations of streams, which do not wait either.
 package final class RequestJournal: Sendable {
     private let state = Mutex(JournalState())
     private let connections = Atomic<UInt64>(0)
-    /// Whether the delivery log's events are needed.
+    /// Whether the journal is on. If not, the delivery log's events are ignored without taking the lock.
     private let isOn = Atomic(false)
 
     package init() {}
 
-    /// How many requests are kept; 0 if the journal is off.
+    /// The maximum number of requests to keep; 0 if the journal is off.
     package var keep: Int { state.withLock { $0.keep } }
 
-    /// Sets how many requests are kept; 0 switches the journal off. If there are more, the oldest are removed.
+    /// Sets the maximum number of requests to keep; 0 switches the journal off. If there are more at present, the
+    /// oldest are removed.
     package func setKeep(_ keep: Int) {
         let keep = min(max(0, keep), JournalLimits.requests)
         state.withLock { $0.setKeep(keep) }
@@ -30,7 +31,7 @@ package final class RequestJournal: Sendable {
         state.withLock { $0.entries(match, limit: limit) }
     }
 
-    /// The number of connections that ended without a request, of the newest ones.
+    /// How many of the remembered connections that ended without a request match.
     package func unusedConnections(_ match: RequestMatch) -> Int { state.withLock { $0.unusedCount(match) } }
 
     /// Removes the requests that match.
@@ -38,7 +39,7 @@ package final class RequestJournal: Sendable {
     package func clear(_ match: RequestMatch = RequestMatch()) -> Int { state.withLock { $0.remove(match) } }
 }
 
-// MARK: - What happens
+// MARK: - Events of requests and connections
 
 extension RequestJournal {
     /// Gives a new connection its number.
@@ -78,11 +79,21 @@ extension RequestJournal {
         }
     }
 
-    /// Notes the rule of a rehearsal that fired.
+    /// Records which rule of a rehearsal fired for a request.
     package func note(rule: String, of number: UInt64) {
         state.withLock { state in
             state.update(number) { entry in
                 entry.rule = rule
+                return true
+            }
+        }
+    }
+
+    /// Notes the channel that a request has created.
+    package func note(channel: String, of number: UInt64) {
+        state.withLock { state in
+            state.update(number) { entry in
+                entry.facts.channel = channel
                 return true
             }
         }
@@ -104,7 +115,7 @@ extension RequestJournal {
 }
 
 extension RequestOutcome {
-    /// Nil if the step does not change the outcome.
+    /// The outcome that a step implies; nil if the step does not change the outcome.
     fileprivate init?(_ step: DeliveryStep) {
         switch step {
         case .accepted, .sent, .duplicate: return nil
@@ -122,21 +133,21 @@ extension RequestOutcome {
 
 /// The result of a wait.
 package enum WaitResult: Sendable {
-    /// Enough requests matched. With `count` 0: none matched until the timeout.
+    /// Enough requests matched. If `count` is 0: no request matched before the timeout.
     case done([JournalEntry])
     /// - Parameters:
     ///   - matched: the number of requests that matched.
-    ///   - nearest: the requests that differ least, and the keys in which they differ.
+    ///   - nearest: the requests that differ least from the match, each with the keys in which it differs.
     case timedOut(matched: Int, nearest: [(entry: JournalEntry, differs: [String])])
 }
 
 extension RequestJournal {
     /// Waits until at least `count` requests match.
     /// - Parameters:
-    ///   - count: 0 waits until the timeout, and succeeds if nothing matches then.
-    ///   - limit: the most requests in the result, unless `count` is greater.
-    ///   - timeout: machine time.
-    ///   - watch: receives a closure that ends the wait early.
+    ///   - count: if 0, waits until the timeout, and succeeds if no request has matched by then.
+    ///   - limit: the maximum number of requests in the result, if `count` is not greater.
+    ///   - timeout: how long to wait, by the machine's clock.
+    ///   - watch: gets a closure that ends the wait early, and keeps it for that.
     package func wait(
         for match: RequestMatch,
         count: Int,
@@ -166,11 +177,11 @@ extension RequestJournal {
         }
     }
 
-    /// The requests that match: those that are there and those to come, each once it is settled. If its reader is too
-    /// slow, the stream ends.
+    /// Returns a stream of the matching requests: the existing ones and future ones, each when it is settled. If the
+    /// reader is too slow, the stream ends.
     /// - Parameters:
-    ///   - changes: leaves out the requests that are there, and sends a request again each time it changes.
-    ///   - watch: receives a closure that ends the stream.
+    ///   - changes: whether to leave out the existing requests, and to send a request again each time it changes.
+    ///   - watch: gets a closure that ends the stream, and keeps it for that.
     package func follow(
         _ match: RequestMatch,
         changes: Bool = false,
@@ -189,15 +200,15 @@ extension RequestJournal {
                     match: match, onEntry: show, changes: changes, count: 0, onCount: {}, onEnd: finish))
         }
         continuation.onTermination = { [weak self] _ in
-            // Run this in a task, because the stream may end while the journal's lock is held.
+            // Remove the watcher in a task: the stream may end while the journal's lock is held.
             Task { self?.remove(name) }
         }
         return stream
     }
 
-    /// A sample of the requests to come that a match means, and of their changes.
-    /// - Parameter ended: called when nothing more comes.
-    /// - Returns: the sample, and what removes it when its reader has gone.
+    /// Returns a sample of the future requests that match, and of their changes.
+    /// - Parameter ended: called when the journal ends.
+    /// - Returns: the sample, and a closure that removes it when its reader has gone.
     package func sample(
         _ match: RequestMatch,
         ended: @escaping @Sendable () -> Void,
@@ -213,6 +224,6 @@ extension RequestJournal {
 
     private func remove(_ watcher: UInt64) { state.withLock { $0.removeWatcher(watcher) } }
 
-    /// Ends all waits and streams, and those that begin later: the service is shutting down.
+    /// Ends all waits and streams when the service shuts down. Those that begin later end at once.
     package func end() { state.withLock { $0.end() } }
 }

@@ -14,10 +14,10 @@ package final class ManagementAPI: Sendable {
 
     var accounts: any Accounts { parts.accounts }
     var authority: CertificateAuthority { parts.authority }
-    /// The machine's time, which certificates and clients use.
+    /// The time of the machine's clock, which certificates and clients use.
     var now: Timestamp { parts.clock.machineTime }
 
-    /// Ends all answers that have no end of their own. Later ones end at once.
+    /// Ends all streams. Streams that begin later end at once.
     func endStreams() {
         parts.log.signal.end()
         parts.testing?.journal.end()

@@ -8,6 +8,11 @@ package enum ManagementLimits {
     /// The size of a fixture in bytes. One with 10,000 devices has 2 MB.
     package static let fixtureBytes = 4 << 20
 
+    /// How many devices of a fixture are made at the same time. Each takes 5 KB meanwhile, and what it leaves lies between
+    /// that of the others: with a thousand at once, the process kept 7 MB for 1.2 MB of devices. A store on disk takes so
+    /// many in one transaction.
+    static let devicesAtOnce = 32
+
     /// How long a wait for requests may take: longer than a person waits for a test.
     package static let wait = Duration.seconds(600)
 
@@ -23,7 +28,8 @@ package enum ManagementLimits {
     /// How long a browser stays signed in: a working day.
     static let consoleSessionLife = Duration.seconds(12 * 3600)
 
-    /// How many browsers may be signed in. Beyond it the one that signed in first is signed out.
+    /// The maximum number of signed-in browsers. If another one signs in, the service signs out the one that signed
+    /// in first.
     static let consoleSessions = 32
 
     /// The limits on a request's header fields: bytes of all, bytes of one, and their number. A browser with some
@@ -35,15 +41,14 @@ package enum ManagementLimits {
     /// the one that has been idle for longest, so holding connections open locks nobody out.
     package static let openConnections = 256
 
-    /// How many answers without an end may be open: half of the connections, so that other requests get through.
+    /// The maximum number of open streams: half of the connections, so that other requests get through.
     package static let streams = 128
 
-    /// How many requests a client may send before it has read the first answer: more than the number of connections of
-    /// a browser.
+    /// How many requests a client may send before it has read the first answer. A browser sends fewer.
     static let requestsAhead = 16
 
-    /// How long a request may take to arrive, and how long a new connection may take to send its first request. The
-    /// same as for providers.
+    /// How long a request may take to arrive, and how long a new connection may take to send its first request.
+    /// Providers' connections have the same limit.
     static let requestTimeout = TimeAmount.seconds(10)
 
     /// How long a connection may be idle between two requests. Scrapers come at least once a minute.
@@ -51,6 +56,12 @@ package enum ManagementLimits {
 
     /// How long a client may leave an answer unread.
     static let answerTimeout = TimeAmount.seconds(30)
+
+    /// The longest time over which a node may be drained.
+    static let drain = Duration.seconds(3600)
+
+    /// How many entries about one notification each node adds: more than any notification has.
+    package static let entriesOfOne = 1000
 
     /// How often a sampled stream writes: it looks live to a person, and costs little.
     static let samplePace = Duration.milliseconds(250)

@@ -3,12 +3,15 @@ package import Notifications
 package import Rehearsals
 package import Trust
 
-/// What the API needs from the service. It uses ports, and does not know how things are stored.
+/// The parts of the service that the API uses. They are ports and closures, so the API does not know how things are
+/// stored.
 package struct ManagementParts: Sendable {
     package let accounts: any Accounts
     package let invitations: any Invitations
     package let registrations: any Registrations
     package let switchboard: any Switchboard
+    /// The broadcast channels; nil if the store has none.
+    package let broadcasts: Broadcasts?
     package let tokenKeys: SharedTokenKeys
     package let authority: CertificateAuthority
     package let log: DeliveryLogSource
@@ -22,21 +25,27 @@ package struct ManagementParts: Sendable {
     package let unreadiness: @Sendable () async -> String?
     /// When the service started.
     package let started: Timestamp
-    /// The samples of the metrics from after a moment in milliseconds since 1970.
+    /// Returns the samples of the metrics that are later than a moment, in milliseconds since 1970.
     package let history: @Sendable (_ after: UInt64) -> [ManagementMessages.ServiceSample]
     package let clock: ServiceClock
     /// Nil if the service does not serve the development environment.
     package let rehearsals: RehearsalDirector?
-    /// Advances the clock, and does everything that becomes due.
+    /// Advances the service's clock, and does everything that becomes due.
     package let advance: @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp
     /// Nil if the service does not serve the development environment.
     package let testing: ManagementTesting?
+
+    /// Nil if no other service uses the store.
+    package let cluster: (any ClusterNodes)?
+    /// Asks the other nodes for what they have logged about a notification. Likewise.
+    package let otherLogs: (@Sendable (NotificationID) async -> OtherLogs)?
 
     package init(
         accounts: any Accounts,
         invitations: any Invitations,
         registrations: any Registrations,
         switchboard: any Switchboard,
+        broadcasts: Broadcasts? = nil,
         tokenKeys: SharedTokenKeys,
         authority: CertificateAuthority,
         log: DeliveryLogSource,
@@ -50,11 +59,14 @@ package struct ManagementParts: Sendable {
         rehearsals: RehearsalDirector?,
         advance: @escaping @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp,
         testing: ManagementTesting? = nil,
+        cluster: (any ClusterNodes)? = nil,
+        otherLogs: (@Sendable (NotificationID) async -> OtherLogs)? = nil,
     ) {
         self.accounts = accounts
         self.invitations = invitations
         self.registrations = registrations
         self.switchboard = switchboard
+        self.broadcasts = broadcasts
         self.tokenKeys = tokenKeys
         self.authority = authority
         self.log = log
@@ -68,5 +80,7 @@ package struct ManagementParts: Sendable {
         self.rehearsals = rehearsals
         self.advance = advance
         self.testing = testing
+        self.cluster = cluster
+        self.otherLogs = otherLogs
     }
 }

@@ -1,6 +1,6 @@
-// Durations in the documents of the management API: `PT5S`, `PT0.5S`, `PT1H30M`, `P2D`.
+// Reads and writes durations as the management API's documents have them: `PT5S`, `PT0.5S`, `PT1H30M`, `P2D`.
 extension Duration {
-    /// The longest duration in a document: more than any test needs.
+    /// The longest duration that a document may have: longer than any test needs.
     package static let longestInDocuments = Duration.seconds(366 * 86_400)
 
     /// Reads a duration of ISO 8601 with days, hours, minutes and seconds. The seconds may have up to nine decimal
@@ -21,7 +21,8 @@ extension Duration {
         self = sum
     }
 
-    /// The duration in seconds: `PT90S`, `PT0.5S`. A negative one gets a sign, which no reader accepts.
+    /// The duration in seconds, such as `PT90S` or `PT0.5S`. A negative duration gets a minus sign, which
+    /// `init(iso8601:)` refuses.
     package var iso8601: String {
         let (seconds, attoseconds) = components
         let nanoseconds = attoseconds / 1_000_000_000
@@ -33,7 +34,7 @@ extension Duration {
         return "PT\(sign)\(seconds.magnitude).\(digits)S"
     }
 
-    /// Adds numbers with units, each unit at most once and in this order.
+    /// Sums numbers with units. Each unit may occur once, in the order of `units`.
     private static func seconds(
         _ text: Substring,
         units: [(unit: Character, seconds: Int64)],
@@ -50,7 +51,8 @@ extension Duration {
         return rest.isEmpty ? (sum, !text.isEmpty) : nil
     }
 
-    /// At most nine digits on each side, so nothing overflows. Only seconds may have a fraction.
+    /// Reads a number of at most nine digits before and after the point, so nothing can overflow. Only seconds may
+    /// have a fraction.
     private static func amount(_ digits: Substring, _ seconds: Int64) -> Duration? {
         let parts = digits.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = number(parts[0]) else { return nil }

@@ -2,19 +2,20 @@ package import Notifications
 
 /// A provider's request as the journal and rehearsals see it: its content, its sender, and the gateway's decision.
 package struct RequestFacts: Sendable {
-    /// Counts the requests of the service from 1; 0 until it has one.
+    /// The request's number. The service counts requests from 1; 0 before the request has a number.
     package var number: UInt64 = 0
     /// When the gateway decided.
     package var time: Timestamp
-    /// Counts the connections of providers from 1.
+    /// The connection's number. The service counts the connections of providers from 1.
     package var connection: UInt64
     package var environment: Environment
     package var interface: ProviderInterface
-    /// Whose request it is: the sender's team. If no team could be recognised, the one whose app the topic names.
+    /// The team whose request it is: the sender's. If the sender was not recognised, the team that owns the topic's
+    /// app.
     package var team: TeamID?
     /// The sender; nil if it could not be verified.
     package var sender: Sender?
-    /// In their order, pseudo-headers too, and `authorization` without its signature.
+    /// The headers in their order, with pseudo-headers. The value of `authorization` is without its signature.
     package var headers: [Header]
     /// The device token as the provider wrote it, in lower-case hexadecimal digits; nil if there was none.
     package var token: String?
@@ -25,6 +26,8 @@ package struct RequestFacts: Sendable {
     /// The identifier that the answer has, whoever chose it.
     package var apnsID: NotificationID
     package var collapseID: String?
+    /// The broadcast channel that the request names, or that it has created.
+    package var channel: String?
     /// The priority that is used; nil if the request has none and was rejected.
     package var priority: Priority?
     /// The bytes of the payload, whether they are JSON or not.
@@ -78,6 +81,7 @@ package struct RequestFacts: Sendable {
         pushType: String? = nil,
         apnsID: NotificationID,
         collapseID: String? = nil,
+        channel: String? = nil,
         priority: Priority? = nil,
         body: [UInt8] = [],
         status: Int = 200,
@@ -96,6 +100,7 @@ package struct RequestFacts: Sendable {
         self.pushType = pushType
         self.apnsID = apnsID
         self.collapseID = collapseID
+        self.channel = channel
         self.priority = priority
         self.body = body
         self.status = status
@@ -103,38 +108,43 @@ package struct RequestFacts: Sendable {
         outcome = status == 200 ? .pending : .rejected
     }
 
-    /// The payload; nil if the body is not a JSON dictionary. It is read each time: most requests are never compared by it.
+    /// The payload; nil if the body is not a JSON dictionary. It is parsed at each access, because few requests are
+    /// ever compared by it.
     package var payload: JSONValue? { JSONValue(body) }
 }
 
-/// Which interface a request came by.
+/// The interface that a request came through.
 package enum ProviderInterface: String, Sendable, Hashable, CaseIterable {
     /// The HTTP/2 API (Guide, 2.3).
     case http2 = "h2"
     /// The binary API (Guide, 3.1 and 3.2).
     case binary
+    /// The management of broadcast channels (docs/channels.md).
+    case channels
     /// The management API, which sends without a provider. Rehearsals and reports are not about it.
     case management
 
     /// The interfaces that providers use.
-    package static let ofProviders: [ProviderInterface] = [.http2, .binary]
+    package static let ofProviders: [ProviderInterface] = [.http2, .binary, .channels]
+    /// The interfaces by which providers send notifications.
+    package static let ofNotifications: [ProviderInterface] = [.http2, .binary]
 }
 
 /// The outcome of a request's notification.
 package enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
-    /// Accepted, or about to be; nothing more is known yet.
+    /// No outcome is known yet.
     case pending
-    /// The device has acknowledged it.
+    /// The device has acknowledged the notification.
     case delivered
-    /// It waits in its mailbox.
+    /// The notification is in its mailbox.
     case stored
-    /// A newer notification took its place.
+    /// A newer notification replaced it.
     case replaced
     case expired
-    /// It was dropped: its only attempt failed, or the app is gone.
+    /// The notification was dropped, because its only delivery attempt failed or the app is gone.
     case dropped
-    /// It was refused.
+    /// The request was rejected.
     case rejected
-    /// A rehearsal lost it: 200, and never delivered.
+    /// A rehearsal lost the notification: the answer was 200, and it is never delivered.
     case lost
 }

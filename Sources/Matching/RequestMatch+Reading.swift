@@ -1,6 +1,6 @@
 package import Notifications
 
-/// The error of a match that is not valid.
+/// Why a match is not valid.
 package struct MatchError: Error, Sendable, Hashable {
     /// The place of the fault in the document (RFC 6901).
     package var pointer: String
@@ -15,7 +15,7 @@ package struct MatchError: Error, Sendable, Hashable {
 
 extension RequestMatch {
     /// Reads the document that docs/testing.md describes.
-    /// - Parameter pointer: the place of the document in a larger one.
+    /// - Parameter pointer: the place of this document if it is part of a larger one.
     /// - Throws: if a key is unknown, or if no request can have the value.
     package init(_ value: JSONValue, at pointer: String = "") throws(MatchError) {
         guard case .object(let members) = value else {
@@ -36,12 +36,19 @@ extension RequestMatch {
         pushType = try reader.text(.pushType)
         apnsID = try reader.text(.apnsID, "a UUID") { NotificationID($0) }
         collapseID = try reader.text(.collapseID)
+        channel = try reader.text(.channel)
         status = try reader.integer(.status, 0...599).map(Int.init)
-        reason = try reader.text(.reason)
+        reason = try reader.text(.reason, "a reason of docs/provider-api.md or docs/binary-api.md") {
+            Self.reasons.contains($0) ? $0 : nil
+        }
         outcome = try reader.choice(.outcome)
         after = try reader.integer(.after, 0...Int64.max).map(UInt64.init)
         payload = try reader.object(.payload)
     }
+
+    /// All reasons that an answer may have.
+    private static let reasons = Set(
+        Rejection.Reason.allCases.map(\.rawValue) + PacketStatus.allCases.map(\.reason))
 
     /// The key escaped for a JSON pointer (RFC 6901, 3).
     private static func escaped(_ name: String) -> String {

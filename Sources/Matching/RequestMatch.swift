@@ -1,12 +1,12 @@
 package import Notifications
 
-/// Selects requests. The journal, waits and rehearsals use the same document.
+/// Selects requests by their values. The journal, waits and rehearsals use the same form of it.
 ///
-/// A request matches if it has every value that the document names. An empty document matches every request.
+/// A request matches if it has every value that the match names. An empty match matches every request.
 package struct RequestMatch: Sendable {
     package var team: TeamID?
     package var topic: String?
-    /// In lower-case hexadecimal digits.
+    /// The device token, in lower-case hexadecimal digits.
     package var token: String?
     package var device: DeviceID?
     package var environment: Environment?
@@ -14,12 +14,13 @@ package struct RequestMatch: Sendable {
     package var pushType: String?
     package var apnsID: NotificationID?
     package var collapseID: String?
+    package var channel: String?
     package var status: Int?
     package var reason: String?
     /// Dictionaries match by key, recursively; see ``Notifications/JSONValue/matches(_:)``.
     package var payload: JSONValue?
     package var outcome: RequestOutcome?
-    /// Only requests with a greater number.
+    /// Selects only requests with a greater number.
     package var after: UInt64?
 
     /// Matches every request.
@@ -28,13 +29,13 @@ package struct RequestMatch: Sendable {
     /// Whether it matches every request.
     var isEmpty: Bool {
         team == nil && topic == nil && token == nil && device == nil && environment == nil && interface == nil
-            && pushType == nil && apnsID == nil && collapseID == nil && status == nil && reason == nil && payload == nil
-            && outcome == nil && after == nil
+            && pushType == nil && apnsID == nil && collapseID == nil && channel == nil && status == nil && reason == nil
+            && payload == nil && outcome == nil && after == nil
     }
 
     /// Whether a request matches.
     package func matches(_ facts: RequestFacts) -> Bool {
-        // The cheap comparisons come first, because a payload is parsed for each request that reaches its comparison.
+        // Compare the payload last: it has to be parsed for each request that gets that far.
         if let team, facts.team != team { return false }
         if let topic, facts.topic != topic { return false }
         if let token, facts.token != token { return false }
@@ -44,6 +45,7 @@ package struct RequestMatch: Sendable {
         if let pushType, facts.pushType != pushType { return false }
         if let apnsID, facts.apnsID != apnsID { return false }
         if let collapseID, facts.collapseID != collapseID { return false }
+        if let channel, facts.channel != channel { return false }
         if let status, facts.status != status { return false }
         if let reason, facts.reason != reason { return false }
         if let outcome, facts.outcome != outcome { return false }
@@ -51,7 +53,7 @@ package struct RequestMatch: Sendable {
         return matchesPayload(of: facts)
     }
 
-    /// The keys of the document that the request does not match; empty if it matches.
+    /// The keys in which the request differs from the match; empty if it matches.
     package func differences(from facts: RequestFacts) -> [String] {
         var keys: [String] = []
         func compare(_ key: Key, _ isDifferent: Bool) {
@@ -66,6 +68,7 @@ package struct RequestMatch: Sendable {
         compare(.pushType, pushType != nil && facts.pushType != pushType)
         compare(.apnsID, apnsID != nil && facts.apnsID != apnsID)
         compare(.collapseID, collapseID != nil && facts.collapseID != collapseID)
+        compare(.channel, channel != nil && facts.channel != channel)
         compare(.status, status != nil && facts.status != status)
         compare(.reason, reason != nil && facts.reason != reason)
         compare(.payload, !matchesPayload(of: facts))
@@ -90,6 +93,7 @@ package struct RequestMatch: Sendable {
         case pushType
         case apnsID
         case collapseID
+        case channel
         case status
         case reason
         case payload

@@ -1,22 +1,22 @@
 package import Notifications
 import Synchronization
 
-/// Sees the requests of providers between the gateway's decision and the answer: the journal and rehearsals. It exists
-/// in the development environment only.
+/// Observes the requests of providers, after the gateway's decision and before the answer. The journal and rehearsals
+/// do so, in the development environment only.
 package protocol RequestObserver: Sendable {
-    /// Called after a provider's connection has passed its handshake, before it has a number.
-    /// - Returns: whether a rehearsal refuses the connection, which is then closed.
+    /// Called after a provider's connection has finished its handshake, before it has a number.
+    /// - Returns: whether a rehearsal refuses the connection. The gateway then closes it.
     func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool
 
-    /// Called after a provider's connection has passed its handshake.
+    /// Called after a provider's connection has finished its handshake and was not refused.
     /// - Returns: the connection's number.
     func connectionOpened() -> UInt64
 
-    /// A connection ended without a request.
+    /// Called when a connection has ended without a request.
     func connectionUnused(_ connection: UnusedConnection)
 
-    /// Called when the gateway has decided to reject a request or to pass it to `Delivery`, before it does so. Runs on
-    /// the connection's event loop.
+    /// Called when the gateway has decided to reject a request or to pass it on to `Delivery`, before it does so. The
+    /// call is on the connection's event loop.
     func decided(_ facts: RequestFacts) -> RequestDecision
 
     /// Called when a rehearsal's rule fires for a request.
@@ -24,6 +24,12 @@ package protocol RequestObserver: Sendable {
 
     /// Called when the answer of a request was written.
     func answered(_ number: UInt64, _ answer: RequestAnswer)
+
+    /// Called when the outcome of a broadcast is known, which the delivery log does not have for each device.
+    func ended(_ number: UInt64, as outcome: RequestOutcome)
+
+    /// Called when a channel was created, with its identifier.
+    func created(_ number: UInt64, channel: ChannelID)
 
     /// Called when a request gets no answer, because the client is gone or because of a rehearsal.
     /// - Parameter isDiscarded: whether the notification is discarded, because an earlier one on the same connection of
@@ -35,6 +41,8 @@ extension RequestObserver {
     package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool { false }
     package func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {}
     package func connectionUnused(_ connection: UnusedConnection) {}
+    package func ended(_ number: UInt64, as outcome: RequestOutcome) {}
+    package func created(_ number: UInt64, channel: ChannelID) {}
 }
 
 /// What to do with a request after the gateway's decision.
@@ -54,7 +62,7 @@ package enum RequestDecision: Sendable {
 
 /// The answer that a provider got.
 package struct RequestAnswer: Sendable, Hashable {
-    /// As in ``RequestFacts/status``.
+    /// The status, in the form of ``RequestFacts/status``.
     package var status: Int
     package var reason: String?
 
@@ -68,12 +76,12 @@ package struct RequestAnswer: Sendable, Hashable {
     }
 }
 
-/// Connects the gateways to the observer. While nothing observes, a request costs one load and one branch.
+/// Connects the gateways to the observer. While nobody observes, each request costs only one load and one branch.
 package final class RequestWatch: Sendable {
     package let observer: any RequestObserver
     private let needs = Atomic<UInt8>(0)
 
-    /// The reasons to observe requests.
+    /// Who needs to observe requests.
     package enum Need: UInt8, Sendable {
         case journal = 1
         case rehearsals = 2
@@ -84,7 +92,7 @@ package final class RequestWatch: Sendable {
     /// Whether requests are observed now.
     package var isActive: Bool { needs.load(ordering: .relaxed) != 0 }
 
-    /// Takes effect with the next request of each connection.
+    /// Switches observing on or off for one need. It takes effect with the next request of each connection.
     package func set(_ need: Need, _ isActive: Bool) {
         if isActive {
             needs.bitwiseOr(need.rawValue, ordering: .relaxed)

@@ -4,7 +4,7 @@ package import Notifications
 package struct UnusedConnection: Sendable, Hashable {
     package var environment: Environment
     package var interface: ProviderInterface
-    /// The team of its certificate; nil without one.
+    /// The team of the connection's certificate; nil if it has none.
     package var team: TeamID?
 
     package init(environment: Environment, interface: ProviderInterface, team: TeamID?) {
@@ -15,7 +15,7 @@ package struct UnusedConnection: Sendable, Hashable {
 }
 
 extension RequestMatch {
-    /// Whether a connection without requests is meant: a match that names anything of a request means none.
+    /// Whether the match selects this connection. A match that names any value of a request selects no connection.
     package func matches(_ connection: UnusedConnection) -> Bool {
         var others = self
         (others.team, others.environment, others.interface) = (nil, nil, nil)

@@ -8,14 +8,14 @@ struct ChannelTable: Sendable {
         var stored: StoredBroadcast?
     }
 
-    /// An app's channel, as a device names it.
+    /// A channel of an app, in the form in which a device refers to it.
     private struct Name: Sendable, Hashable {
         let app: AppID
         let id: ChannelID
     }
 
     private var lists: [ChannelList: [ChannelID: Kept]] = [:]
-    /// What each device has seen of its channels.
+    /// For each device, its subscriptions with the newest broadcast that it has acknowledged.
     private var subscriptions: [DeviceKey: [Name: BroadcastVersion?]] = [:]
     private var lastVersion: UInt64 = 0
 

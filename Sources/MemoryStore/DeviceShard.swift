@@ -1,7 +1,7 @@
 import Delivery
 import Notifications
 
-/// The registrations and mailboxes of some of the devices. What a port has to do atomically is one call.
+/// The registrations and mailboxes of a part of the devices. Each operation that has to be atomic is one method.
 struct DeviceShard: Sendable {
     private struct Device: Sendable {
         var registrations: [AppID: Registration] = [:]
@@ -12,7 +12,7 @@ struct DeviceShard: Sendable {
     /// The devices that have, or had, a registration of an app.
     private var devicesOfApps: [AppID: Set<DeviceKey>] = [:]
     private var mailboxCount = 0
-    /// The expirations of mailboxes, each for the version that the mailbox held at that time.
+    /// The expirations of mailboxes. Each entry names the version that the mailbox had when the entry was added.
     private var expiries = ExpiryQueue<MailboxReference>()
     private var lastVersion: UInt64 = 0
 
@@ -21,7 +21,7 @@ struct DeviceShard: Sendable {
 
     // MARK: Mailboxes
 
-    /// - Parameter now: the time that the error names if there is no registration.
+    /// - Parameter now: the time that the error contains if there is no registration.
     /// - Returns: The new version, and the notification that it replaced, if there was another one.
     mutating func store(
         _ entry: MailboxEntry,
@@ -59,7 +59,7 @@ struct DeviceShard: Sendable {
     mutating func removeExpired(before moment: Timestamp, limit: Int) -> [EndedNotification] {
         var expired: [EndedNotification] = []
         while expired.count < limit, let reference = expiries.popFirst(before: moment) {
-            // The notification may have been replaced or removed since.
+            // The notification may have been replaced or removed since its entry was added.
             if let held = remove(reference) { expired.append(EndedNotification(held, .expired)) }
         }
         return expired
@@ -134,7 +134,8 @@ struct DeviceShard: Sendable {
         return (registration, empty(destination).map { EndedNotification($0, .discarded(.unregistered)) })
     }
 
-    /// - Returns: The notifications in the mailboxes; nil if there is no next generation, and then nothing is changed.
+    /// - Returns: The notifications that were in the mailboxes. Nil if an app has used its last generation; nothing
+    ///   was changed then.
     mutating func renewTokens(
         of device: DeviceKey,
         tokenKeyID: UInt32,
@@ -159,7 +160,7 @@ struct DeviceShard: Sendable {
         if before == nil { devicesOfApps[destination.app, default: []].insert(destination.deviceKey) }
     }
 
-    /// Removes the registrations of the given apps, with their mailboxes: at most `limit`.
+    /// Removes at most `limit` registrations of the given apps, with their mailboxes.
     mutating func removeOrphaned(
         limit: Int,
         where condition: (AppID) -> Bool,

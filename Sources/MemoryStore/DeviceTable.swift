@@ -4,7 +4,7 @@ import Synchronization
 
 /// The registrations and mailboxes of all devices. Each shard has its own lock, so threads seldom wait for each other.
 final class DeviceTable: KnownRegistrations {
-    /// The same number of shards as `Delivery` has.
+    /// The number of shards is that of `Delivery`.
     static let shardCount = DeliveryLimits.shards
 
     private final class Shard: Sendable {
@@ -21,7 +21,7 @@ final class DeviceTable: KnownRegistrations {
         return try shards[number].value.withLock { shard throws(Failure) in try body(&shard) }
     }
 
-    /// Visits the shards one after the other. No lock is held between two of them.
+    /// Calls `body` with each shard, one after the other. Between two calls no lock is held.
     func forEachShard(_ body: (inout DeviceShard) -> Void) {
         for shard in shards { shard.value.withLock { body(&$0) } }
     }

@@ -1,11 +1,11 @@
 import HeapModule
 import Notifications
 
-/// Expirations, the earliest first.
+/// A queue of expirations, the earliest first.
 ///
-/// An entry that was removed or replaced elsewhere is stale: it stays until its time comes, or until more than half of
-/// all entries are stale. Then ``isMostlyStale(live:)`` returns true, and the caller builds a new queue. So the queue
-/// is never much larger than the number of live entries.
+/// If an item is removed or replaced elsewhere, its entry here becomes stale. A stale entry stays until its time
+/// comes, or until more than half of all entries are stale. Then ``isMostlyStale(live:)`` returns true, and the
+/// caller builds a new queue. So the queue is never much longer than the number of live entries.
 struct ExpiryQueue<Element: Sendable>: Sendable {
     private struct Entry: Comparable, Sendable {
         let moment: Timestamp
@@ -17,7 +17,7 @@ struct ExpiryQueue<Element: Sendable>: Sendable {
 
     private var heap = Heap<Entry>()
 
-    /// The number of stale entries that are kept even if there are few live ones.
+    /// The number of stale entries that are allowed even if there are few live ones.
     static var toleratedStale: Int { 1024 }
 
     init() {}

@@ -2,12 +2,13 @@ import Delivery
 import DequeModule
 import Notifications
 
-/// All feedback lists. Each entry gets a number, which grows and is never used again. A queue has one place for each
-/// number from the oldest entry to the newest. Each list knows the numbers of its entries.
+/// All feedback lists. Each entry gets a number. Numbers only grow and are never used again. All entries are in one
+/// queue, which has a place for each number from the oldest entry to the newest, and each list knows the numbers of
+/// its entries.
 struct FeedbackLists: Sendable {
     private struct Place: Sendable {
         let list: FeedbackList
-        /// Nil if the entry was removed.
+        /// The entry; nil if it was removed.
         var entry: FeedbackEntry?
     }
 
@@ -24,17 +25,17 @@ struct FeedbackLists: Sendable {
     }
 
     private var places = Deque<Place>()
-    /// The number of the first place.
+    /// The number of the queue's first place.
     private var first: UInt64 = 1
     private var numbers: [FeedbackList: Deque<UInt64>] = [:]
     private var listed: [Key: UInt64] = [:]
     private let limit: Int
 
-    /// - Parameter limit: the largest number of places.
+    /// - Parameter limit: the largest number of places in the queue.
     init(limit: Int) { self.limit = max(1, limit) }
 
     var count: Int { listed.count }
-    /// The number of places, also of those whose entry was removed.
+    /// The number of places, including those of removed entries.
     var placeCount: Int { places.count }
 
     /// Adds an entry if its list does not have it yet.
@@ -69,10 +70,12 @@ struct FeedbackLists: Sendable {
         trim()
     }
 
-    /// Removes an entry from its list.
+    /// Removes the entries of an app's token and of its services' tokens from their list.
     mutating func remove(_ destination: Destination, generation: UInt32) {
-        guard let number = listed[Key(destination, generation)] else { return }
-        takeOut(number)
+        for service in TopicKind.allCases {
+            let number = TokenNumber.make(generation: generation, service: service)
+            if let place = listed[Key(destination, number)] { takeOut(place) }
+        }
         trim()
     }
 
@@ -83,14 +86,14 @@ struct FeedbackLists: Sendable {
 
     private func place(_ number: UInt64) -> Int { Int(number - first) }
 
-    /// Clears an entry. Its list keeps the number until that number is the oldest.
+    /// Empties the place of an entry. Its list keeps the number until that number is the oldest.
     private mutating func takeOut(_ number: UInt64) {
         guard let entry = places[place(number)].entry else { return }
         places[place(number)].entry = nil
         listed[Key(entry)] = nil
     }
 
-    /// Removes the empty places before the oldest entry.
+    /// Removes empty places from the front of the queue.
     private mutating func trim() {
         while let oldest = places.first, oldest.entry == nil { dropFirst() }
     }
@@ -98,7 +101,7 @@ struct FeedbackLists: Sendable {
     private mutating func dropFirst() {
         guard let oldest = places.popFirst() else { return }
         if let entry = oldest.entry { listed[Key(entry)] = nil }
-        // Older numbers of the list went before.
+        // This is the list's oldest number, because the list's older entries were removed before.
         if numbers[oldest.list]?.first == first { numbers[oldest.list]?.removeFirst() }
         if numbers[oldest.list]?.isEmpty ?? false { numbers[oldest.list] = nil }
         first += 1

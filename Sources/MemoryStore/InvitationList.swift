@@ -1,7 +1,7 @@
 import Delivery
 import Notifications
 
-/// The invitations of devices that have not activated yet.
+/// The invitations that no device has used yet.
 struct InvitationList: Sendable {
     private var invitations: [[UInt8]: Invitation] = [:]
     private var expiries = ExpiryQueue<[UInt8]>()
@@ -10,7 +10,7 @@ struct InvitationList: Sendable {
 
     /// - Returns: Whether there was room.
     mutating func insert(_ invitation: Invitation, at moment: Timestamp) -> Bool {
-        // An invitation is invalid from its expiration on.
+        // At its expiration time, an invitation is already invalid.
         while let digest = expiries.popFirst(before: moment.advanced(by: .milliseconds(1))) {
             if let known = invitations[digest], known.expires <= moment { invitations[digest] = nil }
         }

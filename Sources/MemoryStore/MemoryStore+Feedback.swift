@@ -5,7 +5,7 @@ import Synchronization
 extension MemoryStore: Feedback {
     package func note(_ entries: [FeedbackEntry]) async throws(StoreError) {
         for entry in entries {
-            // Read this inside the device's lock: the app may be registered again by now.
+            // Check this while holding the device's lock, because the app may be registered again by now.
             devices.withShard(of: entry.destination.deviceKey) { shard in
                 guard entry.agrees(with: shard.registration(of: entry.destination)) else { return }
                 feedback.withLock { $0.insert(entry) }

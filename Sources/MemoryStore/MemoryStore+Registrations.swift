@@ -27,7 +27,7 @@ extension MemoryStore: Registrations {
             last = newest
             for device in page.elements {
                 let key = DeviceKey(environment: environment, device: device)
-                // Its apps may have been deleted meanwhile. Then the page is made up for.
+                // The device's apps may have been deleted meanwhile. If so, the loop adds another device to the page.
                 if let device = devices.withShard(of: key, { $0.listed(key) }) { listed.append(device) }
             }
         }
@@ -65,14 +65,14 @@ extension MemoryStore: Registrations {
         guard count < lastAppID.withLock({ $0 }) else { return 0 }
         var (removed, discarded) = (0, [EndedNotification]())
         devices.forEachShard { shard in
-            // Looked at within the lock: whatever is registered by then is of an app that is there, or was deleted.
+            // Take the snapshot while holding the lock. Then each registered app that is missing in it was deleted.
             let snapshot = accounts.current
             let orphans = shard.removeOrphaned(limit: limit - removed) { snapshot.app($0) == nil }
             removed += orphans.removed
             discarded += orphans.discarded
         }
         journal.record(discarded)
-        // An app without a registration gets no feedback entry.
+        // Remove the lists last: without its registration, a destination gets no new entry.
         if removed < limit {
             let snapshot = accounts.current
             feedback.withLock { $0.removeLists { snapshot.app($0) == nil } }

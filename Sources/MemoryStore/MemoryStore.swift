@@ -2,7 +2,7 @@ package import Delivery
 package import Notifications
 import Synchronization
 
-/// All ports over values in memory, each behind a lock, for a service that stores nothing on disk.
+/// A store in memory, for a service that stores nothing on disk. Each port has its own lock.
 package final class MemoryStore: Sendable {
     /// The largest number of feedback entries in all lists together. If there are more, the oldest are removed. The
     /// embedded store keeps the same number on disk; here they take about 200 MB.
@@ -13,19 +13,19 @@ package final class MemoryStore: Sendable {
 
     let devices = DeviceTable()
     let accounts = AccountsFeed(AccountsSnapshot())
-    /// The number of the newest app, also if that app was deleted.
+    /// The number of the newest app, even if that app was deleted.
     let lastAppID = Mutex<UInt32>(0)
     let invitations = Mutex(InvitationList())
-    /// Lock order: a lock of ``devices`` first, then this one.
+    /// If both are needed, lock a shard of ``devices`` first, then this.
     let feedback: Mutex<FeedbackLists>
-    /// Lock order: a lock of ``devices`` first, then this one.
+    /// If both are needed, lock a shard of ``devices`` first, then this.
     let channelTable = Mutex(ChannelTable())
     private let mark = Mutex<AttemptMark?>(nil)
     let journal: MailboxJournal
 
     /// - Parameters:
     ///   - isShared: whether several nodes in one process use the store, in tests.
-    ///   - log: records the notifications that leave a mailbox without a call to remove them.
+    ///   - log: records notifications that the store itself removes from mailboxes, for example because they expire.
     ///   - clock: returns the time in milliseconds since 1970.
     package init(
         isShared: Bool = false,

@@ -1,7 +1,7 @@
 /// The bundle ID of an app, from which its topics follow.
 package struct BundleID: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-    /// In bytes. Real bundle IDs are far shorter, and with the longest suffix a topic still has less than 255 bytes,
-    /// the limit for names elsewhere.
+    /// The largest size in bytes. Real bundle IDs are far shorter. With the longest suffix, a topic still has less
+    /// than 255 bytes, which is the limit for names in other places.
     package static let maximumBytes = 200
 
     package let rawValue: String

@@ -1,6 +1,6 @@
 /// The serial number of a certificate of the service's authority. Revocations name certificates by it.
 package struct CertificateSerial: Sendable, Hashable, CustomStringConvertible {
-    /// In bytes. RFC 5280, 4.1.2.2, allows up to 20.
+    /// The size in bytes. RFC 5280, 4.1.2.2, allows up to 20.
     package static let byteCount = 16
 
     private let high: UInt64

@@ -1,6 +1,6 @@
-/// Identifies a broadcast channel of an app in one environment: what `apns-channel-id` holds (docs/channels.md).
+/// Identifies a broadcast channel of an app in one environment: the value of `apns-channel-id` (docs/channels.md).
 ///
-/// It is text in base64 (RFC 4648, 4). Nobody but the service that gave it out reads what is encoded.
+/// It is a Base64 text (RFC 4648, 4). Only the service can interpret the encoded bytes.
 package struct ChannelID: RawRepresentable, Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The largest number of characters. The service's own have 24, and those that its clients know are of this kind.
     package static let maximumCount = 64

@@ -1,6 +1,6 @@
 /// Notifications with the same collapse identifier are shown as one (Guide, 2.1.3).
 package struct CollapseIdentifier: RawRepresentable, Sendable, Hashable {
-    /// In bytes (Guide, Table 8-2).
+    /// The largest size in bytes (Guide, Table 8-2).
     package static let maximumBytes = 64
 
     package let rawValue: String

@@ -1,6 +1,7 @@
-/// Opaque bytes that name one app on one device in one environment; only the service can read them (Guide, 2.1.4).
+/// Opaque bytes that stand for one app on one device in one environment. Only the service can interpret them (Guide,
+/// 2.1.4).
 ///
-/// This type has the bytes only. `Trust` knows what they mean.
+/// This type contains only the bytes. `Trust` knows their meaning.
 package struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
     /// The length of most device tokens, in bytes. The binary API's format has room for exactly this many (Guide, Table
     ///

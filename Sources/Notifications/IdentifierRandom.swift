@@ -5,7 +5,7 @@
 package struct IdentifierRandom: RandomNumberGenerator, Sendable {
     private var state: SIMD4<UInt64>
 
-    /// - Parameter system: seeds it with 256 bits.
+    /// - Parameter system: the generator that provides the seed of 256 bits.
     package init(seededBy system: inout some RandomNumberGenerator) {
         state = SIMD4(system.next(), system.next(), system.next(), system.next() | 1)
     }

@@ -10,7 +10,7 @@ package struct JSONObject {
     /// The most keys that a dictionary may have. Lines of our protocols have about ten.
     package static let maximumKeys = 100
 
-    /// One more than a payload may have, because a payload can be the value of a key.
+    /// The deepest nesting: one level more than a payload may have, because a payload can be the value of a key.
     private static let maximumDepth = Payload.maximumDepth + 1
 
     /// - Returns: nil if the text is not a dictionary of at most ``maximumKeys`` different keys.

@@ -36,7 +36,8 @@ enum JSONText {
         guard text.count - index >= 8 else { return 0 }
         let word = UInt64(littleEndian: text.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
         let (ones, tops): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
-        // Each of these sets the top bit of the first byte that it looks for. It may also set bits behind that byte.
+        // Each of these functions sets the top bit of the first byte that it looks for. It may also set bits of later
+        // bytes.
         func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word & tops }
         let controls = (word &- ones &* 0x20) & ~word & tops
         let quotationMarks = zeros(word ^ ones &* UInt64(UInt8(ascii: "\"")))
@@ -85,7 +86,7 @@ enum JSONText {
         return true
     }
 
-    /// One character of a string, unescaped; nil if it is not ASCII.
+    /// Reads one character of a string and resolves an escape; returns nil if the character is not ASCII.
     static func asciiCharacter(_ text: Span<UInt8>, _ index: inout Int) -> UInt8? {
         let first = text[index]
         guard first == UInt8(ascii: "\\") else {
@@ -175,8 +176,8 @@ enum JSONText {
         }
     }
 
-    /// One well-formed character of two to four bytes, by The Unicode Standard's table 3-7: no overlong form, no
-    /// surrogate, nothing above U+10FFFF.
+    /// Skips one valid character of two to four bytes, according to the Unicode Standard's table 3-7: no overlong
+    /// form, no surrogate, nothing above U+10FFFF.
     private static func skipMultibyte(_ text: Span<UInt8>, _ index: inout Int) -> Bool {
         let length: Int
         var second: ClosedRange<UInt8> = 0x80...0xbf

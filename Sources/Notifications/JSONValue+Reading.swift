@@ -6,7 +6,7 @@ extension JSONValue {
     /// - Parameter maximumDepth: how many levels of dictionaries and arrays there may be. The reader recurses.
     /// - Returns: nil if the text is anything else.
     package init?(_ text: [UInt8], maximumDepth: Int = Payload.maximumDepth) {
-        // The scanner checks everything first. The rest relies on the grammar and the depth.
+        // The scanner checks the whole text first, so the code below need not check the grammar and the nesting.
         var scanner = PayloadScanner(maximumDepth: maximumDepth)
         guard scanner.scan(text.span) == nil else { return nil }
         var reader = Reader(text: text)

@@ -1,4 +1,4 @@
-/// What a broadcast channel keeps for devices that are offline: `message-storage-policy` (docs/channels.md).
+/// Which broadcasts a channel stores for devices that are offline: `message-storage-policy` (docs/channels.md).
 package enum MessageStoragePolicy: UInt8, Sendable, Hashable, CaseIterable {
     /// Nothing: a broadcast reaches the devices that are connected.
     case none = 0

@@ -14,11 +14,13 @@ package struct Notification: Sendable, Hashable {
         package var id: NotificationID
         /// The topic: a bundle ID, or a bundle ID and a suffix.
         package var topic: String
-        /// Nil if the provider gave none.
+        /// The push type; nil if the provider gave none.
         package var pushType: PushType?
         package var priority: Priority
         package var expiration: Expiration
         package var collapseID: CollapseIdentifier?
+        /// The Live Activity whose own device token the provider used; nil for every other device token.
+        package var activity: ActivityID?
         package var payload: Payload
     }
 
@@ -29,12 +31,13 @@ package struct Notification: Sendable, Hashable {
         priority: Priority = .immediate,
         expiration: Expiration = .unspecified,
         collapseID: CollapseIdentifier? = nil,
+        activity: ActivityID? = nil,
         payload: Payload,
     ) {
         box = Box(
             Fields(
                 id: id, topic: topic, pushType: pushType, priority: priority, expiration: expiration,
-                collapseID: collapseID, payload: payload))
+                collapseID: collapseID, activity: activity, payload: payload))
     }
 
     package static func == (left: Notification, right: Notification) -> Bool {
@@ -57,6 +60,7 @@ extension Notification {
     package var priority: Priority { box.fields.priority }
     package var expiration: Expiration { box.fields.expiration }
     package var collapseID: CollapseIdentifier? { box.fields.collapseID }
+    package var activity: ActivityID? { box.fields.activity }
     package var payload: Payload { box.fields.payload }
 }
 

@@ -1,8 +1,8 @@
 /// A notification's payload: a JSON dictionary on one line, and what its `aps` dictionary contains.
 package struct Payload: Sendable, Hashable {
-    /// In bytes (Guide, 2.2): 4,096 for the HTTP/2 API.
+    /// The largest size of a payload in bytes: 4,096 for the HTTP/2 API (Guide, 2.2).
     package static let maximumBytes = 4096
-    /// In bytes (Guide, 2.2): 5,120 for Voice over IP.
+    /// The largest size of a Voice over IP payload in bytes: 5,120 (Guide, 2.2).
     package static let maximumVoIPBytes = 5120
 
     /// The dictionary without white space between its tokens; UTF-8.

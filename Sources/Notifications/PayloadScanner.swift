@@ -21,7 +21,7 @@ struct PayloadScanner {
     /// - Parameter maximumDepth: how many levels there may be; 128 at most.
     init(maximumDepth: Int = Payload.maximumDepth) { self.maximumDepth = maximumDepth }
 
-    /// - Returns: nil if `body` is a JSON dictionary, otherwise what is wrong.
+    /// - Returns: nil if `body` is a JSON dictionary; otherwise the error.
     mutating func scan(_ body: Span<UInt8>) -> PayloadError? {
         guard !body.isEmpty else { return .empty }
         var index = 0

@@ -1,4 +1,4 @@
-/// What a provider says its notification is for, in `apns-push-type`.
+/// The kind of a notification, which the provider gives in `apns-push-type`.
 package struct PushType: Sendable, Hashable {
     package let rawValue: String
     /// The kind of topic that goes with this type; nil for `mdm`, whose topic is the UID of a certificate's subject.
@@ -26,13 +26,13 @@ package struct PushType: Sendable, Hashable {
         self.topicKind = topicKind
     }
 
-    /// Nil if the text is not one of ``all``.
+    /// Creates a push type; returns nil if the text is not one of ``all``.
     package init?(rawValue: String) {
         guard let known = Self.all.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = known
     }
 
-    /// In bytes. The longest push type has 12.
+    /// The largest size of a text that is compared, in bytes. The longest push type has 12.
     private static let maximumBytes = 64
 
     /// Reads a push type that was accepted and stored before. It may come from a later release: after a rollback it is

@@ -1,10 +1,11 @@
 /// A refusal: the reason, and details of this case.
 package struct Rejection: Error, Sendable, Hashable {
     package var reason: Reason
-    /// With 410: when the registration was last known to have ended, in milliseconds since 1970 (Guide, Table 8-5).
+    /// If the status is 410: when the registration was last known to have ended, in milliseconds since 1970 (Guide,
+    /// Table 8-5).
     package var timestamp: UInt64?
-    /// A sentence that says what is wrong with this request. It never contains a secret, and is shown in development
-    /// only.
+    /// A sentence that says what is wrong with this request. It never contains a secret. Only the development
+    /// environment shows it.
     package var detail: String?
 
     package init(_ reason: Reason, timestamp: UInt64? = nil, detail: String? = nil) {

@@ -43,7 +43,7 @@ extension Rejection {
         case missingPushType = "MissingPushType"
         case topicMismatch = "TopicMismatch"
 
-        /// Those that only requests about broadcast channels get (docs/channels.md).
+        /// The reasons that only requests about broadcast channels can get (docs/channels.md).
         package static let ofChannels: [Rejection.Reason] = [
             .featureNotEnabled, .missingChannelID, .badChannelID, .channelNotRegistered, .cannotCreateChannelConfig,
             .missingPushType, .topicMismatch,
@@ -63,12 +63,12 @@ package enum RejectionAdvice: String, Sendable, Hashable {
     case fixCredentials = "fix the credentials"
     /// Send again after a delay that grows.
     case retryLater = "send again after a growing delay"
-    /// The connection ends: open another and send again what it did not answer.
+    /// The connection is ending. The provider should open another one, and send the unanswered notifications again.
     case reconnect = "open another connection"
 }
 
 extension Rejection.Reason {
-    /// One row of the table: everything that is said of a reason anywhere comes from here.
+    /// One row of the table of reasons. All texts about a reason come from here.
     package struct Row: Sendable {
         package let status: Int
         package let meaning: String
@@ -93,7 +93,7 @@ extension Rejection.Reason {
         case .badTopic:
             Row(400, "The apns-topic value is not a topic.", .fixRequest)
         case .deviceTokenNotForTopic:
-            Row(400, "The device token belongs to a different app than the topic.", .forgetDeviceToken)
+            Row(400, "The device token belongs to a different app or service than the topic.", .forgetDeviceToken)
         case .duplicateHeaders:
             Row(400, "The request has a header of the provider API more than once.", .fixRequest)
         case .idleTimeout:

@@ -11,8 +11,8 @@ package struct Timestamp: Sendable, Hashable, Comparable {
         milliseconds = overflow ? .max : product
     }
 
-    /// In nanoseconds, as rates use it. Values that are too large become the greatest one, some five centuries from
-    /// now.
+    /// The time in nanoseconds, for rates. A time beyond the greatest value, some five centuries from now, becomes
+    /// that value.
     package var nanoseconds: UInt64 {
         let (product, overflow) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
         return overflow ? .max : product

@@ -1,4 +1,5 @@
-/// What a topic reaches: the app itself, or a service of the app, whose topic is the bundle ID and a suffix.
+/// The kind of a topic: that of the app itself, which is the bundle ID, or that of a service of the app, which is the
+/// bundle ID with a suffix.
 package enum TopicKind: Sendable, Hashable, CaseIterable {
     case app
     case voip

@@ -2,19 +2,19 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A connection to PostgreSQL with a thread of its own. Callers do not block: they give statements to the thread, which
-/// sends all that wait together, in pipeline mode.
+/// A connection to PostgreSQL with a thread of its own. Callers do not block: they pass statements to the thread. The
+/// thread sends all waiting statements together, in pipeline mode.
 ///
-/// After a loss the thread connects again by itself. Until then, statements fail at once.
+/// If the connection is lost, the thread connects again. Until then, statements fail at once.
 package final class PostgresConnection: Sendable {
     private let shared: Shared
 
-    /// Starts the thread, which connects.
+    /// Starts the thread, which then connects.
     /// - Parameters:
-    ///   - location: where the database is.
+    ///   - location: the address of the database.
     ///   - name: the name that the server's views show for the connection (`application_name`).
     ///   - setUp: the first statements of each connection; if one fails, the connection is not used.
-    ///   - check: decides by the answers to `setUp` whether the connection may be used.
+    ///   - check: checks the answers to `setUp`, and throws if the connection must not be used.
     package init(
         _ location: PostgresLocation,
         name: String,
@@ -36,7 +36,7 @@ package final class PostgresConnection: Sendable {
 
     deinit { shared.close() }
 
-    /// Executes statements as one transaction. None of them can depend on the answer to another.
+    /// Executes statements as one transaction. All are sent at once, so none can use the answer to another.
     /// - Returns: the statements' answers, after the commit.
     package func execute(_ statements: [PostgresStatement]) async throws(PostgresError) -> [PostgresRows] {
         let result: Result<[PostgresRows], PostgresError> = await withCheckedContinuation { continuation in
@@ -72,46 +72,46 @@ package final class PostgresConnection: Sendable {
         return try result.get()
     }
 
-    /// Why there is no connection at present; nil if there is one, or if its loss was not noticed yet.
+    /// Why there is no connection; nil if there is one, or if its loss was not noticed yet.
     package var trouble: PostgresError? { shared.state.withLock { $0.away } }
 
-    /// Completes the waiting work and closes the connection. Later statements fail.
+    /// Completes the waiting work, and then closes the connection. Later statements fail.
     package func close() async {
         await withCheckedContinuation { continuation in shared.close { continuation.resume() } }
     }
 }
 
 package struct PostgresLimits: Sendable {
-    /// The time within which the server has to answer: longer than the longest write of a checkpoint or the pause of a
-    /// failover, and shorter than providers wait for an answer.
+    /// How long the server may take to answer. It is longer than the longest pause for a checkpoint or a failover,
+    /// and shorter than the time that providers wait for an answer.
     package var timeLimit = Duration.seconds(10)
-    /// The largest number of groups of statements that wait for one connection. More mean that the server cannot keep
-    /// up, so the service refuses instead of collecting requests that time out.
+    /// The largest number of groups of statements that may wait for one connection. If more wait, the server is too
+    /// slow. The service then rejects requests instead of collecting requests that will time out.
     package var maximumWaiting = 16_384
-    /// The largest number of bytes that the parameters of waiting statements have. A batch of full notifications has
-    /// 2 MB, so the number of groups alone does not limit the memory. A group that waits alone may have more.
+    /// The largest total size of the parameters of waiting statements. A batch of full notifications has 2 MB, so the
+    /// number of groups alone would not limit the memory. A single waiting group may be larger.
     package var maximumWaitingBytes = 64 << 20
     /// The largest number of groups of statements that are sent together.
     package var maximumPipelined = 64
-    /// No further group is sent together with others that have this many bytes: all of them have to be answered within
-    /// ``timeLimit``.
+    /// When the groups that will be sent together have this many bytes, no further group is added. All groups that are
+    /// sent together have to be answered within ``timeLimit``.
     package var maximumPipelinedBytes = 4 << 20
-    /// The pauses between attempts to connect grow from the first to the last.
+    /// The pause between two attempts to connect grows from this value to the next.
     package var firstPause = Duration.milliseconds(50)
     package var lastPause = Duration.seconds(2)
 
     package init() {}
 }
 
-/// A piece of work for a connection's thread.
+/// Work for a connection's thread.
 enum PostgresWork: Sendable {
     case statements([PostgresStatement], finish: @Sendable (Result<[PostgresRows], PostgresError>) -> Void)
-    /// The body returns what the thread calls with the result of the commit.
+    /// The body returns a closure, which the thread calls with the result of the commit.
     case transaction(
         _ body: @Sendable (PostgresSession) throws(PostgresError) -> @Sendable (Result<Void, PostgresError>) -> Void,
         failed: @Sendable (PostgresError) -> Void)
 
-    /// The size of its parameters; 0 for a transaction, whose parameters are not known before it runs.
+    /// The size of the parameters in bytes; 0 for a transaction, because its parameters are not known before it runs.
     var byteCount: Int {
         switch self {
         case .statements(let statements, _): statements.reduce(0) { $0 + $1.byteCount }
@@ -128,11 +128,11 @@ enum PostgresWork: Sendable {
 }
 
 extension PostgresConnection {
-    /// What callers and the thread share.
+    /// The state that callers and the thread share.
     final class Shared: Sendable {
         struct State {
             var waiting = WaitingWork()
-            /// Why there is no connection. Nil at the start: the first attempt decides.
+            /// Why there is no connection. Nil at the start, until the first attempt has succeeded or failed.
             var away: PostgresError?
             var isClosing = false
             var isThreadWaiting = false
@@ -169,10 +169,10 @@ extension PostgresConnection {
             if isGone { closed() }
         }
 
-        // MARK: For the thread
+        // MARK: Called by the thread
 
         /// Waits until there is work.
-        /// - Returns: The work that is to be sent together; nil if the connection is being closed and nothing is left.
+        /// - Returns: The work to send together; nil if the connection is being closed and no work is left.
         func take() -> [PostgresWork]? {
             while true {
                 let taken = state.withLock { state -> [PostgresWork]?? in
@@ -196,14 +196,14 @@ extension PostgresConnection {
             guard !isClosing else { return }
             let nanoseconds = Int(clamping: duration.attoseconds / 1_000_000_000)
             if wake.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .timedOut {
-                // A signal that comes after the timeout ends the next wait early. That wait's caller then checks again.
+                // A signal that comes after the timeout only ends the next wait early. Its caller then checks again.
                 state.withLock { $0.isThreadWaiting = false }
             }
         }
 
         var isClosing: Bool { state.withLock { $0.isClosing } }
 
-        /// There is no connection: whatever waits fails.
+        /// Makes all waiting work fail, because there is no connection.
         func lost(_ error: PostgresError) {
             let waiting = state.withLock { state in
                 state.away = error
@@ -225,7 +225,7 @@ extension PostgresConnection {
 }
 
 extension PostgresConnection.Shared.State {
-    /// - Returns: Whether the thread has to be woken.
+    /// - Returns: Whether the caller has to wake the thread.
     fileprivate mutating func wakeThread() -> Bool {
         defer { isThreadWaiting = false }
         return isThreadWaiting

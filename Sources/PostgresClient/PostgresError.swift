@@ -2,7 +2,7 @@
 package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Kind: Sendable, Hashable {
         /// The connection was lost, or the server did not answer in time, after the statement was sent. It is unknown
-        /// whether the statement was done.
+        /// whether the statement was executed.
         case connectionLost
         /// There is no connection. The statement was not sent.
         case notConnected
@@ -19,7 +19,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case notAllowed
         /// The server cancelled the statement, usually because it took too long.
         case cancelled
-        /// The server or the database does not meet the store's conditions. The message explains it to a person.
+        /// The server or the database does not meet the store's requirements. The message says what a person can do.
         case unsuitable
         /// The answer does not have the expected form.
         case unexpectedAnswer
@@ -27,9 +27,9 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     }
 
     package let kind: Kind
-    /// The five characters of the SQLSTATE; nil if the error is not the server's.
+    /// The five characters of the SQLSTATE; nil if the error does not come from the server.
     package let state: String?
-    /// A message without secrets: libpq and PostgreSQL do not put passwords into messages, and neither do we.
+    /// A message without secrets. libpq and PostgreSQL never put passwords into messages, and neither does this code.
     package let message: String
 
     package init(_ kind: Kind, _ message: String, state: String? = nil) {
@@ -50,7 +50,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case "53100": .full
         case "40001", "40P01": .conflict
         case "57014": .cancelled
-        // The server shuts down or starts, or has too many connections. The statement was rolled back.
+        // The server is shutting down or starting, or has too many connections. It has rolled the statement back.
         case "57P01", "57P02", "57P03", "53300": .notConnected
         case "3D000": .notAllowed
         case _ where state.hasPrefix("28"): .notAllowed

@@ -1,19 +1,19 @@
 import CPostgres
 
-/// Where a database is and how to log in: a URL as libpq reads it
+/// The address of a database and how to log in, as a URL that libpq can read
 /// (`postgresql://user@host,host/database?option=value`).
 ///
-/// The URL may contain a password, so show only ``description``.
+/// The URL may contain a password. To show the location to a person, use ``description``.
 package struct PostgresLocation: Sendable, Hashable, CustomStringConvertible {
     /// The URL for libpq, with the password if it has one.
     let url: String
-    /// The values that the URL has, by libpq's names for them.
+    /// The values in the URL, by the names that libpq has for them.
     private let values: [String: String]
 
     /// - Throws: ``PostgresError/Kind/other`` if libpq cannot read the URL. The error contains neither the URL nor
-    ///   libpq's message, which repeats it.
+    ///   libpq's message, because that repeats the URL.
     package init(_ url: String) throws(PostgresError) {
-        // libpq reads a URL up to the first NUL.
+        // libpq reads a URL only up to the first NUL character, so refuse one.
         guard url.hasPrefix("postgresql://") || url.hasPrefix("postgres://"), !url.utf8.contains(0),
             let options = PQconninfoParse(url, nil)
         else {
@@ -33,7 +33,7 @@ package struct PostgresLocation: Sendable, Hashable, CustomStringConvertible {
         self.values = values
     }
 
-    /// Whether the URL contains a password, or the password of the client's TLS key.
+    /// Whether the URL contains a password for the server or for the client's TLS key.
     package var hasPassword: Bool { values["password"] != nil || values["sslpassword"] != nil }
 
     /// The values that must not appear in a message.

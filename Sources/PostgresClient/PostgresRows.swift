@@ -1,11 +1,11 @@
-/// The answer to a statement, copied out of libpq's memory.
+/// The answer to a statement, copied from libpq's memory.
 package struct PostgresRows: Sendable {
     package let count: Int
     /// The number of rows that the statement has changed or returned.
     package let affected: Int
     private let columns: Int
     private let bytes: [UInt8]
-    /// Where each field ends in `bytes`, and whether it is NULL.
+    /// For each field, its end in `bytes` and whether it is NULL.
     private let fields: [(end: Int, isNull: Bool)]
 
     init(count: Int, columns: Int, affected: Int, bytes: [UInt8], fields: [(end: Int, isNull: Bool)]) {
@@ -36,7 +36,7 @@ package struct PostgresRows: Sendable {
     }
 }
 
-/// A row of an answer. A field is nil if it is NULL or does not have the type that is asked for.
+/// A row of an answer. A field is nil if it is NULL, or does not have the type that the caller asks for.
 package struct PostgresRow {
     fileprivate let rows: PostgresRows
     fileprivate let number: Int

@@ -6,30 +6,32 @@ import CPostgres
     import Darwin
 #endif
 
-/// One libpq connection in pipeline mode. Only one thread uses it, and blocks in it; no pointer leaves it.
+/// One libpq connection in pipeline mode. Only one thread uses it, and its calls block that thread. No pointer leaves
+/// this class.
 ///
 /// https://www.postgresql.org/docs/15/libpq-pipeline-mode.html
 final class PostgresSession {
     private let connection: OpaquePointer
     private let secrets: [String]
     private let timeLimit: Duration
-    /// The names of the statements that the server has prepared.
+    /// The names of the prepared statements, by their SQL.
     private var prepared: [String: String] = [:]
 
-    /// Whether the connection can be used further.
+    /// Whether the connection can still be used.
     private(set) var isUsable = true
 
-    /// Connects. Several hosts are tried in turn, as the location's `target_session_attrs` says.
+    /// Connects. If the location has several hosts, they are tried in turn, and its `target_session_attrs` says which
+    /// to use.
     init(_ location: PostgresLocation, timeLimit: Duration, name: String) throws(PostgresError) {
         secrets = location.secrets
         self.timeLimit = timeLimit
         var options = [("dbname", location.url), ("fallback_application_name", name), ("client_encoding", "UTF8")]
-        // This limit is for each host. Without it, a host that does not answer takes minutes.
+        // Limit the time for each host. Without this, a host that does not answer takes minutes.
         if !location.sets("connect_timeout") { options.append(("connect_timeout", "3")) }
         var keywords = options.map { strdup($0.0).map { UnsafePointer($0) } } + [nil]
         var values = options.map { strdup($0.1).map { UnsafePointer($0) } } + [nil]
         defer { for pointer in keywords + values { free(UnsafeMutablePointer(mutating: pointer)) } }
-        // The option `dbname` is read as a URL.
+        // libpq reads the option `dbname` as a URL.
         guard let connection = PQconnectdbParams(&keywords, &values, 1) else {
             throw PostgresError(.notConnected, "There is no memory for a connection.")
         }
@@ -46,7 +48,7 @@ final class PostgresSession {
 
     /// Checks whether the server has closed the connection, before anything is sent on it.
     func isAlive() -> Bool {
-        // A server that ends a connection sends the reason first; the end of the stream may follow later.
+        // A server that ends a connection sends the reason before the end of the stream, so read until the end.
         while isUsable, wait(for: Int16(POLLIN), milliseconds: 0) {
             isUsable = PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK
         }
@@ -69,7 +71,7 @@ final class PostgresSession {
             return try receive(groups, ready: ready, refused, deadline)
         } catch {
             isUsable = false
-            // The server may have committed these groups, although their answers were not read.
+            // It is unknown whether the server has committed these groups, because their answers were not read.
             return groups.map { _ in .failure(error) }
         }
     }
@@ -98,7 +100,7 @@ final class PostgresSession {
                 try synchronize(deadline)
                 results.append(failure.map { .failure($0) } ?? .success(rows))
             } catch {
-                // The groups before this one stay committed.
+                // The groups before this one are committed nevertheless.
                 isUsable = false
                 return results + groups.dropFirst(results.count).map { _ in .failure(error) }
             }
@@ -121,7 +123,7 @@ final class PostgresSession {
             sent.append((statement.sql, name))
             let types = statement.values.map(\.typeID)
             try check(PQsendPrepare(connection, name, statement.sql, Int32(types.count), types))
-            // Each has its own transaction, so that a refused one does not make the others fail.
+            // Send each in its own transaction, so that a refused statement does not make the others fail.
             try check(PQpipelineSync(connection))
         }
         var refused: [String: PostgresError] = [:]
@@ -137,12 +139,12 @@ final class PostgresSession {
         let parameters = statement.values.map(\.bytes)
         let lengths = parameters.map { Int32(clamping: $0?.count ?? 0) }
         let formats = [Int32](repeating: 1, count: parameters.count)
-        // All parameters are in one block of memory, which the pointers refer to.
+        // Put all parameters into one block of memory. The pointers refer to it.
         var block: [UInt8] = []
         var offsets: [Int?] = []
         for parameter in parameters {
             offsets.append(parameter.map { _ in block.count })
-            // An empty value needs a pointer as well, because a null pointer means NULL.
+            // An empty value needs a pointer too, because a null pointer means NULL.
             if let parameter { block.append(contentsOf: parameter.isEmpty ? [0] : parameter) }
         }
         let name = prepared[statement.sql] ?? ""
@@ -169,14 +171,14 @@ final class PostgresSession {
         guard let result = try next(deadline) else { throw lost() }
         let value = read(result)
         PQclear(result)
-        // The answer ends with a null pointer.
+        // A null pointer marks the end of the answer.
         guard try next(deadline) == nil else {
             throw PostgresError(.connectionLost, "The server's answer is too long.")
         }
         return value
     }
 
-    /// Reads the end of a transaction. Only now its changes are committed.
+    /// Reads the end of a transaction. Its changes are committed only then.
     private func synchronize(_ deadline: ContinuousClock.Instant) throws(PostgresError) {
         guard let result = try next(deadline) else { throw lost() }
         defer { PQclear(result) }
@@ -238,7 +240,7 @@ final class PostgresSession {
 
     // MARK: Helpers
 
-    /// - Returns: Whether something has happened on the socket.
+    /// - Returns: Whether something has happened on the socket within the time.
     private func wait(for events: Int16, milliseconds: Int32) -> Bool {
         var descriptor = pollfd(fd: PQsocket(connection), events: events, revents: 0)
         return poll(&descriptor, 1, milliseconds) > 0
@@ -254,7 +256,7 @@ final class PostgresSession {
         PQresultErrorField(result, Int32(name.value)).map { String(cString: $0) }
     }
 
-    /// libpq's message on one line.
+    /// libpq's message, as one line without the secrets.
     private static func message(of connection: OpaquePointer, without secrets: [String]) -> String {
         var message = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
         for secret in secrets {

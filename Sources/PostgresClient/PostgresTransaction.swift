@@ -1,4 +1,4 @@
-/// A transaction whose statements depend on each other's answers. It exists on the connection's thread only.
+/// A transaction whose statements depend on each other's answers. It exists only on the connection's thread.
 package struct PostgresTransaction {
     private let session: PostgresSession
 

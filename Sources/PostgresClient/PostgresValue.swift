@@ -1,7 +1,7 @@
 /// A parameter of a statement. It is sent in PostgreSQL's binary format.
 ///
-/// Its type is part of it, because a prepared statement has fixed parameter types: integers are `bigint`, whatever the
-/// column's type.
+/// A value includes its type, because a prepared statement has fixed parameter types. Integers are always `bigint`,
+/// whatever the column's type is.
 package enum PostgresValue: Sendable, Hashable {
     case integer(Int64?)
     case text(String?)
@@ -11,7 +11,7 @@ package enum PostgresValue: Sendable, Hashable {
     case texts([String?])
     case byteArrays([[UInt8]?])
 
-    /// The object ID of the type, fixed in PostgreSQL's catalog (`pg_type.dat`).
+    /// The object ID of the type. PostgreSQL's catalog defines it (`pg_type.dat`).
     var typeID: UInt32 {
         switch self {
         case .bool: 16
@@ -61,8 +61,8 @@ package enum PostgresValue: Sendable, Hashable {
 
     private static func bytes(_ integer: Int64) -> [UInt8] { withUnsafeBytes(of: integer.bigEndian) { Array($0) } }
 
-    /// Encodes an array of one dimension: the number of dimensions, whether there are NULLs, the type of the elements,
-    /// the number of elements, the first index, and the elements.
+    /// Encodes an array of one dimension. The format is: the number of dimensions, whether there are NULLs, the type
+    /// of the elements, the number of elements, the first index, and the elements.
     private static func array(
         of typeID: UInt32,
         _ count: Int,
@@ -96,15 +96,16 @@ package struct PostgresStatement: Sendable {
     /// How many bytes the parameters have, approximately.
     let byteCount: Int
 
-    /// - Parameter sql: one command. It must come from a limited set, because each connection keeps its prepared form.
+    /// - Parameter sql: one command. There must be few different ones, because each connection keeps every command
+    ///   prepared.
     package init(_ sql: StaticString, _ values: [PostgresValue] = []) {
         self.sql = sql.description
         self.values = values
         byteCount = values.reduce(0) { $0 + $1.byteCount }
     }
 
-    /// - Parameter sql: one command with parts that a parameter cannot stand for, such as a database's name. Each
-    ///   text that is used stays prepared for as long as the connection lasts.
+    /// - Parameter sql: one command with parts for which no parameter is allowed, such as a database's name. Each
+    ///   connection keeps every command prepared, so there must be few different ones.
     package init(assembled sql: String) {
         self.sql = sql
         values = []

@@ -1,4 +1,4 @@
-/// What a connection's thread does: connects, and carries out what is handed in.
+/// The work of a connection's thread: it connects, and executes what callers pass to it.
 struct PostgresWorker: Sendable {
     private let shared: PostgresConnection.Shared
     private let setUp: [PostgresStatement]
@@ -26,7 +26,7 @@ struct PostgresWorker: Sendable {
                 let session = try open()
                 shared.connected()
                 pause = shared.limits.firstPause
-                // It ends when the connection is lost, and the next attempt follows at once.
+                // If the connection is lost, `serve` returns, and the loop connects again at once.
                 guard serve(session) else { return }
             } catch {
                 shared.lost(error)
@@ -45,13 +45,13 @@ struct PostgresWorker: Sendable {
         return session
     }
 
-    /// - Returns: Whether the connection was lost; false if it is being closed.
+    /// - Returns: true if the connection was lost; false if it is being closed.
     private func serve(_ first: PostgresSession) -> Bool {
         var session = first
         while let work = shared.take() {
             if !session.isAlive() {
-                // The server closed the connection while it was idle. Nothing was sent, so a new connection can do the
-                // work.
+                // The server closed the connection while it was idle. Nothing was sent yet, so a new connection can
+                // do the work.
                 do throws(PostgresError) {
                     session = try open()
                 } catch {
@@ -65,7 +65,7 @@ struct PostgresWorker: Sendable {
         return false
     }
 
-    /// Carries the work out in its order.
+    /// Executes the work in its order.
     private func carryOut(_ work: ArraySlice<PostgresWork>, _ session: PostgresSession) {
         var rest = work
         while let next = rest.first {
@@ -82,8 +82,8 @@ struct PostgresWorker: Sendable {
         }
     }
 
-    /// Sends the statements before the next transaction together.
-    /// - Returns: How many groups those were.
+    /// Sends the groups of statements that come before the next transaction.
+    /// - Returns: How many groups were sent.
     private func pipeline(_ work: ArraySlice<PostgresWork>, _ session: PostgresSession) -> Int {
         var groups: [[PostgresStatement]] = []
         var finish: [@Sendable (Result<[PostgresRows], PostgresError>) -> Void] = []
@@ -112,7 +112,7 @@ struct PostgresWorker: Sendable {
             }
         } catch {
             if session.isUsable { _ = try? transaction.execute("ROLLBACK") }
-            // Nothing is committed until COMMIT is sent.
+            // Nothing was committed, because COMMIT was not sent yet.
             failed(error.kind == .connectionLost ? PostgresError(.notConnected, error.message) : error)
         }
     }

@@ -1,9 +1,9 @@
-/// The work that waits for a connection, within the limits of its number and its bytes.
+/// The work that waits for a connection. Its number and its bytes are limited.
 struct WaitingWork: Sendable {
     private var work: [PostgresWork] = []
     private var byteCount = 0
 
-    /// - Returns: Whether there was room for it.
+    /// - Returns: Whether there was room for the work.
     mutating func append(_ next: PostgresWork, within limits: PostgresLimits) -> Bool {
         let bytes = next.byteCount
         guard work.count < limits.maximumWaiting, work.isEmpty || bytes <= limits.maximumWaitingBytes - byteCount else {
@@ -14,7 +14,7 @@ struct WaitingWork: Sendable {
         return true
     }
 
-    /// Takes what is to be sent together; it is empty if nothing waits.
+    /// Takes the work to send together; returns an empty array if none waits.
     mutating func take(within limits: PostgresLimits) -> [PostgresWork] {
         var bytes = 0
         var count = 0

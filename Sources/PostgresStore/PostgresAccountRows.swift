@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import PostgresClient
 
-/// The accounts as rows, read as a whole and written one change at a time.
+/// The accounts as rows: a reader reads all of them, and each change is written by itself.
 enum PostgresAccountRows {
     static func load(_ transaction: PostgresTransaction) throws(PostgresError) -> AccountsSnapshot {
         let version = try transaction.execute("SELECT version FROM carillon.accounts").first?.integer(0)
@@ -83,7 +83,8 @@ enum PostgresAccountRows {
         }
     }
 
-    /// Removes the rows of what is no longer in the accounts. The rules alone say what a deletion takes along.
+    /// Removes the rows of objects that are no longer in the accounts. What a deletion removes besides the object
+    /// itself is decided by the accounts' rules, and not here.
     private static func writeRemovals(
         from before: AccountsSnapshot,
         to after: AccountsSnapshot,
@@ -135,7 +136,8 @@ enum PostgresAccountRows {
             ])
     }
 
-    /// The column `bundle_ids`: with spaces between; NULL for all of the team's.
+    /// The value of the column `bundle_ids`: the bundle IDs with spaces between them, or NULL if the key is for all
+    /// of the team's apps.
     private static func column(_ bundleIDs: Set<BundleID>?) -> String? {
         bundleIDs.map { $0.map(\.rawValue).sorted().joined(separator: " ") }
     }
@@ -162,7 +164,7 @@ extension PostgresRow {
         var bundleIDs: Set<BundleID>?
         if let names = text(6)?.split(separator: " ") {
             bundleIDs = Set(names.compactMap { BundleID(rawValue: String($0)) })
-            // A restriction that cannot be read must not become none.
+            // A key for some apps only must not become a key for all apps because a bundle ID cannot be read.
             guard bundleIDs?.count == names.count else { return nil }
         }
         return TeamKey(

@@ -2,10 +2,10 @@ import Delivery
 import Notifications
 import PostgresClient
 
-// How values of the vocabulary stand in PostgreSQL's columns.
+// How the service's values are represented in PostgreSQL's columns.
 
 extension Environment {
-    /// 0 is development, 1 is production.
+    /// 0 for development, 1 for production.
     var column: Int64 {
         switch self {
         case .development: 0
@@ -23,15 +23,15 @@ extension Environment {
 }
 
 extension Timestamp {
-    /// Milliseconds since 1970. A moment beyond `bigint` counts as the last moment there is, so that moments compare in
-    /// SQL as they do here.
+    /// Milliseconds since 1970. A time that is too large for `bigint` becomes the largest `bigint`, so that SQL
+    /// compares times in the same order as Swift.
     var column: Int64 { Int64(clamping: milliseconds) }
 
     init(column: Int64) { self.init(milliseconds: column == .max ? .max : UInt64(clamping: column)) }
 }
 
 extension DeviceID {
-    /// The same 64 bits. The order of devices means nothing.
+    /// The same 64 bits as a signed number. SQL then sorts some devices differently, which does no harm.
     var column: Int64 { Int64(bitPattern: rawValue) }
 
     init(column: Int64) { self.init(rawValue: UInt64(bitPattern: column)) }
@@ -78,7 +78,7 @@ extension Destination {
     /// The parameters `device`, `environment` and `app`.
     var values: [PostgresValue] { deviceKey.values + [.integer(app.column)] }
 
-    /// The order in which all transactions lock rows, so that no two wait for each other.
+    /// Defines the order in which all transactions lock rows, so that two transactions never wait for each other.
     static func isOrderedInTable(_ left: Destination, _ right: Destination) -> Bool {
         (left.device.column, left.environment.column, left.app.rawValue)
             < (right.device.column, right.environment.column, right.app.rawValue)
@@ -96,7 +96,7 @@ extension Array where Element == Destination {
 }
 
 extension PostgresRow {
-    /// The columns device, environment and app, from this one on.
+    /// Reads a destination from the columns device, environment and app, which begin at this column.
     func destination(_ column: Int) -> Destination? {
         guard let device = integer(column), let environment = integer(column + 1).flatMap(Environment.init(column:)),
             let app = integer(column + 2).flatMap(AppID.init(column:))
@@ -104,7 +104,8 @@ extension PostgresRow {
         return Destination(environment: environment, device: DeviceID(column: device), app: app)
     }
 
-    /// The columns generation, token_key, token_since, active and changed, from this one on.
+    /// Reads a registration from the columns generation, token_key, token_since, active and changed, which begin at
+    /// this column.
     func registration(_ column: Int) -> Registration? {
         guard let generation = integer(column).flatMap(UInt32.init(exactly:)),
             let tokenKeyID = integer(column + 1).flatMap(UInt32.init(exactly:)), let since = integer(column + 2),
@@ -119,7 +120,7 @@ extension PostgresRow {
 }
 
 extension PostgresError {
-    /// A row that this store does not write.
+    /// The error for a row that this store cannot have written.
     static func damaged(_ what: String) -> PostgresError {
         PostgresError(.unexpectedAnswer, "The database has \(what) that cannot be read.")
     }

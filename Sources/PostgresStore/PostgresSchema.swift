@@ -2,15 +2,17 @@ import PostgresClient
 
 /// The tables, and the numbered migrations that made them.
 ///
-/// A migration adds; it never changes what nodes of the release before rely on, because old and new nodes run side by
-/// side during an upgrade. If it has to, it raises ``oldest``, and old nodes refuse to start.
+/// A migration only adds things. It never changes anything that nodes of the release before need, because old and new
+/// nodes run side by side during an upgrade. If a change is unavoidable, its migration raises ``oldest``, and then
+/// old nodes refuse to start.
 enum PostgresSchema {
     /// The newest migration that this build knows.
     static var newest: Int64 { Int64(migrations.count) }
-    /// The oldest build, by its newest migration, that works with the tables after all migrations.
+    /// The oldest build that works with the tables after all migrations, given as the newest migration that it knows.
     static let oldest: Int64 = 1
 
-    /// The table that must exist before the first migration: its row is the lock.
+    /// The statements that make the table which must exist before the first migration. A node locks its row while it
+    /// migrates.
     static let foundation: [StaticString] = [
         "CREATE SCHEMA IF NOT EXISTS carillon",
         """
@@ -23,7 +25,7 @@ enum PostgresSchema {
         "INSERT INTO carillon.schema_version VALUES (true, 0, 0) ON CONFLICT DO NOTHING",
     ]
 
-    static let migrations: [[StaticString]] = [first, attemptMark]
+    static let migrations: [[StaticString]] = [first, attemptMark, storeCopy, nodes]
 
     private static let first: [StaticString] = [
         // One row: the version of the accounts, and the number of the newest app, whether it is still there or not.
@@ -35,7 +37,8 @@ enum PostgresSchema {
         )
         """,
         "INSERT INTO carillon.accounts VALUES (true, 0, 0)",
-        // Texts from outside are bytes, because PostgreSQL's texts cannot hold a NUL.
+        // Texts that come from clients are stored as bytes, because PostgreSQL's texts cannot contain a NUL
+        // character.
         """
         CREATE TABLE carillon.team (
             id text PRIMARY KEY,
@@ -49,7 +52,8 @@ enum PostgresSchema {
             team text NOT NULL REFERENCES carillon.team (id)
         )
         """,
-        // Apps whose registrations have to be removed. The number of an app never comes again, so they stay here.
+        // Deleted apps, whose registrations have to be removed. A row is never removed, because an app's number is
+        // never used again.
         "CREATE TABLE carillon.deleted_app (id bigint PRIMARY KEY)",
         """
         CREATE TABLE carillon.signing_key (
@@ -81,7 +85,7 @@ enum PostgresSchema {
         )
         """,
         "CREATE INDEX invitation_by_expiry ON carillon.invitation (expires)",
-        // The nodes, each with the end of its lease by the server's clock.
+        // The nodes, and when the lease of each ends, by the server's clock.
         """
         CREATE TABLE carillon.node (
             identity bytea PRIMARY KEY,
@@ -89,16 +93,16 @@ enum PostgresSchema {
             until timestamptz NOT NULL
         )
         """,
-        // value: sealed with the store key, which is not in the database.
+        // value: encrypted with the store key, which is not in the database.
         """
         CREATE TABLE carillon.secret (
             name text PRIMARY KEY,
             value bytea NOT NULL
         )
         """,
-        // A device's row is locked by whoever registers an app on it, revokes it or renews its tokens.
-        // node: which one holds its stream, or none; epoch counts the nodes that have taken it.
-        // environment: 0 development, 1 production. Moments: milliseconds since 1970.
+        // Whoever registers an app on a device, revokes the device or renews its tokens first locks its row.
+        // node: the node that holds the device's stream, or NULL. epoch: how often a node has taken the device.
+        // environment: 0 for development, 1 for production. All times are milliseconds since 1970.
         """
         CREATE TABLE carillon.device (
             device bigint NOT NULL,
@@ -110,8 +114,8 @@ enum PostgresSchema {
         )
         """,
         "CREATE INDEX device_by_node ON carillon.device (node) WHERE node IS NOT NULL",
-        // Changes that a node has to read: a destination that another node has changed, or, with the app -1, a device
-        // that another node has taken in this epoch.
+        // Announcements to a node: that another node has changed a destination, or, with the app -1, that another
+        // node has taken the device in this epoch.
         """
         CREATE TABLE carillon.announcement (
             node bytea NOT NULL,
@@ -123,9 +127,9 @@ enum PostgresSchema {
         )
         """,
         "CREATE INDEX revoked_device ON carillon.device (device) WHERE revoked IS NOT NULL",
-        // A registration and its mailbox in one row, so that every operation on both is atomic by changing one row.
-        // expires and what follows is the mailbox, all NULL while it is empty. version is the mailbox's last one and
-        // only grows. There is room on each page for the new version of a row.
+        // A registration and its mailbox are one row, so changing this row changes both atomically. The columns from
+        // expires on are the mailbox, and all are NULL while it is empty. version is the mailbox's last version, and
+        // only grows. Each page has free space, so that the new version of a row fits on the same page.
         """
         CREATE TABLE carillon.destination (
             device bigint NOT NULL,
@@ -149,12 +153,13 @@ enum PostgresSchema {
             PRIMARY KEY (device, environment, app)
         ) WITH (fillfactor = 70)
         """,
-        // Compressing 4 KB costs more time than it saves space.
+        // Do not compress payloads: for 4 KB, the saved space is not worth the time.
         "ALTER TABLE carillon.destination ALTER COLUMN payload SET STORAGE EXTERNAL",
         "CREATE INDEX destination_by_app ON carillon.destination (app)",
         "CREATE INDEX destination_by_expiry ON carillon.destination (expires) WHERE expires IS NOT NULL",
-        // The last number that was given out in a feedback list. Locking the row makes entries visible in the order
-        // of their numbers; otherwise a provider that confirms one could remove another that it has not seen.
+        // The last number that was given out in a feedback list. Whoever adds entries locks this row, so entries
+        // become visible in the order of their numbers. Otherwise a provider that confirms an entry could also remove
+        // one with a lower number that it has not seen.
         """
         CREATE TABLE carillon.feedback_list (
             environment smallint NOT NULL,
@@ -179,14 +184,35 @@ enum PostgresSchema {
     ]
 
     private static let attemptMark: [StaticString] = [
-        // One row, inserted when the first bound is written. The numbers of all delivery attempts are smaller than
-        // `bound`. `moment` is when it was chosen, in milliseconds since 1970.
+        // This table has one row, which is inserted when the first bound is written. The numbers of all delivery
+        // attempts are smaller than `bound`. `moment` is when that bound was chosen, in milliseconds since 1970.
         """
         CREATE TABLE carillon.attempt_mark (
             is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
             bound bigint NOT NULL,
             moment bigint NOT NULL
         )
+        """
+    ]
+
+    private static let storeCopy: [StaticString] = [
+        // One row while the database is an unfinished copy of another store; source identifies that store.
+        """
+        CREATE TABLE carillon.unfinished_copy (
+            is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+            source bigint NOT NULL
+        )
+        """
+    ]
+
+    private static let nodes: [StaticString] = [
+        // peer: where other nodes reach it, as host:port; NULL if they cannot.
+        // state: 0 active, 1 draining, 2 drained. drain_over: the time that draining takes, in milliseconds.
+        """
+        ALTER TABLE carillon.node
+            ADD COLUMN peer text,
+            ADD COLUMN state smallint NOT NULL DEFAULT 0,
+            ADD COLUMN drain_over bigint
         """
     ]
 

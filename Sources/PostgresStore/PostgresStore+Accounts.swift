@@ -25,7 +25,7 @@ extension PostgresStore: Accounts {
         switch application {
         case .applied(let next):
             publish(next)
-            // Another node's change may already be known.
+            // If another node's later change was read first, the accounts here are newer already.
             return next
         case .refused(let error): throw error
         }
@@ -71,7 +71,7 @@ extension PostgresStore: Accounts {
         let interval = configuration.pollInterval
         let task = Task { [weak self] in
             while !Task.isCancelled {
-                // It only ends early when the task is cancelled.
+                // `sleep` only throws when the task is cancelled, and then the loop ends.
                 try? await Task.sleep(for: interval)
                 guard let self, !Task.isCancelled else { return }
                 await self.poll()
@@ -80,8 +80,8 @@ extension PostgresStore: Accounts {
         polling.withLock { $0 = task }
     }
 
-    /// Looks for changes of the accounts and new secrets. A failure is tried again; ``isCurrent`` says how long ago the
-    /// last success began.
+    /// Reads changes of the accounts and new secrets. If this fails, the next poll tries again, and ``isCurrent`` is
+    /// false once the last success is too long ago.
     func poll() async {
         let start = ContinuousClock.now
         do throws(PostgresError) {
@@ -103,7 +103,7 @@ extension PostgresStore: Accounts {
         heard.withLock { $0 = max($0, start) }
     }
 
-    /// Whether it is time to look for nodes that are gone: once a minute.
+    /// Whether it is time to look for lost nodes again, which happens once a minute.
     private func isTimeToSweep() -> Bool {
         swept.withLock { swept in
             guard swept.duration(to: .now) >= .seconds(60) else { return false }

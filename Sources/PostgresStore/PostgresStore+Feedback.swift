@@ -19,9 +19,9 @@ extension PostgresStore: Feedback {
         }
     }
 
-    /// The statements of one transaction. It locks the list, so that entries become visible in the order of their
-    /// numbers. It also locks the registrations: an app that registers again has to wait, and then finds the new entry
-    /// and removes it.
+    /// The statements of a transaction that adds entries. It locks the list, so that entries become visible in the
+    /// order of their numbers. It also locks the registrations: an app that registers again has to wait until the
+    /// entry is there, and then removes it.
     private func noting(_ entries: [FeedbackEntry], on list: FeedbackList) -> [PostgresStatement] {
         let sorted = entries.sorted { Destination.isOrderedInTable($0.destination, $1.destination) }
         let key: [PostgresValue] = [.integer(list.environment.column), .integer(list.app.column)]
@@ -48,15 +48,15 @@ extension PostgresStore: Feedback {
                 JOIN carillon.destination AS d
                     ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
                 JOIN carillon.feedback_list AS list ON list.environment = $7 AND list.app = $8
-                WHERE (d.generation = item.generation AND NOT d.active AND d.changed = item.moment)
-                    OR (d.generation > item.generation AND d.token_since = item.moment)
+                WHERE (d.generation = item.generation & $10 AND NOT d.active AND d.changed = item.moment)
+                    OR (d.generation > item.generation & $10 AND d.token_since = item.moment)
                 ORDER BY item.place
                 ON CONFLICT DO NOTHING
                 """,
                 sorted.map(\.destination).values + [
                     .integers(sorted.map { Int64($0.generation) }), .integers(sorted.map(\.moment.column)),
                     .byteArrays(sorted.map(\.token.array)),
-                ] + key + [.integer(Int64(sorted.count))]),
+                ] + key + [.integer(Int64(sorted.count)), .integer(Int64(TokenNumber.lastGeneration))]),
             PostgresStatement(
                 """
                 DELETE FROM carillon.feedback AS f USING carillon.feedback_list AS list

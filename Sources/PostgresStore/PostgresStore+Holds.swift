@@ -3,8 +3,8 @@ import Notifications
 import PostgresClient
 import Synchronization
 
-// Which node holds a device is in the device's row. An announcement is a row of its own, keyed by the node that it is
-// for, so that each node reads its own by an index.
+// A device's row says which node holds the device. Each announcement has a row of its own, with the node that it is
+// for in the key. So each node finds its announcements by an index.
 extension PostgresStore: DeviceHolds {
     package var holdTerm: UInt64 { lease.withLock { $0.term } }
 
@@ -79,7 +79,7 @@ extension PostgresStore: DeviceHolds {
     }
 
     package func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement] {
-        // Announcements that other transactions are writing now are read the next time.
+        // Announcements that are not committed yet are read the next time.
         let answers = try await Self.execute(
             [
                 PostgresStatement(
@@ -104,18 +104,33 @@ extension PostgresStore: DeviceHolds {
         }
     }
 
-    /// Announces changes of these destinations to the nodes that hold their devices. It comes after the statement that
-    /// has changed and locked them: a node that takes a device later waits for these locks when it reads the mailboxes.
+    /// Announces changes of these destinations to the nodes that hold their devices. It must come after the statement
+    /// that changes and locks the destinations. So a node that takes one of the devices afterwards waits for these
+    /// locks when it reads the mailboxes, and does not miss the change.
     func announcing(_ destinations: [Destination]) -> PostgresStatement {
         PostgresStatement(
             """
             INSERT INTO carillon.announcement (node, device, environment, app, epoch)
-            SELECT d.node, d.device, d.environment, item.app, 0
+            SELECT d.node, d.device, d.environment, item.app, d.epoch
             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS item (device, environment, app)
             JOIN carillon.device AS d ON d.device = item.device AND d.environment = item.environment
             WHERE d.node <> $4
             ORDER BY d.node, d.device, d.environment, item.app
-            ON CONFLICT (node, device, environment, app) DO UPDATE SET epoch = 0
+            ON CONFLICT (node, device, environment, app) DO UPDATE SET epoch = excluded.epoch
+            RETURNING device, environment, node, epoch
             """, destinations.values + [.bytes(configuration.node.identity)])
+    }
+
+    /// Remembers where the devices are, by the answer to ``announcing(_:)``: the next notification can go there directly.
+    func noteWhereabouts(_ rows: PostgresRows) {
+        for index in 0..<rows.count {
+            guard let device = rows[index].integer(0),
+                let environment = rows[index].integer(1).flatMap(Environment.init(column:)),
+                let node = rows[index].bytes(2), let epoch = rows[index].integer(3).flatMap(UInt64.init(exactly:))
+            else { continue }
+            whereabouts.note(
+                DeviceKey(environment: environment, device: DeviceID(column: device)),
+                DeviceWhereabouts.Place(node: NodeID(bytes: node), epoch: epoch))
+        }
     }
 }

@@ -7,7 +7,8 @@ extension PostgresStore: Invitations {
         let answers = try await Self.execute(
             [
                 PostgresStatement("DELETE FROM carillon.invitation WHERE expires <= $1", [.integer(moment.column)]),
-                // Nodes that invite at the same time may exceed the limit by one invitation each.
+                // If several nodes add an invitation at the same time, each may exceed the limit by one. That is
+                // harmless.
                 PostgresStatement(
                     """
                     INSERT INTO carillon.invitation (digest, environment, expires)

@@ -2,17 +2,26 @@ import Delivery
 import PostgresClient
 import Synchronization
 
-/// A node: one service among those that use a database.
+/// A node: one of the services that use the same database.
 package struct PostgresNode: Sendable, Hashable {
-    /// No other node may have it.
+    /// The node's name. No other node of the database may have it.
     package let name: String
-    /// Random bytes that the data folder keeps, so that a node that was killed takes its own name again at once.
+    /// Random bytes that are kept in the data folder. By them a node that was killed can take its own name again at
+    /// once.
     package let identity: [UInt8]
 
     package init(name: String, identity: [UInt8]) {
         self.name = name
         self.identity = identity
     }
+
+    /// No service can have this name, because of the space.
+    private static let copyName = "store copy"
+
+    /// `carillon store copy`, which has to be alone.
+    package static func copy(identity: [UInt8]) -> PostgresNode { PostgresNode(name: copyName, identity: identity) }
+
+    var isCopy: Bool { name == Self.copyName }
 }
 
 // A node's lease says that it lives. It is renewed, and runs out by itself if the node dies.
@@ -30,38 +39,52 @@ extension PostgresStore {
     }
 
     /// Takes a lease. Devices that the node held before are given up.
-    /// - Returns: Whether it was taken; false if another node has the name.
-    static func join(as node: PostgresNode, on connection: PostgresConnection) async throws(PostgresError) -> Bool {
+    /// - Parameter isStart: whether the node starts. One that was away for a while is still being drained.
+    /// - Returns: Why it was not taken; nil if it was.
+    static func join(
+        as node: PostgresNode,
+        isStart: Bool,
+        on connection: PostgresConnection,
+    ) async throws(PostgresError) -> StoreError? {
         try await connection.transaction { transaction throws(PostgresError) in
             let (identity, name) = (PostgresValue.bytes(node.identity), PostgresValue.bytes(Array(node.name.utf8)))
             // The row is the lock for nodes that start at the same time.
             try transaction.execute("SELECT 1 FROM carillon.schema_version WHERE is_only FOR UPDATE")
             let others = try transaction.execute(
-                "SELECT 1 FROM carillon.node WHERE name = $2 AND identity <> $1 AND until > clock_timestamp()",
-                [identity, name])
-            guard others.count == 0 else { return false }
+                "SELECT name FROM carillon.node WHERE identity <> $1 AND until > clock_timestamp()", [identity]
+            ).map { String(decoding: $0.bytes(0) ?? [], as: UTF8.self) }
+            if node.isCopy {
+                if let other = others.first { return .inUse(by: other) }
+            } else {
+                if others.contains(PostgresNode.copy(identity: []).name) { return .beingCopied }
+                if others.contains(node.name) { return .nameTaken(node.name) }
+                guard try transaction.execute("SELECT 1 FROM carillon.unfinished_copy").count == 0 else {
+                    return .unfinishedCopy
+                }
+            }
             try transaction.execute("DELETE FROM carillon.node WHERE name = $2 AND identity <> $1", [identity, name])
             for statement in leaving(node) { try transaction.execute(statement) }
             try transaction.execute(
                 """
                 INSERT INTO carillon.node AS node (identity, name, until)
                 VALUES ($1, $2, clock_timestamp() + $3 * interval '1 second')
-                ON CONFLICT (identity) DO UPDATE SET name = excluded.name, until = excluded.until
-                """, [identity, name, .integer(leaseSeconds)])
-            return true
+                ON CONFLICT (identity) DO UPDATE SET name = excluded.name, until = excluded.until,
+                    state = CASE WHEN $4 THEN 0 ELSE node.state END, peer = CASE WHEN $4 THEN NULL ELSE node.peer END
+                """, [identity, name, .integer(leaseSeconds), .bool(isStart)])
+            return nil
         }
     }
 
     /// Statements that give up what a node holds.
-    private static func leaving(_ node: PostgresNode) -> [PostgresStatement] {
+    static func leaving(_ node: PostgresNode) -> [PostgresStatement] {
         [
             PostgresStatement("UPDATE carillon.device SET node = NULL WHERE node = $1", [.bytes(node.identity)]),
             PostgresStatement("DELETE FROM carillon.announcement WHERE node = $1", [.bytes(node.identity)]),
         ]
     }
 
-    /// Renews the lease if it is time for that. If it has run out, other nodes may have given this node's devices up,
-    /// so a new term begins, without any devices.
+    /// Renews the lease if it is time for that. If the lease has expired, other nodes may have freed this node's
+    /// devices. So a new term begins, in which the node holds no devices.
     func renewLease() async throws(PostgresError) {
         let start = ContinuousClock.now
         let present = lease.withLock { $0 }
@@ -76,20 +99,20 @@ extension PostgresStore {
         }
         // A new term, even if `join` fails: the devices may have been given up, and each has to be taken again.
         defer { lease.withLock { $0.term += 1 } }
-        let isNameTaken = try await !Self.join(as: configuration.node, on: writers[0])
+        let isNameTaken = try await Self.join(as: configuration.node, isStart: false, on: writers[0]) != nil
         lease.withLock { ($0.isNameTaken, $0.renewed) = (isNameTaken, start) }
     }
 
-    /// Lets another machine take the name at once.
+    /// Ends the lease, so that another machine can take the name at once.
     func endLease() async {
         guard !lease.withLock({ $0.isNameTaken }) else { return }
         let end = PostgresStatement(
             "DELETE FROM carillon.node WHERE identity = $1", [.bytes(configuration.node.identity)])
-        // If it fails, the lease ends by itself.
+        // If this fails, the lease expires by itself.
         _ = try? await writers[0].execute(Self.leaving(configuration.node) + [end])
     }
 
-    /// Gives up the devices of nodes that are gone, a thousand at a time, so that nobody announces anything to them.
+    /// Frees the devices of lost nodes, a thousand at a time, so that no announcements are made to these nodes.
     func removeGoneNodes() async throws(PostgresError) {
         _ = try await writers[0].execute([
             PostgresStatement(
@@ -124,6 +147,18 @@ extension PostgresStore {
 }
 
 extension StoreError {
+    static func inUse(by node: String) -> StoreError {
+        StoreError(
+            .unavailable,
+            "The node \(node) uses it: stop all nodes. One that was killed counts for "
+                + "\(PostgresStore.leaseSeconds) seconds.")
+    }
+
+    static let beingCopied = StoreError(
+        .unavailable,
+        "It is being copied: wait until carillon store copy has ended. If that was killed, wait "
+            + "\(PostgresStore.leaseSeconds) seconds.")
+
     static func nameTaken(_ name: String) -> StoreError {
         StoreError(
             .unavailable,

@@ -15,7 +15,8 @@ extension PostgresStore {
         return devices
     }
 
-    /// In the order of the primary key, which both the search for the page's last device and the page itself follow.
+    /// Reads devices in the order of the primary key. One query finds the last device of the page, and the other
+    /// reads the page: both follow this order.
     private func devices(
         in environment: Environment,
         _ range: ClosedRange<Int64>,

@@ -3,8 +3,8 @@ package import Notifications
 import PostgresClient
 
 extension PostgresStore: Mailboxes {
-    /// How many notifications one statement stores: enough for the server's best rate, and few enough that a statement
-    /// stays below 3 MB and its locks short.
+    /// How many notifications one statement stores. This is enough for the server's best rate, and few enough that a
+    /// statement stays below 3 MB and holds its locks only briefly.
     static let maximumBatch = 500
 
     package var isShared: Bool { true }
@@ -21,8 +21,9 @@ extension PostgresStore: Mailboxes {
         }
     }
 
-    /// Waits for transactions that are storing: one that has read the device's node before this node took the device
-    /// holds the rows' locks until its commit.
+    /// Reads the mailboxes of a device, after waiting for the transactions that are storing something for it. Such a
+    /// transaction may have looked up the device's node before this node took the device. It holds the locks of the
+    /// rows until its commit.
     package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
         let rows = try await read(
             """
@@ -64,7 +65,7 @@ extension PostgresStore: Mailboxes {
 
     // MARK: Batches
 
-    /// Divides items among the writers and into batches, and puts the results in the items' order.
+    /// Divides items into batches for the writers, and returns the results in the order of the items.
     private func divided<Item: Sendable, Value: Sendable>(
         _ items: [Item],
         by device: (Item) -> DeviceKey,
@@ -84,7 +85,8 @@ extension PostgresStore: Mailboxes {
                 group.addTask {
                     var results: [(Int, Result<Value, StoreError>)] = []
                     var rest = indices[...]
-                    // One after the other, since the last one for a destination has to stay.
+                    // Store the batches one after the other, so that the last notification for a destination is
+                    // stored last.
                     while !rest.isEmpty {
                         let batch = rest.prefix(Self.maximumBatch)
                         rest = rest.dropFirst(Self.maximumBatch)
@@ -104,7 +106,7 @@ extension PostgresStore: Mailboxes {
         _ entries: [MailboxEntry],
         on connection: PostgresConnection,
     ) async -> [Result<MailboxVersion, StoreError>] {
-        // The entries for each destination. Only the last one is written.
+        // For each destination, the indices of its entries. Only the last of them is written.
         var chains: [Destination: [Int]] = [:]
         for (index, entry) in entries.enumerated() { chains[entry.destination, default: []].append(index) }
         let destinations = chains.keys.sorted(by: Destination.isOrderedInTable)
@@ -118,6 +120,7 @@ extension PostgresStore: Mailboxes {
                 [Self.storing(written), announcing(destinations)], on: connection)
             guard let answer = answers.first else { throw StoreError(.unknown, "PostgreSQL did not answer.") }
             rows = answer
+            if answers.count > 1 { noteWhereabouts(answers[1]) }
         } catch {
             return entries.map { _ in .failure(error) }
         }
@@ -145,8 +148,9 @@ extension PostgresStore: Mailboxes {
         return results
     }
 
-    /// Each destination's row is locked, in the order that all use, before anything is written. `count` versions are
-    /// used up: those between were replaced within the batch.
+    /// The statements that store entries. They first lock each destination's row, in the order that all transactions
+    /// use. A mailbox uses up `count` versions, one for each of its entries in the batch, although only the last
+    /// entry is written.
     private static func storing(_ written: [(entry: MailboxEntry, count: Int)]) -> PostgresStatement {
         let notifications = written.map(\.entry.notification)
         return PostgresStatement(
@@ -184,19 +188,20 @@ extension PostgresStore: Mailboxes {
             written.map(\.entry.destination).values + [
                 .integers(written.map { Int64(clamping: $0.count) }),
                 .integers(written.map { $0.entry.expires.column }),
-                // The same 64 bits: it goes to the device as the provider wrote it.
+                // The expiration has to reach the device unchanged, so store the same 64 bits as a signed number.
                 .integers(notifications.map { $0.expiration.seconds.map { Int64(bitPattern: $0) } }),
                 .integers(notifications.map { Int64($0.priority.rawValue) }),
                 .integers(notifications.map { Int64($0.payload.contents.rawValue) }),
                 .byteArrays(notifications.map(\.id.column)),
-                .texts(notifications.map { $0.pushType?.rawValue }),
+                .texts(notifications.map { StoredPushType($0).text }),
                 .byteArrays(notifications.map { Array($0.topic.utf8) }),
                 .byteArrays(notifications.map { $0.collapseID.map { Array($0.rawValue.utf8) } }),
                 .byteArrays(notifications.map { Array($0.payload.json) }),
             ])
     }
 
-    /// What was replaced: the mailbox's contents by the first entry, and each entry by the next.
+    /// Returns what was replaced: the first entry replaced the mailbox's contents, and each further entry replaced
+    /// the one before.
     private static func replaced(_ row: PostgresRow, by entries: [MailboxEntry]) -> [EndedNotification] {
         guard let first = entries.first else { return [] }
         var ended: [EndedNotification] = []
@@ -219,7 +224,7 @@ extension PostgresStore: Mailboxes {
         _ references: [MailboxReference],
         on connection: PostgresConnection,
     ) async -> [Result<MailboxRemoval, StoreError>] {
-        // Each once; the second removal of the same finds nothing.
+        // Remove each reference only once, because a second removal of the same would find nothing.
         var places: [MailboxReference: Int] = [:]
         for (index, reference) in references.enumerated() where places[reference] == nil { places[reference] = index }
         let unique = places.keys.sorted { Destination.isOrderedInTable($0.destination, $1.destination) }
@@ -268,7 +273,8 @@ extension PostgresStore: Mailboxes {
 }
 
 extension PostgresRow {
-    /// A row that begins with the columns device, environment, app, id and topic; nil if its mailbox was empty.
+    /// Reads a row that begins with the columns device, environment, app, id and topic. Returns nil if its mailbox
+    /// was empty.
     func endedNotification(_ step: DeliveryStep) -> EndedNotification? {
         guard let destination = destination(0), let id = bytes(3).flatMap(NotificationID.init(column:)) else {
             return nil
@@ -276,25 +282,38 @@ extension PostgresRow {
         return EndedNotification(id: id, destination: destination, topic: text(4) ?? "", step: step)
     }
 
-    /// Nil if this store does not write such a row.
-    fileprivate func mailboxEntry(of device: DeviceKey) -> StoredMailboxEntry? {
-        guard let app = integer(0).flatMap(AppID.init(column:)),
-            let version = integer(1).flatMap(UInt64.init(exactly:)), let expires = moment(2),
-            let id = bytes(3).flatMap(NotificationID.init(column:)),
-            let priority = integer(4).flatMap(UInt8.init(exactly:)).flatMap(Priority.init(rawValue:)),
-            let contents = integer(6).flatMap(UInt8.init(exactly:)), let topic = text(8), let payload = bytes(10)
+    /// A row with the columns of a mailbox, from this one on; nil if not even its destination can be read.
+    func mailboxEntry(of device: DeviceKey, from first: Int = 0) -> StoredMailboxEntry? {
+        guard let app = integer(first).flatMap(AppID.init(column:)),
+            let version = integer(first + 1).flatMap(UInt64.init(exactly:)).map(MailboxVersion.init(rawValue:)),
+            let expires = moment(first + 2)
         else { return nil }
-        let pushType = text(7).flatMap(PushType.init(stored:))
-        let collapseID = text(9).flatMap(CollapseIdentifier.init(rawValue:))
-        guard isNull(7) || pushType != nil, isNull(9) || collapseID != nil else { return nil }
-        let notification = Notification(
-            id: id, topic: topic, pushType: pushType, priority: priority,
-            expiration: integer(5).map { Expiration(seconds: UInt64(bitPattern: $0)) } ?? .unspecified,
-            collapseID: collapseID,
-            payload: Payload(stored: payload, contents: Payload.Contents(rawValue: contents)))
         let destination = Destination(environment: device.environment, device: device.device, app: app)
+        guard let notification = self.notification(from: first) else {
+            return .damaged(
+                destination, version, id: bytes(first + 3).flatMap(NotificationID.init(column:)),
+                topic: text(first + 8) ?? "",
+                expires: expires)
+        }
         return StoredMailboxEntry(
             entry: MailboxEntry(destination: destination, notification: notification, expires: expires),
-            version: MailboxVersion(rawValue: version))
+            version: version)
+    }
+
+    /// Nil if this store did not write the columns.
+    private func notification(from first: Int) -> Notification? {
+        guard let id = bytes(first + 3).flatMap(NotificationID.init(column:)),
+            let priority = integer(first + 4).flatMap(UInt8.init(exactly:)).flatMap(Priority.init(rawValue:)),
+            let contents = integer(first + 6).flatMap(UInt8.init(exactly:)), let topic = text(first + 8),
+            let payload = bytes(first + 10)
+        else { return nil }
+        let type = text(first + 7).flatMap { StoredPushType($0) }
+        let collapseID = text(first + 9).flatMap(CollapseIdentifier.init(rawValue:))
+        guard isNull(first + 7) || type != nil, isNull(first + 9) || collapseID != nil else { return nil }
+        return Notification(
+            id: id, topic: topic, pushType: type?.pushType, priority: priority,
+            expiration: integer(first + 5).map { Expiration(seconds: UInt64(bitPattern: $0)) } ?? .unspecified,
+            collapseID: collapseID, activity: type?.activity,
+            payload: Payload(stored: payload, contents: Payload.Contents(rawValue: contents)))
     }
 }

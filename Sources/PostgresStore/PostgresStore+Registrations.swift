@@ -63,8 +63,8 @@ extension PostgresStore: Registrations {
         return registration
     }
 
-    /// Statements of one transaction. Each sees what was committed before it began, so the ones after the locks see
-    /// what those who held the locks have done.
+    /// The statements of one transaction. Each statement sees everything that was committed before the statement
+    /// began. So after a lock was taken, the statements see what its previous holders have changed.
     private static func registering(
         _ destination: Destination,
         tokenKeyID: UInt32,
@@ -74,7 +74,7 @@ extension PostgresStore: Registrations {
             PostgresStatement(
                 "INSERT INTO carillon.device (device, environment) VALUES ($1, $2) ON CONFLICT DO NOTHING",
                 destination.deviceKey.values),
-            // Whoever revokes the device or renews its tokens holds its row.
+            // Whoever revokes the device or renews its tokens locks this row, so registering waits for them.
             PostgresStatement(
                 """
                 INSERT INTO carillon.destination AS d (
@@ -89,8 +89,8 @@ extension PostgresStore: Registrations {
                 """
                 DELETE FROM carillon.feedback AS f USING carillon.destination AS d
                 WHERE f.device = $1 AND f.environment = $2 AND f.app = $3 AND d.device = $1 AND d.environment = $2
-                    AND d.app = $3 AND d.active AND f.generation = d.generation
-                """, destination.values),
+                    AND d.app = $3 AND d.active AND f.generation & $4 = d.generation
+                """, destination.values + [.integer(Int64(TokenNumber.lastGeneration))]),
             PostgresStatement(
                 """
                 SELECT device.revoked, d.generation, d.token_key, d.token_since, d.active, d.changed
@@ -151,7 +151,7 @@ extension PostgresStore: Registrations {
             if let ended = renewed[index].endedNotification(.discarded(.unregistered)) { discarded.append(ended) }
         }
         journal.record(discarded)
-        // No app of the device has another generation, so nothing was changed.
+        // No app of the device could get another generation, and nothing was changed.
         if renewed.count == 0, !before.isEmpty { throw .outOfTokens(device.device) }
     }
 
@@ -161,7 +161,7 @@ extension PostgresStore: Registrations {
         at moment: Timestamp,
     ) -> [PostgresStatement] {
         [
-            // Registering an app waits for this lock, so the next statement sees all apps.
+            // Lock the device's row. Registering an app needs this lock too, so the next statement sees all apps.
             PostgresStatement(
                 "SELECT 1 FROM carillon.device WHERE device = $1 AND environment = $2 FOR UPDATE", device.values),
             PostgresStatement(
@@ -185,7 +185,7 @@ extension PostgresStore: Registrations {
                     d.token_since, d.active, d.changed
                 """,
                 device.values + [
-                    .integer(Int64(tokenKeyID)), .integer(moment.column), .integer(Int64(UInt32.max)),
+                    .integer(Int64(tokenKeyID)), .integer(moment.column), .integer(Int64(TokenNumber.lastGeneration)),
                 ]),
         ]
     }
@@ -216,8 +216,8 @@ extension PostgresStore: Registrations {
         return removed.count
     }
 
-    /// Changes registrations. Removes them from `known` before, and again after an error, because they may have been
-    /// read and changed meanwhile.
+    /// Changes registrations. They are removed from `known` before the change, and again if it fails, because they
+    /// may have been read and remembered in the meantime.
     private func change<Value: Sendable>(
         _ destinations: [Destination],
         _ body: () async throws(StoreError) -> Value,

@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import PostgresClient
 
-// What a server must be like before the store uses it.
+// Checks that a server is suitable before the store uses it.
 extension PostgresStore {
     /// The statements with which each new connection asks what the server is like, and sets its options.
     static func setUp(_ limits: PostgresLimits) -> [PostgresStatement] {
@@ -11,19 +11,20 @@ extension PostgresStore {
             PostgresStatement(
                 "SELECT current_setting('server_version_num')::bigint, current_setting('server_version')"),
             PostgresStatement("SELECT current_setting('synchronous_commit')"),
-            // The server gives up before the client does, so that it does not complete what the client has reported as
-            // failed.
+            // The server must give up earlier than the client. Otherwise it could still complete a statement that the
+            // client has already reported as failed.
             PostgresStatement(assembled: "SET statement_timeout = \(limit * 9 / 10)"),
             PostgresStatement(assembled: "SET lock_timeout = \(limit * 8 / 10)"),
-            // Changes are made row by row, each statement on the newest state.
+            // With this isolation each statement sees the newest committed state.
             PostgresStatement("SET default_transaction_isolation = 'read committed'"),
         ]
     }
 
-    /// Reading mailboxes locks them, which is a change to PostgreSQL. Nobody has to wait until it is on disk.
+    /// Switches off waiting for the disk on connections that only read. Reading mailboxes locks their rows, and
+    /// PostgreSQL writes locks as it writes changes, but they need not survive a crash.
     static let noWaitForDisk = PostgresStatement("SET synchronous_commit = off")
 
-    /// Decides by the answers to ``setUp`` whether a connection may be used.
+    /// Decides from the answers to ``setUp`` whether a connection may be used.
     static func check(_ answers: [PostgresRows], allowsAsynchronousCommit: Bool) throws(PostgresError) {
         guard let version = answers.first?.first?.integer(0), answers.count > 1 else {
             throw PostgresError(.unexpectedAnswer, "The server does not say its version.")
@@ -33,8 +34,8 @@ extension PostgresStore {
     }
 
     /// - Parameters:
-    ///   - version: ten thousand times the major version, and the minor version.
-    ///   - name: as the server shows it.
+    ///   - version: the major version times 10,000, plus the minor version.
+    ///   - name: the version as the server shows it.
     static func check(version: Int64, named name: String) throws(PostgresError) {
         guard version >= oldestVersion * 10_000 else {
             throw PostgresError(
@@ -42,7 +43,7 @@ extension PostgresStore {
         }
     }
 
-    /// The oldest major version that is supported by PostgreSQL's developers and tested here.
+    /// The oldest major version that PostgreSQL's developers still support and that this store is tested with.
     private static let oldestVersion: Int64 = 15
 
     static let asynchronousCommit = PostgresError(
@@ -50,10 +51,11 @@ extension PostgresStore {
         "synchronous_commit is off, so PostgreSQL would lose accepted notifications in a crash: set it to on for this "
             + "user or database, or allow it with the setting store-asynchronous-commit.")
 
-    /// The largest difference between the clocks of this machine and of the server. Expiration times are this machine's.
+    /// The largest allowed difference, in milliseconds, between the clocks of this machine and of the server.
+    /// Expiration times are compared with this machine's clock.
     private static let maximumClockDifference = 10_000
 
-    /// - Throws: ``StoreError/Code/unavailable`` if the machine's clock is not the server's.
+    /// - Throws: ``StoreError/Code/unavailable`` if the clocks of this machine and of the server differ too much.
     static func checkClock(
         _ now: @Sendable () -> Timestamp,
         _ connection: PostgresConnection,

@@ -5,8 +5,8 @@ import Synchronization
 
 /// The shared store of a cluster: all ports on a PostgreSQL database that several nodes use.
 ///
-/// An operation is one statement, or several that are sent together as one transaction, so it takes one round trip.
-/// Only changes of the accounts take more.
+/// Most operations are one statement, or several that are sent together as one transaction, so they take one round
+/// trip. Only changes of the accounts take more.
 package final class PostgresStore: Sendable {
     package let secrets: any Secrets
 
@@ -16,34 +16,36 @@ package final class PostgresStore: Sendable {
     let sealed: SealedSecrets
     let journal: MailboxJournal
     let known: RecentRegistrations
+    package let whereabouts = DeviceWhereabouts()
     let maximumFeedbackEntries: Int64
     let configuration: Configuration
     let nextReader = Atomic<Int>(0)
-    /// When the accounts were last known to be current.
+    /// When the accounts were last known to be up to date.
     let heard: Mutex<ContinuousClock.Instant>
     let lease: Mutex<Lease>
-    /// When nodes that are gone were looked for.
+    /// When this node last looked for lost nodes.
     let swept = Mutex(ContinuousClock.now)
     let polling: Mutex<Task<Void, Never>?> = Mutex(nil)
 
     package struct Configuration: Sendable {
         package var location: PostgresLocation
-        /// The key that seals secrets.
+        /// The key that encrypts secrets.
         package var storeKey: StoreKey
-        /// The node that opens it.
+        /// The node that opens the store.
         package var node: PostgresNode
-        /// This machine's clock, which must be the server's; nil for no comparison.
+        /// This machine's clock, which has to agree with the server's; nil if they are not to be compared.
         package var machineTime: (@Sendable () -> Timestamp)?
         /// Whether commits may be lost when the server crashes (`synchronous_commit = off`).
         package var allowsAsynchronousCommit = false
-        /// Connections that change something. A device's changes all go over the same one, in their order.
+        /// The number of connections that change something. All changes of one device go over the same connection, in
+        /// their order.
         package var writers = 4
         package var readers = 2
         /// How often the store is asked for new accounts and secrets. A revocation takes effect within a second.
         package var pollInterval = Duration.milliseconds(500)
         /// How often the node's lease is renewed.
         package var leaseRenewal = Duration.seconds(5)
-        /// The time after which accounts that could not be read again count as outdated.
+        /// How long after the last successful reading the accounts count as out of date.
         package var maximumSilence = AccountsLimits.maximumSilence
         /// How many entries a feedback list may hold; beyond it, the oldest are removed.
         package var maximumFeedbackEntries: Int64 = 1_000_000
@@ -57,8 +59,9 @@ package final class PostgresStore: Sendable {
     }
 
     /// Opens the store and makes its tables if they are not there.
-    /// - Throws: ``StoreError/Code/unavailable`` if the server cannot be reached or may lose commits;
-    ///   ``StoreError/Code/unavailable`` also if another node has the name; ``StoreError/Code/unreadable`` if the tables are a newer version's or the store key is another one's.
+    /// - Throws: ``StoreError/Code/unavailable`` if the server cannot be reached, if it may lose commits, or if
+    ///   another node has this node's name. ``StoreError/Code/unreadable`` if a newer version made the tables, or if
+    ///   the store key is not the one that the store was made with.
     package static func open(
         _ configuration: Configuration,
         log: any DeliveryLog = NoDeliveryLog(),
@@ -102,7 +105,7 @@ package final class PostgresStore: Sendable {
         readers = (0..<max(1, configuration.readers)).map { _ in Self.connection(configuration, isForReading: true) }
     }
 
-    /// - Parameter isForReading: whether nothing is changed that has to survive a crash.
+    /// - Parameter isForReading: whether the connection changes nothing that has to survive a crash.
     private static func connection(
         _ configuration: Configuration,
         isForReading: Bool = false,
@@ -139,10 +142,14 @@ package final class PostgresStore: Sendable {
         _ connection: PostgresConnection,
         _ configuration: Configuration,
     ) async throws(StoreError) -> AccountsSnapshot {
+        let refusal: StoreError?
         do throws(PostgresError) {
-            guard try await join(as: configuration.node, on: connection) else {
-                throw PostgresError(.unsuitable, StoreError.nameTaken(configuration.node.name).cause)
-            }
+            refusal = try await join(as: configuration.node, isStart: true, on: connection)
+        } catch {
+            throw error.startError
+        }
+        if let refusal { throw refusal }
+        do throws(PostgresError) {
             return try await connection.transaction { transaction throws(PostgresError) in
                 try transaction.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
                 return try PostgresAccountRows.load(transaction)
@@ -152,8 +159,8 @@ package final class PostgresStore: Sendable {
         }
     }
 
-    /// IF NOT EXISTS does not help nodes that start at the same time: one may meet the other's rows in the catalog, and
-    /// finds the table there the next time.
+    /// Makes the first table. `IF NOT EXISTS` is not enough if nodes start at the same time: a node may fail because
+    /// another is just making the table. It then tries again, and finds the table.
     private static func makeFoundation(_ connection: PostgresConnection) async throws(PostgresError) {
         let isThere = try await connection.execute("SELECT to_regclass('carillon.schema_version') IS NOT NULL")
         guard isThere.first?.bool(0) != true else { return }
@@ -182,7 +189,8 @@ package final class PostgresStore: Sendable {
         return readers[Int(number.magnitude) % readers.count]
     }
 
-    /// Executes statements as one transaction, and again if it was rolled back because of what others did.
+    /// Executes statements as one transaction. If the server rolls it back because of other transactions, executes
+    /// them again.
     static func execute(
         _ statements: [PostgresStatement],
         on connection: PostgresConnection,
@@ -203,7 +211,7 @@ package final class PostgresStore: Sendable {
         do throws(PostgresError) {
             return try await reader.execute(sql, values)
         } catch {
-            // Nothing was to be changed.
+            // No statement wanted to change anything, so it is certain that nothing was changed.
             throw error.kind == .connectionLost
                 ? PostgresError(.notConnected, error.message).storeError : error.storeError
         }
@@ -243,7 +251,7 @@ extension PostgresStore: Store {
 }
 
 extension PostgresError {
-    /// The error at the start, when nothing can have been stored yet.
+    /// The error if the store cannot be opened. Nothing can have been stored yet, so the result is never unknown.
     fileprivate var startError: StoreError {
         if state == "42501" {
             return StoreError(

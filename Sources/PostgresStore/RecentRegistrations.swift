@@ -2,13 +2,13 @@ import Delivery
 import Notifications
 import Synchronization
 
-/// Registrations that were looked up or changed less than a second ago. Other nodes change them too, so an answer may
-/// be that old.
+/// Registrations that were looked up or changed less than a second ago. Other nodes may have changed them since, so
+/// an answer may be a second out of date.
 final class RecentRegistrations: KnownRegistrations {
     /// The longest time for which this node may overlook another node's change. Storing checks the registration again,
     /// so the worst effect is that a connected device gets a notification for an app that was just removed.
     static let life = Duration.seconds(1)
-    /// How many are remembered, in some 40 MB.
+    /// The largest number of remembered registrations. They take about 40 MB.
     static let maximumCount = 262_144
     private static let shardCount = 64
 
@@ -19,8 +19,8 @@ final class RecentRegistrations: KnownRegistrations {
 
     private struct Shard {
         var entries: [Destination: Entry] = [:]
-        /// The number of this node's changes. If it grows during a look-up, the answer is not remembered, because it
-        /// may be the old state.
+        /// The number of this node's changes. If it has grown during a look-up, the answer is not remembered, because
+        /// it may be the state before the change.
         var changes: UInt64 = 0
     }
 
@@ -45,7 +45,7 @@ final class RecentRegistrations: KnownRegistrations {
         }
     }
 
-    /// A look-up, from before it asks.
+    /// When a look-up began, and how many changes this node had made until then.
     struct LookUp {
         fileprivate let began: ContinuousClock.Instant
         fileprivate let changes: UInt64
@@ -55,7 +55,7 @@ final class RecentRegistrations: KnownRegistrations {
         LookUp(began: now(), changes: shard(destination).value.withLock { $0.changes })
     }
 
-    /// Remembers a look-up's answer, as of when it began.
+    /// Remembers the answer of a look-up. Its age counts from when the look-up began.
     func end(_ lookUp: LookUp, _ destination: Destination, _ registration: Registration?) {
         shard(destination).value.withLock { shard in
             guard shard.changes == lookUp.changes else { return }
@@ -72,7 +72,7 @@ final class RecentRegistrations: KnownRegistrations {
         }
     }
 
-    /// Forgets what this node is about to change, or has changed with an unknown result.
+    /// Forgets a registration that this node is about to change, or has changed with an unknown result.
     func forget(_ destination: Destination) {
         shard(destination).value.withLock { shard in
             shard.changes &+= 1

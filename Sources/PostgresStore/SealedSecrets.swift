@@ -3,8 +3,8 @@ import Delivery
 import Foundation
 import PostgresClient
 
-/// The key that seals a store's secrets. It is in a file of each node and never in the database. So whoever reads the
-/// database or its backup cannot make device tokens or certificates.
+/// The key that encrypts a store's secrets. It is in a file on each node and never in the database. So whoever can
+/// read the database or its backup cannot make device tokens or certificates.
 package struct StoreKey: Sendable {
     let key: SymmetricKey
 
@@ -28,10 +28,11 @@ package struct StoreKey: Sendable {
     }
 }
 
-/// The secrets in the database, each sealed with AES-GCM under the store key and bound to its name.
+/// The secrets in the database. Each is encrypted with AES-GCM under the store key, and can be decrypted only under
+/// its own name.
 final class SealedSecrets: Secrets {
-    /// The name of a secret with known contents, which shows whether the key is the right one. No ``SecretName`` has a
-    /// slash.
+    /// The name of a secret with known contents, by which a node checks whether its key is the right one. It has a
+    /// slash, which no ``SecretName`` has.
     private static let checkName = "store/key"
     private static let checkValue = Array("carillon".utf8)
 
@@ -46,6 +47,9 @@ final class SealedSecrets: Secrets {
 
     var isShared: Bool { true }
 
+    /// The names of the secrets that were there when the store was last asked.
+    var present: Set<SecretName> { known.all }
+
     func names() -> AsyncStream<SecretName> { known.stream() }
 
     func secret(_ name: SecretName) async throws(StoreError) -> [UInt8]? { try await read(name.rawValue) }
@@ -56,7 +60,8 @@ final class SealedSecrets: Secrets {
         return kept
     }
 
-    /// Checks the key, or if the store has none yet, makes it the store's key. Then reads the names of the secrets.
+    /// Checks the key. If the store has no key yet, this one becomes the store's key. Then reads the names of the
+    /// secrets.
     func open() async throws(StoreError) {
         guard try await keep(Self.checkValue, named: Self.checkName) == Self.checkValue else { throw .wrongStoreKey }
         try await findNew()

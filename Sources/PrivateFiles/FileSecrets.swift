@@ -9,19 +9,19 @@ import Dispatch
     import Glibc
 #endif
 
-/// Secrets in a folder, one in each file. Only their owner can read them.
+/// Secrets as files in a folder, one file for each. Only their owner can read them.
 package final class FileSecrets: Secrets {
     /// The largest size of a secret, in bytes. A certificate authority with its keys and certificates has a few
     /// thousand.
     package static let maximumBytes = 1 << 20
 
-    /// The folder and the secrets that others could read or change before this was opened, by path. They are closed to
-    /// others now, if the system allowed it.
+    /// The paths of the folder and the files that other users could read or change before this was opened. They are
+    /// private now, if the system allowed that.
     package let exposed: [String]
 
     private let path: String
     private let known: SecretNames
-    /// Reading and writing block, and must not block the threads of tasks.
+    /// Files are read and written on this queue, because that blocks, and the threads that run tasks must not block.
     private let queue = DispatchQueue(label: "FileSecrets")
 
     /// - Parameter path: the path of the folder, which is created if it is missing.
@@ -29,7 +29,7 @@ package final class FileSecrets: Secrets {
         self.path = path
         try Files.makeFolder(path)
         let folder = try Files.open(path, O_RDONLY | O_DIRECTORY)
-        // Change the permissions only if needed: a folder that is only read may be on a read-only disk.
+        // Change the permissions only if needed, because the folder may be on a disk that can only be read.
         let mode = try Files.mode(of: folder, path)
         guard mode == Files.privateFolder || fchmod(folder.number, Files.privateFolder) == 0 else {
             throw Files.error("protect", path)
@@ -41,26 +41,29 @@ package final class FileSecrets: Secrets {
         known = SecretNames(names)
     }
 
-    /// Closes a file to others.
-    /// - Returns: Whether it was open to them.
+    /// Makes a file private.
+    /// - Returns: Whether other users could use it before.
     private static func close(_ file: String) throws(StoreError) -> Bool {
         let descriptor = try Files.open(file, O_RDONLY)
         guard try Files.mode(of: descriptor, file) & ~Files.privateFile != 0 else { return false }
-        // If the disk cannot be written, they stay as they are, and the warning says which.
+        // If the disk cannot be written, the file stays as it is, and a warning names it.
         _ = fchmod(descriptor.number, Files.privateFile)
         return true
     }
 
+    /// The names of the secrets that are there now.
+    package var present: Set<SecretName> { known.all }
+
     package func names() -> AsyncStream<SecretName> { known.stream() }
 
-    /// Only one process uses the folder.
+    /// Always false, because only one process uses the folder.
     package var isShared: Bool { false }
 
     package func secret(_ name: SecretName) async throws(StoreError) -> [UInt8]? {
         try await blocking { () throws(StoreError) in try self.read(name) }
     }
 
-    /// Reads the secret at once, for programs that have nothing else to do meanwhile.
+    /// Reads a secret and blocks meanwhile. This is for programs that have nothing else to do.
     package func secretNow(_ name: SecretName) throws(StoreError) -> [UInt8]? { try read(name) }
 
     package func keep(_ value: [UInt8], as name: SecretName) async throws(StoreError) -> [UInt8] {
@@ -70,7 +73,7 @@ package final class FileSecrets: Secrets {
         return try await blocking { () throws(StoreError) in
             defer { self.known.insert(name) }
             if let present = try self.read(name) { return present }
-            // If the secret exists already, it stays.
+            // If the secret exists already, keep it and return it.
             return try Files.make(self.file(name), value, replacing: false) ? value : self.read(name) ?? value
         }
     }

@@ -15,7 +15,7 @@ package final class Descriptor: Sendable {
     deinit { close(number) }
 }
 
-/// Identifies a file independently of its name.
+/// Identifies a file, whatever its name is.
 package struct FileIdentity: Sendable, Hashable {
     private let device: dev_t
     private let number: ino_t
@@ -31,7 +31,8 @@ package struct FileIdentity: Sendable, Hashable {
         self.init(status)
     }
 
-    /// Whether the path now has no file or another one. False if the path cannot be read.
+    /// Whether the file is no longer at this path: the path has no file, or another one. False if the path cannot be
+    /// read.
     package func isGone(from path: String) -> Bool {
         var status = stat()
         guard systemStatus(path, &status) == 0 else { return errno == ENOENT || errno == ENOTDIR }
@@ -47,7 +48,8 @@ package enum Files {
     package static let publicFile: mode_t = 0o644
     package static let privateFolder: mode_t = 0o700
 
-    /// Makes a file completely or not at all. Nobody can read half of it, or read it before it has its permissions.
+    /// Makes a file completely or not at all. So nobody can read half of it, or read it before it has its
+    /// permissions.
     ///
     /// The file is written under a temporary name and then renamed.
     /// - Parameter replacing: whether it may replace a file with this name.
@@ -74,7 +76,7 @@ package enum Files {
                 try remove(draft)
             }
         } catch {
-            // Ignore this error: the reason why the file could not be made matters more.
+            // Ignore this error: the reason why the file could not be made is more important.
             try? remove(draft)
             throw error
         }
@@ -165,7 +167,7 @@ package enum Files {
         return bytes
     }
 
-    /// Copies a file in place of one that may be there. Only the owner can read the copy.
+    /// Copies a file. If another file is at the new path, replaces it. Only the owner can read the copy.
     package static func copy(_ path: String, to newPath: String) throws(StoreError) {
         let source = try open(path, O_RDONLY)
         try remove(newPath)
@@ -189,7 +191,7 @@ package enum Files {
         }
     }
 
-    /// Waits until the file's contents, or the folder's names, are on the disk.
+    /// Waits until the contents of a file, or the names in a folder, are on the disk.
     package static func sync(_ file: Descriptor, _ path: String) throws(StoreError) {
         guard retrying({ fsync(file.number) }) == 0 else { throw error("write", path) }
     }

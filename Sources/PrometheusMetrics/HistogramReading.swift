@@ -1,6 +1,7 @@
-/// The contents of a histogram at one time.
+/// The contents of a histogram at one moment.
 package struct HistogramReading: Sendable, Hashable {
-    /// The upper bounds, growing; one more count than there are bounds is of what is above all.
+    /// The upper bounds of the buckets, in growing order. There is one count more than bounds: that of the values
+    /// above all bounds.
     package var bounds: [Double]
     package var counts: [UInt64]
 
@@ -9,7 +10,7 @@ package struct HistogramReading: Sendable, Hashable {
         self.counts = counts
     }
 
-    /// What was recorded since an earlier reading of the same histogram.
+    /// The difference to an earlier reading of the same histogram.
     package func since(_ earlier: HistogramReading?) -> HistogramReading {
         guard let earlier, earlier.counts.count == counts.count else { return self }
         var difference = self
@@ -17,8 +18,9 @@ package struct HistogramReading: Sendable, Hashable {
         return difference
     }
 
-    /// The value that a share of all values does not exceed: evenly spread between the bounds, as Prometheus'
-    /// `histogram_quantile` has it. What is above all bounds counts as the last of them. Nil without values.
+    /// The value that this share of all values does not exceed; nil if there are no values. Values count as evenly
+    /// spread between two bounds, as in Prometheus' `histogram_quantile`. Values above all bounds count as the last
+    /// bound.
     package func quantile(_ share: Double) -> Double? {
         let total = counts.reduce(0, &+)
         guard total > 0, let last = bounds.last else { return nil }

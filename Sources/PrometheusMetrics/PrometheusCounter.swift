@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// Counts up.
+/// A value that only grows.
 final class PrometheusCounter: CounterHandler, Series {
     private let value = Mutex<Int64>(0)
 

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// Has a value that goes up and down.
+/// A value that goes up and down.
 final class PrometheusGauge: MeterHandler, RecorderHandler, Series {
     private let value = Mutex(0.0)
 

@@ -3,7 +3,8 @@ import Synchronization
 
 /// Counts values in buckets by size.
 final class PrometheusHistogram: TimerHandler, RecorderHandler, Series {
-    /// The bounds for times: three for each power of ten, from what a request costs to longer than anybody waits.
+    /// The bounds for durations: three for each power of ten, from the time of a fast request to longer than anybody
+    /// waits.
     static let seconds = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
     ]
@@ -14,8 +15,8 @@ final class PrometheusHistogram: TimerHandler, RecorderHandler, Series {
     private let state: Mutex<State>
 
     private struct State {
-        /// How many values are in each bucket: at most its bound, and above the bound before. The last bucket has all
-        /// values above the last bound.
+        /// How many values each bucket has: those up to its bound, and above the bound before it. The last bucket has
+        /// all values above the last bound.
         var counts: [UInt64]
         var sum = 0.0
     }

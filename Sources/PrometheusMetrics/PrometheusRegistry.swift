@@ -4,11 +4,11 @@ import Synchronization
 /// Keeps the metrics that are made through the API of swift-metrics, and writes them in the text format that Prometheus
 /// reads (https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4).
 ///
-/// Counters become counters. Meters, and recorders that do not aggregate, become gauges. Timers become histograms in
-/// seconds, other recorders histograms in the unit of their values.
+/// A counter stays a counter. Meters, and recorders that do not aggregate, become gauges. Timers become histograms in
+/// seconds. Other recorders become histograms in the unit of their values.
 package final class PrometheusRegistry: MetricsFactory {
-    /// How many metrics there may be; each set of labels counts as one. This limits memory if a label's value comes
-    /// from a stranger. Metrics beyond it are not kept.
+    /// The largest number of metrics; each set of labels counts as one. The limit is needed in case a label's value
+    /// comes from a stranger. Further metrics are not kept.
     package static let maximumSeries = 10_000
 
     private let state = Mutex(State())
@@ -19,7 +19,7 @@ package final class PrometheusRegistry: MetricsFactory {
 
     package init() {}
 
-    /// All metrics as text, those with the same name together.
+    /// All metrics as text. Metrics with the same name are next to each other.
     package func text() -> String {
         let series = state.withLock { $0.series }.sorted { $0.key < $1.key }
         var text = ""
@@ -48,7 +48,8 @@ package final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    /// The metric with this name; makes one if there is none. If another kind has the name, the first one counts.
+    /// The metric with this name, which is made if it does not exist. If a metric of another kind has the name, that
+    /// one is kept.
     private func series<Value: Series>(
         _ label: String,
         _ dimensions: [(String, String)],
@@ -117,7 +118,7 @@ protocol Series: AnyObject, Sendable {
     func write(_ name: SeriesName, to text: inout String)
 }
 
-/// What a metric is at now.
+/// The value of a metric at one moment.
 enum SeriesReading {
     case value(Double)
     case histogram(HistogramReading)

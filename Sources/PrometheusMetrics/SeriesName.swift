@@ -10,14 +10,14 @@ struct SeriesName: Hashable, Comparable {
     }
 
     /// - Parameters:
-    ///   - suffix: added to the name.
-    ///   - label: one more label, in Prometheus' format.
+    ///   - suffix: a text to append to the name.
+    ///   - label: a further label, in Prometheus' format.
     func text(suffix: String = "", adding label: String = "") -> String {
         let all = [labels, label].filter { !$0.isEmpty }.joined(separator: ",")
         return name + suffix + (all.isEmpty ? "" : "{\(all)}")
     }
 
-    /// The text as an identifier: letters, digits and underscores, and no digit first.
+    /// The text as an identifier: it has only letters, digits and underscores, and does not begin with a digit.
     private static func identifier(_ text: String, mayHaveColons: Bool = false) -> String {
         var result = ""
         for character in text.unicodeScalars {

@@ -1,11 +1,11 @@
 import Delivery
 import Notifications
 
-/// The app that an `apns-topic` header addresses. A connection remembers it, because most of its requests have the
-/// same topic.
+/// The topic of an `apns-topic` header, and the app that it belongs to. A connection remembers the last one, because
+/// most of its requests have the same topic.
 final class AddressedTopic: Sendable {
     let name: String
-    /// The app with this topic; nil if there is none.
+    /// The app that has this topic; nil if none has.
     let app: App?
     let kind: TopicKind
 

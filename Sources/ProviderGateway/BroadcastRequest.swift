@@ -2,8 +2,8 @@ import Delivery
 import Notifications
 import Trust
 
-/// The parts of a broadcast request that no other request has (docs/channels.md). A class, because other requests have
-/// none and should not pay for it.
+/// The values of a request that only a broadcast has (docs/channels.md). It is a class, so that other requests have
+/// only a nil reference instead of these values.
 final class BroadcastRequest {
     private static let prefix: StaticString = "/4/broadcasts/apps/"
 
@@ -12,12 +12,12 @@ final class BroadcastRequest {
     private(set) var channel = ProviderRequest.Field<ChannelID>.absent
     private(set) var id = ProviderRequest.Field<NotificationID>.absent
     private(set) var pushType = ProviderRequest.Field<PushType>.absent
-    /// The accounts of the headers' batch, until the decision.
+    /// The accounts that the checks of the headers used. Nil after the decision.
     var accounts: AccountsSnapshot?
-    /// The decision from the headers alone; nil until they have ended.
+    /// The decision that follows from the headers alone; nil until all headers have arrived.
     private(set) var verdict: Result<Addressed, Rejection>?
 
-    /// What the headers name, after they have passed all checks that need no body.
+    /// The app and the channel that the headers name, after all checks that need no body.
     struct Addressed {
         let app: App
         let channel: ChannelKey
@@ -27,7 +27,7 @@ final class BroadcastRequest {
         bundleID = BundleID(rawValue: path.extracting(droppingFirst: Self.prefix.utf8CodeUnitCount).text)
     }
 
-    /// Whether it is the path of a broadcast.
+    /// Whether a path is that of a broadcast.
     static func isPath(_ value: Span<UInt8>) -> Bool {
         let count = prefix.utf8CodeUnitCount
         return value.count >= count && value.extracting(first: count).isEqual(to: prefix)
@@ -76,7 +76,8 @@ final class BroadcastRequest {
         return .bad("apns-request-id must be a canonical UUID: 32 hexadecimal digits in groups of 8-4-4-4-12.")
     }
 
-    /// Parses a push type, in any case: APNs writes `LiveActivity` here, and `liveactivity` elsewhere.
+    /// Parses a push type. Capital letters are allowed, because APNs' documents write `LiveActivity` here, and
+    /// `liveactivity` elsewhere.
     private static func pushType(_ value: Span<UInt8>) -> ProviderRequest.Field<PushType> {
         guard !value.isEmpty else { return .absent }
         guard isLiveActivity(value.text) else {

@@ -1,6 +1,7 @@
 import Connections
 import Delivery
 import HTTP2
+import Matching
 import NIOCore
 import Notifications
 import Rates
@@ -9,24 +10,28 @@ import Trust
 /// One provider's connection for the management of channels. Confined to its event loop.
 final class ChannelConnection: HTTP2Connection {
     private let gateway: ChannelGateway
-    private let eventLoop: any EventLoop
+    let eventLoop: any EventLoop
     /// The identity of the provider's certificate, if it presented one. Provider tokens are then ignored.
     private let certificate: ProviderIdentity?
     private let peer: String
-    private var session: HTTP2Session?
-    private var requests = StreamTable<ChannelRequest>()
+    /// The connection's number for observers; 0 if there are none.
+    let number: UInt64
+    private(set) var session: HTTP2Session?
+    var requests = StreamTable<ChannelRequest>()
     private var response: ProviderResponse
-    private var memory = ProviderMemory()
-    private var random: IdentifierRandom
+    var memory = ProviderMemory()
+    var random: IdentifierRandom
+    /// Nil until a rehearsal causes a fault on the connection.
+    var rehearsed: RehearsedConnection?
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
     private(set) var hasShownTrust: Bool
     /// Why the connection is ending.
     private var goneAway: Rejection.Reason?
-    private var second = NIODeadline.now()
+    private(set) var second = NIODeadline.now()
     private var lastRequest = NIODeadline.now()
 
-    private var provider: ProviderGateway { gateway.provider }
+    var provider: ProviderGateway { gateway.provider }
 
     init(gateway: ChannelGateway, certificate: ProviderIdentity?, accepted: AcceptedConnection) {
         self.gateway = gateway
@@ -34,6 +39,7 @@ final class ChannelConnection: HTTP2Connection {
         hasShownTrust = certificate != nil
         eventLoop = accepted.channel.eventLoop
         peer = accepted.peer
+        number = gateway.provider.watch?.observer.connectionOpened() ?? 0
         response = ProviderResponse(
             environment: gateway.provider.environment, hasDetail: gateway.provider.answersHaveDetail)
         var system = SystemRandomNumberGenerator()
@@ -44,11 +50,15 @@ final class ChannelConnection: HTTP2Connection {
 
     func headersBegan(_ stream: StreamID) {
         lastRequest = second
-        requests.append(stream, ChannelRequest(began: second))
+        var request = ChannelRequest(began: second)
+        if provider.watch?.isActive ?? false { request.watched = WatchedRequest([]) }
+        requests.append(stream, request)
     }
 
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        guard let index = requests.index(of: stream), let header = RequestHeader(name: name) else { return }
+        guard let index = requests.index(of: stream) else { return }
+        requests[index].watched?.append(name: name, value: value)
+        guard let header = RequestHeader(name: name) else { return }
         requests[index].note(header)
         switch header {
         case .method: requests[index].method = value.text
@@ -82,7 +92,7 @@ final class ChannelConnection: HTTP2Connection {
         judge(requests[index].sender)
     }
 
-    /// Applies the result for a request's sender to the connection.
+    /// Updates the connection's state after a request's sender was checked.
     private func judge(_ sender: ProviderRequest.Sender) {
         switch sender {
         case .token(let token):
@@ -126,14 +136,26 @@ final class ChannelConnection: HTTP2Connection {
     func streamEnded(_ stream: StreamID) {
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
         do throws(Rejection) {
-            try perform(requests[index], on: stream)
+            let work = try work(of: requests[index])
             requests[index].isUnderWay = true
+            switch decision(index, nil) {
+            case .proceed?, nil: run(work, on: stream)
+            case .misbehave(_, let fault)?: carryOut(fault, on: stream, work)
+            }
         } catch {
             reject(stream, error)
         }
     }
 
-    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) { requests.remove(stream) }
+    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
+        if rehearsed != nil { forgetFaults(of: stream) }
+        if let index = requests.index(of: stream), !requests[index].isAnswered,
+            let number = requests[index].watched?.number
+        {
+            provider.watch?.observer.unanswered(number, isDiscarded: false)
+        }
+        requests.remove(stream)
+    }
 
     func batchEnded() { memory.endBatch() }
 
@@ -156,6 +178,7 @@ final class ChannelConnection: HTTP2Connection {
                 break
             }
         }
+        endHanging(now)
         if requests.isEmpty, lastRequest + provider.limits.idleTimeout < now { goAway(.idleTimeout) }
         if let certificate {
             do throws(Rejection) {
@@ -166,7 +189,10 @@ final class ChannelConnection: HTTP2Connection {
         }
     }
 
-    func drain() { session?.goAwayOnceAnswered(debugData: goAwayData(.shutdown)) }
+    func drain() {
+        endHanging(nil)
+        session?.goAwayOnceAnswered(debugData: goAwayData(.shutdown))
+    }
 
     func abandon() {
         for stream in requests.streams(where: { !$0.isAnswered }) { reject(stream, Rejection(.shutdown)) }
@@ -179,17 +205,19 @@ final class ChannelConnection: HTTP2Connection {
         session?.goAwayOnceAnswered(debugData: goAwayData(reason))
     }
 
-    private func goAwayData(_ reason: Rejection.Reason) -> [UInt8] {
+    func goAwayData(_ reason: Rejection.Reason) -> [UInt8] {
         Array(ProviderResponse.body(Rejection(reason), hasDetail: provider.answersHaveDetail).readableBytesView)
     }
 }
 
 // The checks, in the order that docs/channels.md documents, and the answers.
 extension ChannelConnection {
-    private func perform(_ request: ChannelRequest, on stream: StreamID) throws(Rejection) {
+    /// Makes the checks that need no store.
+    /// - Returns: what answers the request.
+    private func work(of request: ChannelRequest) throws(Rejection) -> Work {
         let (action, bundleID) = try request.action()
         if let header = request.repeated {
-            throw Rejection(.duplicateHeaders, detail: "\(header.name) stands in the request more than once.")
+            throw Rejection(.duplicateHeaders, detail: "The request has \(header.name) more than once.")
         }
         try checkTrust(request)
         if case .bad(let detail) = request.id { throw Rejection(.badMessageID, detail: detail) }
@@ -199,7 +227,7 @@ extension ChannelConnection {
         switch action {
         case .create:
             let policy = try ChannelRequest.policy(request.body)
-            answer(stream) { () async throws(Rejection) in
+            return { () async throws(Rejection) in
                 let channel = try await broadcasts.create(policy, in: list)
                 return Answer(
                     status: 201, channel: channel.key.id,
@@ -207,20 +235,20 @@ extension ChannelConnection {
             }
         case .read:
             let key = ChannelKey(list: list, id: try RequestRules.channel(request.channel))
-            answer(stream) { () async throws(Rejection) in
+            return { () async throws(Rejection) in
                 let channel = try await broadcasts.channel(key)
                 return Answer(status: 200, body: "{\(Self.contents(of: channel))}")
             }
         case .remove:
             let key = ChannelKey(list: list, id: try RequestRules.channel(request.channel))
-            answer(stream) { () async throws(Rejection) in
+            return { () async throws(Rejection) in
                 try await broadcasts.remove(key)
                 return Answer(status: 204)
             }
         case .list:
-            answer(stream) { () async throws(Rejection) in
+            return { () async throws(Rejection) in
                 let channels = try await broadcasts.channels(of: list)
-                // An identifier has only characters that JSON does not escape.
+                // Identifiers need no escaping in JSON, because of the characters that they consist of.
                 let names = channels.map { #""\#($0.key.id)""# }.joined(separator: ",")
                 return Answer(status: 200, body: #"{"channels":[\#(names)]}"#)
             }
@@ -237,14 +265,16 @@ extension ChannelConnection {
         #""message-storage-policy":\#(channel.policy.rawValue),"push-type":"LiveActivity""#
     }
 
-    private struct Answer: Sendable {
+    typealias Work = @Sendable () async throws(Rejection) -> Answer
+
+    struct Answer: Sendable {
         var status: Int
         var channel: ChannelID?
         var body: String?
     }
 
     /// Runs work that takes time, and answers on the event loop.
-    private func answer(_ stream: StreamID, _ work: @escaping @Sendable () async throws(Rejection) -> Answer) {
+    func run(_ work: @escaping Work, on stream: StreamID) {
         let connection = NIOLoopBound(self, eventLoop: eventLoop)
         Task {
             let result: Result<Answer, Rejection>
@@ -258,8 +288,12 @@ extension ChannelConnection {
     }
 
     private func respond(_ stream: StreamID, _ result: Result<Answer, Rejection>) {
+        if !isRehearsed(stream, result) { respondNow(stream, result) }
+    }
+
+    func respondNow(_ stream: StreamID, _ result: Result<Answer, Rejection>) {
         switch result {
-        case .failure(let rejection): reject(stream, rejection)
+        case .failure(let rejection): refuse(stream, rejection)
         case .success(let answer):
             guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
             requests[index].isAnswered = true
@@ -267,16 +301,27 @@ extension ChannelConnection {
             let headers = response.ofChannels(
                 answer.status, id, channel: answer.channel, hasBody: answer.body != nil)
             session?.respond(stream, headers, body: answer.body.map { ByteBuffer(string: $0) })
+            answered(index, on: stream, RequestAnswer(status: answer.status), channel: answer.channel)
         }
     }
 
+    /// Rejects a request that was not handed over.
     private func reject(_ stream: StreamID, _ rejection: Rejection) {
+        guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        if case .misbehave(_, let fault)? = decision(index, rejection) {
+            return carryOut(fault, on: stream, rejection)
+        }
+        refuse(stream, rejection)
+    }
+
+    /// - Parameter retryAfter: in seconds; nil for an answer without that header.
+    func refuse(_ stream: StreamID, _ rejection: Rejection, retryAfter: Int? = nil) {
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
         requests[index].isAnswered = true
         requests[index].body = []
         let id = requests[index].identify(using: &random)
-        let headers = response.ofChannels(rejection.reason.status, id, hasBody: true)
-        session?.respond(
-            stream, headers, body: ProviderResponse.body(rejection, hasDetail: provider.answersHaveDetail))
+        let (headers, body) = response.rejected(rejection, id, isBroadcast: true, retryAfter: retryAfter)
+        session?.respond(stream, headers, body: body)
+        answered(index, on: stream, RequestAnswer(rejection))
     }
 }

@@ -1,11 +1,12 @@
 package import Connections
 import Delivery
 package import HTTP2
+import Matching
 import Notifications
 package import Trust
 
-/// The management of broadcast channels of one environment (docs/channels.md). Providers are trusted as by the provider
-/// API of the same environment.
+/// The management of broadcast channels for one environment (docs/channels.md). It trusts the same providers as the
+/// provider API of that environment.
 package final class ChannelGateway: HTTP2Service {
     let provider: ProviderGateway
     let limits: ChannelConnectionLimits
@@ -27,6 +28,8 @@ package final class ChannelGateway: HTTP2Service {
 
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity { try provider.admit(chain) }
 
+    package var refusesConnection: Bool { provider.watch?.observer.refuses(provider.environment, .channels) ?? false }
+
     package func makeConnection(from peer: ProviderIdentity?, on accepted: AcceptedConnection) -> any HTTP2Connection {
         ChannelConnection(gateway: self, certificate: peer, accepted: accepted)
     }
@@ -34,10 +37,11 @@ package final class ChannelGateway: HTTP2Service {
 
 /// The named limits of the management of channels, each with the reason for its value.
 package struct ChannelConnectionLimits: Sendable, Hashable {
-    /// The largest number of open requests. Each waits for the store, and a provider makes few of them.
+    /// The largest number of open requests on a connection. Each waits for the store, and a provider makes few of
+    /// them.
     package var concurrentStreams = 100
 
-    /// The largest body, in bytes. The only one has two short keys.
+    /// The largest body, in bytes. The only request with a body has two short keys in it.
     package var bodyBytes = 4096
 
     package init() {}

@@ -11,13 +11,15 @@ struct ChannelRequest {
     var id = ProviderRequest.Field<NotificationID>.absent
     var channel = ProviderRequest.Field<ChannelID>.absent
     var body: [UInt8] = []
+    /// What observers see of the request; nil if there are none.
+    var watched: WatchedRequest?
     var isAnswered = false
-    /// Whether it was handed over to be answered.
+    /// Whether the request was passed on, and its answer will follow.
     var isUnderWay = false
-    /// The first header of the API that the request has twice.
+    /// The first header of the API that occurs twice; nil if none does.
     var repeated: RequestHeader?
     private var seen: UInt16 = 0
-    /// The time at which it began, in whole seconds.
+    /// When the request began, in whole seconds.
     let began: NIODeadline
 
     init(began: NIODeadline) { self.began = began }
@@ -29,7 +31,7 @@ struct ChannelRequest {
         case list
     }
 
-    /// Records that the request has a header. A second occurrence counts as repeated.
+    /// Records that the request has a header. If it has one a second time, records it as repeated.
     mutating func note(_ header: RequestHeader) {
         if seen & header.rawValue != 0 { repeated = repeated ?? header }
         seen |= header.rawValue

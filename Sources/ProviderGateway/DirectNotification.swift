@@ -5,7 +5,8 @@ package import Notifications
 import Synchronization
 import Trust
 
-/// A notification that comes by the management API: what a provider's request says in its path and its headers, as text.
+/// A notification from the management API. It has the values that a provider's request has in its path and its
+/// headers, as text.
 package struct DirectNotification: Sendable {
     package var token: String
     package var topic: String
@@ -23,22 +24,22 @@ package struct DirectNotification: Sendable {
     }
 }
 
-/// What the gateway's rules say of a notification that is not sent.
+/// How the gateway's rules judge a notification that is not sent.
 package struct DirectCheck: Sendable {
     /// Why it would be rejected; nil if it would be accepted.
     package var rejection: Rejection?
-    /// Why the conformance `strict` would reject it; nil if it would not.
+    /// Why `--conformance strict` would reject it; nil if it would not.
     package var strictRejection: Rejection?
     /// The size of the payload in bytes.
     package var bytes: Int
-    /// The largest size for the topic; nil if the topic leads to no app.
+    /// The largest payload for the topic, in bytes; nil if no app has the topic.
     package var maximumBytes: Int?
 }
 
 extension ProviderGateway {
-    /// Takes a notification by the gateway's rules, all but those of who sends it.
-    /// - Parameter decided: is told of the decision before anything comes of it.
-    /// - Returns: its identifier, and what a provider would be answered.
+    /// Submits a notification after all checks of the gateway, except those of the sender.
+    /// - Parameter decided: called with the decision, before it has any effect.
+    /// - Returns: the notification's identifier, and the outcome that a provider would be told.
     package func submit(
         _ direct: DirectNotification,
         decided: (RequestFacts) -> Void,
@@ -58,7 +59,8 @@ extension ProviderGateway {
         }
     }
 
-    /// Checks a notification by the same rules and by those of `strict`, and sends nothing. No rate counts it.
+    /// Checks a notification by these rules and by those of `strict`, and does not send it. It does not count for any
+    /// rate.
     package func check(_ direct: DirectNotification) async -> DirectCheck {
         let request = request(direct)
         var strictRules = rules
@@ -77,7 +79,7 @@ extension ProviderGateway {
         }
     }
 
-    /// The request that a provider would send.
+    /// The request that a provider would have sent.
     private func request(_ direct: DirectNotification) -> ProviderRequest {
         var request = ProviderRequest(began: .now())
         request.isPost = true
@@ -112,11 +114,12 @@ extension ProviderGateway {
         guard request.body.count <= request.payloadLimit else {
             throw Rejection(.payloadTooLarge, detail: "The payload is longer than \(request.payloadLimit) bytes.")
         }
+        try checkActivity(of: addressed)
         return Submission(
             destination: addressed.destination,
             deviceToken: addressed.deviceToken,
             generation: addressed.generation,
-            notification: try rules.notification(request, to: addressed.topic, id: id),
+            notification: try rules.notification(request, to: addressed, id: id),
             ticket: 0,
         )
     }
@@ -137,10 +140,10 @@ extension ProviderGateway {
 }
 
 extension ProviderRequest {
-    /// The largest size of the payload in bytes; 0 without a topic.
+    /// The largest payload in bytes; 0 without a topic.
     fileprivate var payloadLimit: Int { topic.present?.payloadLimit ?? 0 }
 
-    /// Returns the request in the form that tests see: with the headers that a provider would send.
+    /// Returns the request as the journal shows it, with the headers that a provider would have sent.
     fileprivate func facts(
         _ direct: DirectNotification,
         _ submission: Submission?,

@@ -2,9 +2,9 @@ import HTTP2
 import Matching
 import Notifications
 
-/// Checks how a provider encodes its headers against the Guide's rules (2.3.4.1), which keep headers that do not
-/// repeat out of the header table of both sides. One value for each connection. `strict` refuses requests with a
-/// fault.
+/// Checks how a provider encodes its headers against the Guide's rules (2.3.4.1). Following them keeps values that do
+/// not repeat out of the header table of both sides. There is one value for each connection. `strict` rejects
+/// requests that violate a rule.
 struct EncodingPractice {
     /// A violation of the Guide's rules.
     struct Fault: Sendable, Hashable {
@@ -24,12 +24,13 @@ struct EncodingPractice {
         switch header {
         case .path, .authorization: wanted = .withoutIndexing
         case .id, .expiration, .collapseID:
-            // The first time with indexing, so that the name enters the table, and without indexing afterwards.
+            // The first time, the header should be sent with indexing, so that its name enters the table. Afterwards,
+            // it should be sent without indexing.
             guard let header else { return nil }
             wanted = indexed.contains(header) ? .withoutIndexing : .incremental
             if form == .incremental { indexed.insert(header) }
         default:
-            // A header that is already in a table may be sent as an index.
+            // A header that is in a table already may be sent as an index.
             if form == .indexed { return nil }
             wanted = .incremental
         }
@@ -40,7 +41,7 @@ struct EncodingPractice {
                 + "\(Self.described(wanted)).")
     }
 
-    /// The fault of the first PRIORITY frame, which has no effect (2.3.3).
+    /// The fault of the first PRIORITY frame. The service ignores the frame itself (2.3.3).
     private(set) var priorityFault: Fault?
 
     mutating func priorityReceived(_ stream: StreamID) {
@@ -60,7 +61,7 @@ struct EncodingPractice {
     }
 }
 
-// Called with `strict`, and while somebody observes requests.
+// These checks run with `strict`, and while somebody observes requests.
 extension ProviderConnection {
     func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
         guard let fault = practice.fault(in: name, as: form), let index = requests.index(of: stream) else { return }

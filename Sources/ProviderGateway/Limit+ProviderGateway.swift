@@ -7,7 +7,7 @@ extension Limit {
     package static let tokenUpdateRate = Limit("token-update-rate")
     /// ``ProviderLimits/failedTokens``.
     package static let failedTokenRate = Limit("failed-token-rate")
-    /// The oldest verified provider token was forgotten to make room for a new one.
+    /// The oldest verified provider token was forgotten, because there was no room for a new one.
     package static let rememberedTokens = Limit("remembered-tokens")
 
     package static let ofProviderGateway: [Limit] = [

@@ -6,14 +6,12 @@ import NIOCore
 import Notifications
 import Synchronization
 
-// Answers, of this event loop and of other threads.
+// Answers requests. `Delivery` calls from this event loop or from other threads.
 extension ProviderConnection {
-    /// Rejects a request that was not handed to `Delivery`.
+    /// Rejects a request that was not passed to `Delivery`.
     func reject(_ stream: StreamID, _ rejection: Rejection) {
         guard let index = requests.index(of: stream) else { return }
-        if let broadcast = requests[index].broadcast { return refuse(broadcast, stream, rejection) }
-        let id = requests[index].id.present ?? .random(using: &random)
-        requests[index].id = .value(id)
+        let id = requests[index].identify(using: &random)
         if case .misbehave(_, let fault)? = decision(index, nil, rejection) {
             return carryOut(fault, on: stream, rejection)
         }
@@ -23,21 +21,22 @@ extension ProviderConnection {
         refuse(stream, rejection)
     }
 
-    /// - Parameter retryAfter: in seconds; nil for an answer without that header.
+    /// - Parameter retryAfter: the value of `retry-after` in seconds; nil for an answer without that header.
     func refuse(_ stream: StreamID, _ rejection: Rejection, retryAfter: Int? = nil) {
         guard let index = requests.index(of: stream) else { return }
         requests[index].isSettled = true
         requests[index].isAnswered = true
         requests[index].body = []
-        let id = requests[index].id.present ?? .random(using: &random)
-        let (headers, body) = response.rejected(rejection, id, retryAfter: retryAfter)
+        let id = requests[index].identify(using: &random)
+        let (headers, body) = response.rejected(
+            rejection, id, isBroadcast: requests[index].broadcast != nil, retryAfter: retryAfter)
         let watched = requests[index].watched
         session?.respond(stream, headers, body: body)
         if let watched { answered(watched, RequestAnswer(rejection)) }
-        if rehearsed != nil { countAnswer() }
+        if rehearsed != nil { countAnswer(of: stream) }
     }
 
-    private func answer(_ stream: StreamID, _ outcome: Outcome) {
+    func answer(_ stream: StreamID, _ outcome: Outcome) {
         if rehearsed != nil, isRehearsed(stream, outcome) { return }
         answerNow(stream, outcome)
     }
@@ -47,14 +46,19 @@ extension ProviderConnection {
         guard let index = requests.index(of: stream) else { return }
         switch outcome {
         case .accepted:
-            guard let id = requests[index].id.present else { return }
+            let id = requests[index].identify(using: &random)
             requests[index].isAnswered = true
             let watched = requests[index].watched
-            session?.respond(stream, response.accepted(id), body: nil)
+            let headers =
+                requests[index].broadcast == nil
+                ? response.accepted(id) : response.ofChannels(200, id, isUnique: true)
+            session?.respond(stream, headers, body: nil)
             if let watched { answered(watched, RequestAnswer(status: 200)) }
-            if rehearsed != nil { countAnswer() }
+            if rehearsed != nil { countAnswer(of: stream) }
         case .rejected(var rejection):
-            if rejection.reason == .tooManyRequests { gateway.limitLog.limitExceeded(.tokenRate, peer: peer) }
+            if rejection.reason == .tooManyRequests, requests[index].broadcast == nil {
+                gateway.limitLog.limitExceeded(.tokenRate, peer: peer)
+            }
             // The provider does not know that the clock was advanced.
             rejection.timestamp = rejection.timestamp.map {
                 gateway.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds
@@ -74,8 +78,8 @@ extension ProviderConnection {
     }
 }
 
-/// The only entry from other threads. `@unchecked` because everything else is confined to the event loop, which the
-/// compiler cannot see. Only ``late`` is shared, behind its lock.
+/// Called from other threads. `@unchecked` because the compiler cannot see that everything else is confined to the
+/// event loop. Threads share only ``late``, behind its lock.
 extension ProviderConnection: SubmissionAnswers, @unchecked Sendable {
     func answer(_ ticket: UInt64, with outcome: Outcome) {
         if eventLoop.inEventLoop {
@@ -92,7 +96,7 @@ extension ProviderConnection: SubmissionAnswers, @unchecked Sendable {
         }
     }
 
-    /// - Parameter add: adds at least one answer to those that wait for the event loop.
+    /// - Parameter add: adds one or more answers to those that wait for the event loop.
     private func answerLater(_ add: (inout [SubmissionAnswer]) -> Void) {
         let isFirst = late.withLock { late in
             defer { add(&late) }

@@ -1,10 +1,11 @@
 import Delivery
 import HTTP2
+import Matching
 import NIOCore
 import Notifications
 import Trust
 
-// Broadcasts: requests to `/4/broadcasts/apps/` and a bundle ID (docs/channels.md).
+// Handles broadcasts: requests to `/4/broadcasts/apps/` and a bundle ID (docs/channels.md).
 extension ProviderConnection {
     /// The largest payload of a broadcast, in bytes.
     static let maximumBroadcastBytes = 5120
@@ -17,59 +18,79 @@ extension ProviderConnection {
             }
             return reject(stream, rejection)
         }
-        if case .success? = requests[index].broadcast?.verdict { requests[index].body.append(bytes) }
+        if case .success? = requests[index].broadcast?.verdict {
+            requests[index].body.append(bytes)
+        } else {
+            requests[index].watched?.append(bytes)
+        }
     }
 
-    /// Sends a broadcast whose request has ended, or rejects it.
+    /// Sends the broadcast of a request that has ended, or rejects it.
     func broadcast(_ stream: StreamID, _ index: Int) {
         guard let broadcast = requests[index].broadcast else { return }
         do throws(Rejection) {
-            guard let addressed = try broadcast.verdict?.get(), let broadcasts = gateway.broadcasts else {
-                throw .channelsOff
-            }
+            guard let addressed = try broadcast.verdict?.get(), gateway.broadcasts != nil else { throw .channelsOff }
             try checkAgain(requests[index], for: addressed.app)
             let notification = try gateway.rules.broadcast(
                 requests[index], to: addressed.app, id: broadcast.identify(using: &random))
+            let decision = decision(index, nil, nil)
             requests[index].isSettled = true
             requests[index].body = []
-            let connection = NIOLoopBound(self, eventLoop: eventLoop)
-            Task {
-                let rejection: Rejection?
-                do throws(Rejection) {
-                    try await broadcasts.send(notification, to: addressed.channel)
-                    rejection = nil
-                } catch {
-                    rejection = error
-                }
-                connection.eventLoop.execute { connection.value.broadcastEnded(stream, rejection) }
+            switch decision {
+            case .proceed?, nil: send(notification, to: addressed.channel, on: stream)
+            case .misbehave(_, let fault)?: carryOut(fault, on: stream, notification, to: addressed.channel)
             }
         } catch {
             reject(stream, error)
         }
     }
 
-    private func broadcastEnded(_ stream: StreamID, _ rejection: Rejection?) {
-        // The client may have cancelled the request meanwhile.
-        guard let index = requests.index(of: stream), let broadcast = requests[index].broadcast else { return }
-        if let rejection { return refuse(broadcast, stream, rejection) }
-        requests[index].isAnswered = true
-        let id = broadcast.identify(using: &random)
-        session?.respond(stream, response.ofChannels(200, id, isUnique: true), body: nil)
+    /// Hands a broadcast over, and answers when it is stored or under way.
+    /// - Parameter count: how many times devices get it; more than once only in a rehearsal.
+    private func send(_ notification: Notification, to channel: ChannelKey, times count: Int = 1, on stream: StreamID) {
+        guard let broadcasts = gateway.broadcasts, let index = requests.index(of: stream) else { return }
+        let connection = NIOLoopBound(self, eventLoop: eventLoop)
+        // The journal has the outcome before the answer, also if the client does not wait for the answer.
+        let (watched, observer) = (requests[index].watched?.number, gateway.watch?.observer)
+        Task {
+            let outcome: Outcome
+            do throws(Rejection) {
+                let result = try await broadcasts.send(notification, to: channel)
+                for _ in 1..<max(count, 1) { try await broadcasts.send(notification, to: channel) }
+                if let watched { observer?.ended(watched, as: RequestOutcome(result)) }
+                outcome = .accepted
+            } catch {
+                outcome = .rejected(error)
+            }
+            connection.eventLoop.execute {
+                if case .rejected(let rejection) = outcome {
+                    connection.value.recordRejection(of: notification.id, notification.topic, rejection)
+                }
+                connection.value.answer(stream, outcome)
+            }
+        }
     }
 
-    func refuse(_ broadcast: BroadcastRequest, _ stream: StreamID, _ rejection: Rejection) {
-        guard let index = requests.index(of: stream) else { return }
-        requests[index].isSettled = true
-        requests[index].isAnswered = true
-        requests[index].body = []
-        let id = broadcast.identify(using: &random)
-        let topic = broadcast.bundleID?.topic(.liveActivity) ?? ""
+    /// Carries out a fault of a rehearsal on a broadcast that passed the checks.
+    private func carryOut(
+        _ fault: RequestFault,
+        on stream: StreamID,
+        _ notification: Notification,
+        to channel: ChannelKey,
+    ) {
+        guard prepare(fault, on: stream) else { return }
+        if case .duplicate(let count) = fault.kind {
+            send(notification, to: channel, times: count, on: stream)
+        } else {
+            send(notification, to: channel, on: stream)
+        }
+    }
+
+    /// Records the rejection of a broadcast in the delivery log.
+    func recordRejection(of id: NotificationID, _ topic: String, _ rejection: Rejection) {
         let subject = NotificationSubject(id: id, address: .unknown, topic: topic)
         gateway.deliveryLog.record(
             DeliveryEvent(time: gateway.clock.time, step: .rejected(rejection.reason), subject: subject))
-        let headers = response.ofChannels(rejection.reason.status, id, hasBody: true)
-        session?.respond(
-            stream, headers, body: ProviderResponse.body(rejection, hasDetail: gateway.answersHaveDetail))
     }
 
     /// Checks the sender and the app again, because the accounts may have changed since the request's headers.
@@ -87,6 +108,13 @@ extension ProviderConnection {
         guard accounts.app(app.id) != nil else {
             throw Rejection(.topicMismatch, detail: "The app \(app.bundleID) was deleted.")
         }
+    }
+}
+
+extension RequestOutcome {
+    /// The outcome of a broadcast: what devices did with it is known of none.
+    fileprivate init(_ result: BroadcastResult) {
+        self = result.receivers > 0 ? .delivered : result.isStored ? .stored : .dropped
     }
 }
 

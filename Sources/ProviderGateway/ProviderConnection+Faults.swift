@@ -4,7 +4,7 @@ import Matching
 import NIOCore
 import Notifications
 
-// The faults that a rehearsal causes on a connection. They begin when the gateway has decided about a request.
+// The faults that a rehearsal causes on a connection. They happen after the gateway has decided about a request.
 extension ProviderConnection {
     /// Carries out a fault on a request that was accepted.
     func carryOut(_ fault: RequestFault, on stream: StreamID, _ submission: Submission) {
@@ -12,7 +12,7 @@ extension ProviderConnection {
         if fault.actsBeforeAcceptance { return misbehave(fault, on: stream) }
         switch fault.kind {
         case .goAway, .settings:
-            change(by: fault.kind)
+            change(by: fault.kind, stream)
             batch.append(submission)
         case .duplicate(let count):
             // The copies have the same ticket, and the first answer is used.
@@ -23,12 +23,28 @@ extension ProviderConnection {
         }
     }
 
+    /// Does what a fault on a broadcast does before the broadcast is handed over.
+    /// - Returns: Whether it is handed over.
+    func prepare(_ fault: RequestFault, on stream: StreamID) -> Bool {
+        begin()
+        guard !fault.actsBeforeAcceptance else {
+            misbehave(fault, on: stream)
+            return false
+        }
+        switch fault.kind {
+        case .goAway, .settings: change(by: fault.kind, stream)
+        case .duplicate: break
+        case .answer, .reset, .close, .hang, .delay, .lose, .errorPacket: rehearsed?.set(fault, on: stream)
+        }
+        return true
+    }
+
     /// Carries out a fault on a request that is rejected.
     func carryOut(_ fault: RequestFault, on stream: StreamID, _ rejection: Rejection) {
         begin()
         switch fault.kind {
         case .goAway, .settings:
-            change(by: fault.kind)
+            change(by: fault.kind, stream)
             refuse(stream, rejection)
         case .delay(let delay):
             settle(stream)
@@ -54,8 +70,13 @@ extension ProviderConnection {
     }
 
     /// Counts a request that was answered, and sends a GOAWAY if it is now due.
-    func countAnswer() {
-        if let reason = rehearsed?.countAnswer() { sayGoodbye(reason) }
+    func countAnswer(of stream: StreamID) {
+        if let reason = rehearsed?.countAnswer(of: stream) { sayGoodbye(reason) }
+    }
+
+    /// Forgets a stream that has ended, and sends a GOAWAY if it is now due.
+    func forgetFaults(of stream: StreamID) {
+        if let reason = rehearsed?.forget(stream) { sayGoodbye(reason) }
     }
 
     /// Ends requests that a rehearsal keeps open.
@@ -73,12 +94,10 @@ extension ProviderConnection {
         if rehearsed == nil { rehearsed = RehearsedConnection() }
     }
 
-    private func change(by kind: RequestFault.Kind) {
+    private func change(by kind: RequestFault.Kind, _ stream: StreamID) {
         switch kind {
         case .goAway(let reason, let left):
-            // The request itself is answered first and is not counted.
-            rehearsed?.plan(reason, after: left == 0 ? 0 : left + 1)
-            if let reason = rehearsed?.dueGoAway() { sayGoodbye(reason) }
+            rehearsed?.plan(reason, after: left, causedBy: stream)
         case .settings(let streams):
             rehearsed?.concurrentStreams = streams
             session?.announce(concurrentStreams: streams)
@@ -87,8 +106,15 @@ extension ProviderConnection {
     }
 
     /// Sends GOAWAY, so that the client knows that later streams are not processed (RFC 9113, 6.8).
+    ///
+    /// What was answered is written first, and frames may not be written while others are read.
     private func sayGoodbye(_ reason: Rejection.Reason) {
-        session?.goAway(.noError, debugData: goAwayData(reason))
+        let connection = NIOLoopBound(self, eventLoop: eventLoop)
+        eventLoop.execute {
+            let session = connection.value.session
+            session?.flush()
+            session?.goAway(.noError, debugData: connection.value.goAwayData(reason))
+        }
     }
 
     private func misbehave(_ fault: RequestFault, on stream: StreamID) {
@@ -126,7 +152,7 @@ extension ProviderConnection {
         requests[index].body = []
     }
 
-    /// Reports to the observer that no answer comes.
+    /// Tells the observer that the request gets no answer.
     private func noteSilence(on stream: StreamID, _ fault: RequestFault) {
         guard let index = requests.index(of: stream), let number = requests[index].watched?.number else { return }
         gateway.watch?.observer.unanswered(number, isDiscarded: fault.actsBeforeAcceptance)
@@ -138,7 +164,7 @@ extension ProviderConnection {
         let timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
             connection.value.rehearsed?.timerFired(on: stream)
             answer.value(connection.value)
-            // Flush at once, because a request that is answered long after it began must not stay open.
+            // Flush now, so that a request that was answered late does not stay open.
             connection.value.session?.flush()
         }
         rehearsed?.wait(timer, on: stream)

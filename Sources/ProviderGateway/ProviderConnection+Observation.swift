@@ -7,11 +7,12 @@ import Trust
 // Reporting requests to observers.
 extension ProviderConnection {
     /// Reports the decision about a request to the observer.
-    /// - Parameter submission: the submission that is about to be handed over; nil if the request is rejected.
+    /// - Parameter submission: the submission if the gateway accepts the request and is about to pass it to
+    ///   `Delivery`; nil if it rejects the request.
     /// - Returns: What to do with the request; nil if nobody observes it.
     func decision(_ index: Int, _ submission: Submission?, _ rejection: Rejection?) -> RequestDecision? {
         guard let watched = requests[index].watched, let watch = gateway.watch else { return nil }
-        guard let id = requests[index].id.present else { return nil }
+        let id = requests[index].identify(using: &random)
         if practice.priorityFault != nil { watched.practices.insert(.priorityFrames) }
         let facts = requests[index].facts(
             watched, submission, rejection, id: id, connection: number, at: gateway.clock.time, by: gateway.rules,

@@ -3,7 +3,7 @@ import HTTP2
 import Notifications
 import Trust
 
-// Who sends a request, and whether its sender may still send to its topic.
+// Determines who sends a request, and whether the sender may still send to its topic.
 extension ProviderConnection {
     func tokenSender(_ value: Span<UInt8>) -> ProviderRequest.Sender {
         do throws(Rejection) {
@@ -32,7 +32,7 @@ extension ProviderConnection {
             environment: gateway.environment, isTrusted: accounts.trusts(certificate.serial), now: now)
     }
 
-    /// The time in seconds since 1970, by the machine's clock as for certificates.
+    /// The machine's time, as for certificates, in seconds since 1970.
     private var now: Double { Double(gateway.clock.machineTime.milliseconds) / 1000 }
 
     /// Checks the sender and the app again, because the accounts may have changed since the request's headers.
@@ -55,14 +55,15 @@ extension ProviderConnection {
         }
     }
 
-    /// Returns the submission of a request. The request is then settled and has handed over its body.
+    /// Makes a request's submission. The request then counts as settled, and no longer has its body.
     func submission(_ stream: StreamID, _ request: inout ProviderRequest) throws(Rejection) -> Submission {
         guard let verdict = request.verdict else { throw Rejection(.internalServerError) }
         let addressed = try verdict.get()
         try checkAgain(request, to: addressed)
         let id = request.id.present ?? .random(using: &random)
         request.id = .value(id)
-        let notification = try gateway.rules.notification(request, to: addressed.topic, id: id)
+        try gateway.checkActivity(of: addressed)
+        let notification = try gateway.rules.notification(request, to: addressed, id: id)
         request.isSettled = true
         request.body = []
         return Submission(

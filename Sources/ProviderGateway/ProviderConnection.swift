@@ -10,8 +10,8 @@ import Trust
 
 /// One provider's connection. It reads requests and answers them.
 ///
-/// Everything except ``answer(_:with:)`` runs on the connection's event loop. The requests of one read go to
-/// `Delivery` together, and the answers that come at once go out in one write.
+/// Everything except ``answer(_:with:)`` runs on the connection's event loop. All requests that one read completes
+/// are passed to `Delivery` together, and answers that are known at once are written together.
 final class ProviderConnection: HTTP2Connection {
     let gateway: ProviderGateway
     let eventLoop: any EventLoop
@@ -20,36 +20,36 @@ final class ProviderConnection: HTTP2Connection {
     let certificate: ProviderIdentity?
     private let hasCertificate: Bool
     let peer: String
-    /// The connection's number for observers; 0 if there are none.
+    /// The connection's number in the journal; 0 if nobody may observe requests.
     let number: UInt64
-    /// Whether the request whose headers are being read is observed.
+    /// Whether somebody observes the request whose headers are being read.
     private var isWatching = false
     private(set) var session: HTTP2Session?
     var requests = StreamTable<ProviderRequest>()
     var batch: [Submission] = []
-    /// Nil until a rehearsal causes a fault on the connection.
+    /// The faults of rehearsals on this connection; nil until there is one.
     var rehearsed: RehearsedConnection?
     /// The check of how the client encodes its requests, used with `strict`.
     var practice = EncodingPractice()
     private var connectionPractice = ConnectionPractice()
-    /// Requests that have ended and wait because the key of one device token has to be looked up first. Later
-    /// requests wait as well, so that all are accepted in order.
+    /// Requests that have ended and wait for a look-up of the key of a device token. Later requests wait too, so that
+    /// all are accepted in their order.
     var waiting = WaitingRequests()
     var response: ProviderResponse
     var memory = ProviderMemory()
     var random: IdentifierRandom
     private var failedTokens = RateBucket()
     private(set) var isSuspect = false
-    /// Whether the provider has shown a certificate or a valid provider token. It may then have as many open requests
-    /// as the service's load allows.
+    /// Whether the provider has shown a certificate or a valid provider token. Then the connection may have as many
+    /// open requests as the service's load allows.
     private(set) var hasShownTrust: Bool
-    /// Why the connection is ending.
+    /// Why the connection is ending; nil if it is not.
     private var goneAway: Rejection.Reason?
-    /// The time since when the client has to acknowledge SETTINGS.
+    /// Since when the service waits for the client to acknowledge SETTINGS.
     private var unacknowledged: NIODeadline?
     private(set) var second = NIODeadline.now()
     private var lastRequest = NIODeadline.now()
-    /// Answers that came on another thread and wait for the event loop.
+    /// Answers from other threads that wait for the event loop.
     let late = Mutex<[SubmissionAnswer]>([])
 
     init(gateway: ProviderGateway, certificate: ProviderIdentity?, accepted: AcceptedConnection) {
@@ -103,18 +103,17 @@ final class ProviderConnection: HTTP2Connection {
         requests[index].accountsVersion = memory.version(gateway)
         if let broadcast = requests[index].broadcast {
             broadcast.accounts = memory.current(gateway)
-            requests[index].watched = nil
         }
         if requests[index].encodingFault == nil { requests[index].encodingFault = practice.priorityFault }
         requests[index].decide(by: gateway.rules)
         judge(requests[index].sender, wasLookedAt: requests[index].wasLookedAt(by: gateway.rules))
     }
 
-    /// Applies the result for a request's sender to the connection. The first valid provider token opens it for many
-    /// requests, an invalid one limits it again until the next valid one (Guide, 2.3.3), and an invalid certificate
-    /// ends it.
-    /// - Parameter wasLookedAt: false if the request was refused for its shape. Its provider token then says nothing
-    ///   about the connection's owner.
+    /// Updates the connection's state after a request's sender was checked. The first valid provider token allows
+    /// many open requests. An invalid token limits them again, until the next valid one (Guide, 2.3.3). An invalid
+    /// certificate ends the connection.
+    /// - Parameter wasLookedAt: false if the request failed the shape checks. Its provider token then says nothing
+    ///   about who uses the connection.
     private func judge(_ sender: ProviderRequest.Sender, wasLookedAt: Bool = true) {
         switch sender {
         case .token(let token):
@@ -126,7 +125,7 @@ final class ProviderConnection: HTTP2Connection {
             guard certificate == nil else { return goAway(rejection.reason) }
             switch rejection.reason {
             case .tooManyProviderTokenUpdates: return gateway.limitLog.limitExceeded(.tokenUpdateRate, peer: peer)
-            // The token is valid on another connection.
+            // The token is valid, but not on this connection.
             case .unrelatedKeyIDInToken: return
             default: break
             }
@@ -141,8 +140,8 @@ final class ProviderConnection: HTTP2Connection {
         }
     }
 
-    /// Rejects a request whose header list is longer than APNs allows. The table has no reason for this, so the
-    /// closest one is used.
+    /// Rejects a request whose header list is longer than APNs allows. The Guide's table has no reason for this, so
+    /// the closest one is used.
     func headersTooLarge(_ stream: StreamID) -> Bool {
         let limit = gateway.sessionConfiguration(for: certificate).maxHeaderListBytes
         reject(stream, Rejection(.payloadTooLarge, detail: "The headers are longer than \(limit) bytes."))
@@ -160,7 +159,7 @@ final class ProviderConnection: HTTP2Connection {
         case .failure where mayBecomeGood(index):
             limit = requests[index].topic.present?.payloadLimit ?? 0
         case .failure(let rejection):
-            // The body is not kept, and its end is not waited for after the size of the largest payload.
+            // Do not keep the body. After as many bytes as the largest payload has, do not wait for its end either.
             if requests[index].received > Payload.maximumVoIPBytes { return reject(stream, rejection) }
             requests[index].watched?.append(bytes)
             return
@@ -178,7 +177,7 @@ final class ProviderConnection: HTTP2Connection {
         guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
         if requests[index].broadcast != nil { return broadcast(stream, index) }
         let lacksKey = mayBecomeGood(index)
-        // A request that is refused in any case need not wait.
+        // If the request is rejected in any case, it need not wait.
         if case .failure = requests[index].verdict, !lacksKey { return submit(stream) }
         guard lacksKey || !waiting.isEmpty else { return submit(stream) }
         waiting.append(stream)
@@ -200,7 +199,7 @@ final class ProviderConnection: HTTP2Connection {
     }
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
-        rehearsed?.forget(stream)
+        if rehearsed != nil { forgetFaults(of: stream) }
         if let index = requests.index(of: stream), let number = requests[index].watched?.number,
             !requests[index].isAnswered
         {
@@ -230,7 +229,7 @@ final class ProviderConnection: HTTP2Connection {
 
     func sessionClosed(_ end: SessionEnd) {
         session = nil
-        // A connection that the service ended for another reason says nothing about the client.
+        // If the service ended the connection for another reason, this says nothing about the client.
         if connectionPractice.requests == 0, goneAway == nil || goneAway == .idleTimeout { observeUnused() }
     }
 
@@ -238,7 +237,7 @@ final class ProviderConnection: HTTP2Connection {
         second = now
         let timeout = gateway.limits.requestTimeout
         for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil }) {
-            // The table may have changed since.
+            // The table of requests may have changed meanwhile.
             guard let index = requests.index(of: stream) else { continue }
             switch requests[index].overdue(after: timeout, now: now) {
             case .stuck:
@@ -262,7 +261,7 @@ final class ProviderConnection: HTTP2Connection {
         if rehearsed != nil { endHanging(now) }
     }
 
-    /// Ends the connection if its certificate was revoked or has expired, even if it sends nothing.
+    /// Ends the connection if its certificate was revoked or has expired, even while the provider sends nothing.
     private func checkCertificate() {
         guard let certificate else { return }
         defer { memory.endBatch() }
@@ -270,14 +269,14 @@ final class ProviderConnection: HTTP2Connection {
             try check(certificate)
         } catch {
             guard error.reason == .badCertificate else { return }
-            // Requests that have not ended are not waited for.
+            // Do not wait for requests that have not ended.
             for stream in requests.streams(where: { !$0.isSettled }) { reject(stream, error) }
             goAway(error.reason)
         }
     }
 
-    /// Ends the connection if the client does not acknowledge a smaller number of streams, because it could keep
-    /// using the larger one.
+    /// Ends the connection if the client does not acknowledge a smaller number of streams. Otherwise it could ignore
+    /// the new number.
     private func checkSettings(_ now: NIODeadline) {
         guard let session, session.hasUnacknowledgedSettings else { return unacknowledged = nil }
         guard let since = unacknowledged else { return unacknowledged = now }
@@ -289,8 +288,8 @@ final class ProviderConnection: HTTP2Connection {
         session?.goAwayOnceAnswered(debugData: goAwayData(.shutdown))
     }
 
-    /// Rejects requests that did not end in time, so that the provider sends them again elsewhere. A request that
-    /// was already handed to `Delivery` may still be stored, so it gets no answer here.
+    /// Rejects requests that have not ended in time, so that the provider sends them again on another connection.
+    /// Requests that were passed to `Delivery` may still be stored, so this does not answer them.
     func abandon() {
         for stream in requests.streams(where: { !$0.isSettled }) { reject(stream, Rejection(.shutdown)) }
     }

@@ -11,7 +11,7 @@ package final class ProviderGateway: HTTP2Service {
     package let environment: Environment
     let rules: RequestRules
     let environmentKeyReason: EnvironmentKeyReason
-    /// Whether answers have the key `detail`: in the development environment, unless it was switched off.
+    /// Whether answers contain the key `detail`: in the development environment, unless a setting switches it off.
     let answersHaveDetail: Bool
     let authority: CertificateAuthority
     let tokens: ProviderTokens
@@ -20,7 +20,7 @@ package final class ProviderGateway: HTTP2Service {
     /// The broadcast channels; nil if the service has none.
     let broadcasts: Broadcasts?
     let deliveryLog: any DeliveryLog
-    /// The observer of requests; nil if requests must not be observed.
+    /// Shows requests to observers; nil if nobody may observe them.
     let watch: RequestWatch?
     let limits: ProviderLimits
     let load: StreamLoad
@@ -28,11 +28,12 @@ package final class ProviderGateway: HTTP2Service {
     let clock: ServiceClock
 
     /// - Parameters:
-    ///   - environmentKeyReason: how to spell the reason for a key of the other environment.
-    ///   - answerDetail: whether answers of the development environment have the key `detail`.
+    ///   - environmentKeyReason: which spelling to use for the reason that rejects a key of the other environment.
+    ///   - answerDetail: whether answers in the development environment contain the key `detail`.
     ///   - broadcasts: the broadcast channels; nil if the service has none.
-    ///   - deliveryLog: records the requests that are rejected before `Delivery` gets them.
+    ///   - deliveryLog: records the requests that are rejected before `Delivery` sees them.
     ///   - names: device tokens that tests have named; nil outside the development environment.
+    ///   - tokensByService: whether an app's own device token does not serve the topics of its services.
     ///   - watch: shows requests to tests; nil outside the development environment.
     ///   - limitLog: counts and logs exceeded limits.
     package init(
@@ -48,6 +49,7 @@ package final class ProviderGateway: HTTP2Service {
         broadcasts: Broadcasts? = nil,
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
         names: NamedTokens? = nil,
+        tokensByService: Bool = false,
         watch: RequestWatch? = nil,
         limits: ProviderLimits = ProviderLimits(),
         limitLog: LimitLog,
@@ -57,7 +59,8 @@ package final class ProviderGateway: HTTP2Service {
         self.environmentKeyReason = environmentKeyReason
         answersHaveDetail = answerDetail && environment == .development
         rules = RequestRules(
-            environment: environment, conformance: conformance, tokenKeys: tokenKeys, names: names)
+            environment: environment, conformance: conformance, tokenKeys: tokenKeys, names: names,
+            tokensByService: tokensByService)
         self.authority = authority
         self.tokens = tokens
         self.accounts = accounts
@@ -74,18 +77,18 @@ package final class ProviderGateway: HTTP2Service {
     package func sessionConfiguration(for peer: ProviderIdentity?) -> HTTP2Configuration {
         var configuration = HTTP2Configuration()
         configuration.maxConcurrentStreams = limits.concurrentStreams
-        // One stream until the first valid provider token. A certificate has already shown who the provider is (Guide,
-        // 2.3.3).
+        // Allow one stream until the first valid provider token. A provider with a certificate has already shown who
+        // it is (Guide, 2.3.3).
         configuration.announcedConcurrentStreams = peer == nil ? 1 : load.streams
-        // A client that is still sending too long a body can then read the answer.
+        // Do not reset the stream, so that a client that still sends a body that is too long can read the answer.
         configuration.resetsAfterEarlyAnswer = false
-        // The report needs this too.
+        // The report needs the encoding too, not only `strict`.
         configuration.observesEncoding = rules.conformance == .strict || watch?.isActive == true
         return configuration
     }
 
-    /// Admits only providers with a certificate of this service that was not revoked. The environment is checked
-    /// later, so that the provider gets the reason.
+    /// Admits only providers whose certificate this service has issued and not revoked. The environment is checked
+    /// with each request, so that the provider gets the reason.
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity {
         let now = Double(clock.machineTime.milliseconds) / 1000
         let identity = try authority.verifyProvider(chain: chain, now: now)
@@ -93,6 +96,14 @@ package final class ProviderGateway: HTTP2Service {
             throw TrustError(.revoked, "The certificate \(identity.serial) was revoked, or was never issued.")
         }
         return identity
+    }
+
+    /// Rejects a device token of a Live Activity that has lasted as long as one can.
+    func checkActivity(of addressed: ProviderRequest.Addressed) throws(Rejection) {
+        guard let activity = addressed.activity, activity.ends <= clock.time else { return }
+        throw Rejection(
+            .expiredToken, timestamp: clock.clientTime(of: activity.ends).milliseconds,
+            detail: "The Live Activity of the device token has ended.")
     }
 
     package var refusesConnection: Bool { watch?.observer.refuses(environment, .http2) ?? false }

@@ -3,19 +3,19 @@ import Notifications
 import Rates
 import Trust
 
-/// The values that a connection remembers between requests because most requests repeat them: the provider token and
-/// the topic. They are valid for one version of the accounts, so every change takes effect at once.
+/// The provider token and the topic that a connection remembers, because most of its requests repeat them. They
+/// belong to one version of the accounts, so each change of the accounts takes effect at once.
 struct ProviderMemory {
     private var accounts = AccountsSnapshot()
     private var areAccountsCurrent = true
     /// The time of this batch, in seconds since 1970.
     private var now = 0.0
-    /// Whether the accounts and the time are those of this batch.
+    /// Whether the accounts and the time were already read for this batch.
     private var isCurrent = false
     private var authorization: [UInt8] = []
     private var updates = RateBucket()
-    /// The connection's first valid provider token. The connection accepts no other team, and no key of another
-    /// scope.
+    /// The connection's first valid provider token. The connection accepts tokens of no other team, and no keys of
+    /// another scope.
     private var first: VerifiedProviderToken?
     private var token: VerifiedProviderToken?
     private var topicName: [UInt8] = []
@@ -50,7 +50,7 @@ struct ProviderMemory {
         let verified = try gateway.tokens.verify(
             value, environment: gateway.environment, accounts: accounts, clock: gateway.clock, now: now)
         try checkRelation(of: verified)
-        // Before the connection has a team, changes do not count.
+        // As long as the connection has no team, a new token does not count as a change.
         let isUpdate = first != nil && !ProviderTokenRules.haveSameToken(value, authorization.span)
         guard !isUpdate || updates.admits(gateway.limits.tokenUpdates, at: UInt64(max(0, now) * 1e9)) else {
             let detail = "The provider token of this connection changed too recently; keep one for twenty minutes."
@@ -131,8 +131,8 @@ struct ProviderMemory {
         return accounts
     }
 
-    /// Reads the accounts and the clock once for each batch. A request that repeats the last one needs nothing more,
-    /// because handing out a snapshot costs a reference to each of its tables.
+    /// Reads the accounts and the clock once for each batch. A request that repeats the last one needs only the
+    /// version of the accounts. Reading a whole snapshot would cost more, because it counts references.
     private mutating func refresh(_ gateway: ProviderGateway) {
         guard !isCurrent else { return }
         let newest = gateway.accounts.current

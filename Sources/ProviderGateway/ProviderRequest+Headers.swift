@@ -2,7 +2,7 @@ import Notifications
 import Trust
 
 extension ProviderRequest {
-    /// Parses a header whose value can be checked by itself.
+    /// Parses a header. Its value is checked by itself, without looking at other headers.
     mutating func read(_ header: RequestHeader, _ value: Span<UInt8>) {
         switch header {
         case .method: isPost = value.isEqual(to: "POST")
@@ -69,7 +69,7 @@ extension ProviderRequest {
     }
 
     private static func pushType(_ value: Span<UInt8>) -> Field<PushType> {
-        // Compare the bytes, because most requests have one of these two.
+        // Compare the bytes first, because most requests have one of these two push types.
         if value.isEqual(to: "alert") { return .value(.alert) }
         if value.isEqual(to: "background") { return .value(.background) }
         if let type = PushType(rawValue: value.text) { return .value(type) }
@@ -79,7 +79,7 @@ extension ProviderRequest {
 
     private static func collapseID(_ value: Span<UInt8>) -> Field<CollapseIdentifier> {
         guard !value.isEmpty else { return .absent }
-        // Replacing invalid UTF-8 could make two identifiers equal.
+        // Do not repair invalid UTF-8, because two identifiers could become equal.
         guard let text = value.validText else { return .bad("apns-collapse-id is not text in UTF-8.") }
         if let identifier = CollapseIdentifier(rawValue: text) { return .value(identifier) }
         return .bad(

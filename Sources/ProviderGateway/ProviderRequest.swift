@@ -4,7 +4,7 @@ import NIOCore
 import Notifications
 import Trust
 
-/// A request, as far as it has been read. Header values are parsed and not kept as text unless needed.
+/// A request, with what has been read so far. Header values are parsed, and not kept as text unless that is needed.
 struct ProviderRequest {
     /// A header's value: missing, valid, or invalid with a sentence that says why.
     enum Field<Value> {
@@ -18,12 +18,11 @@ struct ProviderRequest {
         case bad
         case withoutDeviceToken
         case deviceToken(DeviceToken)
-        /// Bytes of a length that the service's own device tokens do not have. Only a token that a test has named can
-        /// match.
+        /// A device token of another length than the service's own. It can only be one that a test has named.
         case otherDeviceToken([UInt8])
-        /// The path has something else in place of a device token.
+        /// The path does not contain a device token in its place. The sentence says what is wrong.
         case badDeviceToken(String)
-        /// A broadcast; ``ProviderRequest/broadcast`` has its parts.
+        /// The path of a broadcast; ``ProviderRequest/broadcast`` has its values.
         case broadcast
     }
 
@@ -35,7 +34,7 @@ struct ProviderRequest {
         case rejected(Rejection)
         /// A client with the key of the management API. It needs no provider trust.
         case management
-        /// The sender cannot be checked, because the accounts may have changed without this node's knowledge.
+        /// It is unknown who sent the request, because the accounts may have changed without this node's knowledge.
         case undecided
     }
 
@@ -49,47 +48,49 @@ struct ProviderRequest {
     var collapseID = Field<CollapseIdentifier>.absent
     var topic = Field<AddressedTopic>.absent
     var isCompressed = false
-    /// What only a broadcast has; nil for a notification for one device.
+    /// The values that only a broadcast has; nil for a notification to one device.
     var broadcast: BroadcastRequest?
-    /// The first header of the API that the request has twice.
+    /// The first header of the API that occurs twice; nil if none does.
     var repeated: RequestHeader?
     var body: [UInt8] = []
-    /// The number of body bytes that have arrived, whether kept or not.
+    /// How many bytes of the body have arrived, whether they were kept or not.
     var received = 0
     /// The first violation of the Guide's rules for encoding; checked with `strict` only.
     var encodingFault: EncodingPractice.Fault?
-    /// The time at which it began, in whole seconds.
+    /// When the request began, in whole seconds.
     let began: NIODeadline
-    /// The decision from the headers alone; nil until they have ended.
+    /// The decision that follows from the headers alone; nil until all headers have arrived.
     var verdict: Result<Addressed, Rejection>?
     /// The version of the accounts for that decision.
     var accountsVersion: UInt64 = 0
-    /// Whether it was answered, or handed over to be answered.
+    /// Whether the request was answered, or passed on so that its answer will follow.
     var isSettled = false
     var isAnswered = false
-    /// The observed request; nil if nobody observes it.
+    /// The copy for observers; nil if nobody observes the request.
     var watched: WatchedRequest?
 
     private var seen: UInt16 = 0
 
     init(began: NIODeadline) { self.began = began }
 
-    /// Returns what to do if the request takes too long; nil if it is in time.
+    /// Returns what to do if the request has taken too long; nil if it has time left.
     func overdue(after timeout: TimeAmount, now: NIODeadline) -> OverdueRequest? {
         OverdueRequest(began: began, isAnswered: isAnswered, timeout: timeout, now: now)
     }
 
-    /// The destination of the headers, after they have passed all checks that need no body.
+    /// The destination that the headers name, after all checks that need no body.
     struct Addressed {
         var destination: Destination
         var generation: UInt32
         var topic: AddressedTopic
-        /// The provider's device token. If it has another length than the service's own, the token that the service
-        /// sealed.
+        /// The request's device token. If its length is not that of the service's own tokens, the service's token for the
+        /// same destination.
         var deviceToken: DeviceToken
+        /// The Live Activity that the device token is for.
+        var activity: DeviceTokenContents.Activity?
     }
 
-    /// Decides what can be decided from the headers alone.
+    /// Makes the decision that follows from the headers alone.
     mutating func decide(by rules: RequestRules) {
         if let broadcast { return broadcast.decide(self, by: rules) }
         do throws(Rejection) {
@@ -99,13 +100,13 @@ struct ProviderRequest {
         }
     }
 
-    /// Whether it was refused only because no known key opens its device token.
+    /// Whether the request was refused only because no known key opens its device token.
     var hasUnopenedToken: Bool {
         guard case .deviceToken = path, case .failure(let rejection) = verdict else { return false }
         return rejection.reason == .badDeviceToken
     }
 
-    /// Returns whether the request passed the shape checks, so that its sender was checked.
+    /// Whether the request passed the shape checks, so that its sender was checked.
     func wasLookedAt(by rules: RequestRules) -> Bool {
         switch broadcast?.verdict.map({ $0.map { _ in } }) ?? verdict?.map({ _ in }) {
         case .failure: rules.hasShape(self)
@@ -113,10 +114,18 @@ struct ProviderRequest {
         }
     }
 
-    /// Records that the request has a header. A second occurrence counts as repeated.
+    /// Records that the request has a header. If it has one a second time, records it as repeated.
     mutating func note(_ header: RequestHeader) {
         if seen & header.rawValue != 0 { repeated = repeated ?? header }
         seen |= header.rawValue
+    }
+
+    /// Gives the request an identifier if it has none.
+    mutating func identify(using random: inout IdentifierRandom) -> NotificationID {
+        if let broadcast { return broadcast.identify(using: &random) }
+        let id = id.present ?? .random(using: &random)
+        self.id = .value(id)
+        return id
     }
 
     /// Returns the subject that the delivery log records for a rejected request.
@@ -131,6 +140,7 @@ struct ProviderRequest {
         } else {
             address = .unknown
         }
-        return NotificationSubject(id: id, address: address, topic: topic.present?.name ?? "")
+        let topic = broadcast?.bundleID?.topic(.liveActivity) ?? topic.present?.name ?? ""
+        return NotificationSubject(id: id, address: address, topic: topic)
     }
 }

@@ -8,14 +8,14 @@ struct ProviderResponse {
     private let hasDetail: Bool
     private var headers = HeaderBlock()
 
-    /// - Parameter hasDetail: whether answers have the key `detail`, which is for developers.
+    /// - Parameter hasDetail: whether answers contain the key `detail`, which helps developers.
     init(environment: Environment, hasDetail: Bool) {
         self.environment = environment
         self.hasDetail = hasDetail
     }
 
-    /// Returns the headers of a 200, which has an empty body. In the development environment `apns-unique-id` is the
-    /// identifier to search for in the delivery log.
+    /// Returns the headers of a 200, which has no body. In the development environment, `apns-unique-id` is the
+    /// identifier with which the delivery log can be searched.
     mutating func accepted(_ id: NotificationID) -> HeaderBlock {
         headers.removeAll()
         headers.append(":status", "200")
@@ -26,22 +26,28 @@ struct ProviderResponse {
     }
 
     /// Returns the headers and the body of any other status. The body is a JSON dictionary.
-    /// - Parameter retryAfter: in seconds; nil for an answer without that header.
+    /// - Parameters:
+    ///   - isBroadcast: whether the request was about broadcast channels, where the identifier has another header.
+    ///   - retryAfter: in seconds; nil for an answer without that header.
     mutating func rejected(
         _ rejection: Rejection,
         _ id: NotificationID,
+        isBroadcast: Bool = false,
         retryAfter: Int? = nil,
     ) -> (headers: HeaderBlock, body: ByteBuffer) {
         headers.removeAll()
         headers.append(":status", String(rejection.reason.status))
-        append(id.textAsSent)
+        if isBroadcast {
+            headers.append("apns-request-id", id.textAsSent.span, indexing: .never)
+        } else {
+            append(id.textAsSent)
+        }
         headers.append("content-type", "application/json")
         if let retryAfter { headers.append("retry-after", String(retryAfter)) }
         return (headers, Self.body(rejection, hasDetail: hasDetail))
     }
 
-    /// Returns the headers of an answer to a request about broadcast channels, which have another identifier
-    /// (docs/channels.md).
+    /// Returns the headers of an answer about broadcast channels. Its identifier has another name (docs/channels.md).
     mutating func ofChannels(
         _ status: Int,
         _ id: NotificationID,
@@ -60,13 +66,13 @@ struct ProviderResponse {
         return headers
     }
 
-    /// Writes the identifier in the spelling of the request (Table 8-3). Its value does not repeat, so it stays out
-    /// of the peer's header table.
+    /// Writes the identifier with the request's spelling (Table 8-3). It is written without indexing, because its
+    /// value does not repeat and would fill the peer's header table.
     private mutating func append(_ id: InlineArray<36, UInt8>) {
         headers.append("apns-id", id.span, indexing: .never)
     }
 
-    /// Returns the dictionary of Table 8-5. GOAWAY has it too. `detail` is only for developers.
+    /// Returns the dictionary of Table 8-5. GOAWAY contains it too. `detail` helps developers.
     static func body(_ rejection: Rejection, hasDetail: Bool) -> ByteBuffer {
         var text = #"{"reason":"\#(rejection.reason.rawValue)""#
         if let timestamp = rejection.timestamp { text += #","timestamp":\#(timestamp)"# }

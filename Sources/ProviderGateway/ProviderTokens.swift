@@ -6,8 +6,8 @@ import Rates
 import Synchronization
 package import Trust
 
-/// The provider tokens of all connections. Each is verified once and remembered, and becomes invalid as soon as its
-/// key is revoked.
+/// Verifies the provider tokens of all connections. Each token is verified once and then remembered. It becomes
+/// invalid at once if its key is revoked.
 package final class ProviderTokens: Sendable {
     private let verifier: Mutex<ProviderTokenVerifier>
     private let accounts: any Accounts
@@ -48,8 +48,8 @@ package final class ProviderTokens: Sendable {
         return verified
     }
 
-    /// Forgets the tokens of keys that are revoked, deleted or changed, until the task is cancelled. Their validity
-    /// does not depend on it, because each use checks the key.
+    /// Forgets tokens whose keys are revoked, deleted or changed, until the task is cancelled. This only frees
+    /// memory: each use of a token checks its key again.
     package func run() async {
         var known: [KeyID: TeamKey] = [:]
         for await snapshot in accounts.changes() {
@@ -65,7 +65,7 @@ package final class ProviderTokens: Sendable {
 }
 
 extension VerifiedProviderToken {
-    /// Returns whether the accounts still have the key unchanged. A different key may have got the same identifier.
+    /// Whether the accounts still have the same key. Another key may have got the same identifier since.
     func isGood(in accounts: AccountsSnapshot) -> Bool {
         guard let key = accounts.keys[key], key.revoked == nil else { return false }
         return key.team == team && key.publicKey == publicKey && key.bundleIDs == bundleIDs
@@ -76,7 +76,7 @@ extension VerifiedProviderToken {
 extension ProviderKey {
     /// - Returns: nil if the key is revoked or is not a point on the curve.
     fileprivate init?(_ key: TeamKey) {
-        // A stored key that cannot be read counts as missing.
+        // If a stored key cannot be read, treat it as missing.
         guard key.revoked == nil, let point = try? P256.Signing.PublicKey(x963Representation: key.publicKey) else {
             return nil
         }

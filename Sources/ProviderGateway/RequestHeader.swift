@@ -1,7 +1,7 @@
 import Notifications
 
-/// The request headers of the provider API (Guide, Tables 8-1 and 8-2; `apns-push-type` came later). All others are
-/// ignored.
+/// The request headers of the provider API (Guide, Tables 8-1 and 8-2; `apns-push-type` is newer). All other headers
+/// are ignored.
 enum RequestHeader: UInt16, CaseIterable {
     case method = 1
     case path = 2
@@ -12,13 +12,14 @@ enum RequestHeader: UInt16, CaseIterable {
     case topic = 64
     case collapseID = 128
     case pushType = 256
-    /// Checked because a body must not be compressed.
+    /// The service checks this header, because bodies must not be compressed.
     case contentEncoding = 512
-    /// Only requests about broadcast channels have this one and the next (docs/channels.md).
+    /// Only requests about broadcast channels have this header and the next one (docs/channels.md).
     case channelID = 1024
     case requestID = 2048
 
-    /// Finds a header by the bytes of its name. The length and one byte leave a single candidate.
+    /// Finds a header by the bytes of its name. Length and one byte rule out all but one header, so only one name is
+    /// compared.
     init?(name: Span<UInt8>) {
         let candidate: RequestHeader
         switch name.count {

@@ -2,9 +2,11 @@ import Delivery
 import Notifications
 import Trust
 
-/// The checks of a request in their fixed order, which decides the reason if several things are wrong.
+/// The checks of a request. Their order is fixed: if several things are wrong, it decides which reason the provider
+/// gets.
 ///
-/// docs/provider-api.md documents the order: the shape of the request, its sender, its headers, the topic and device
+/// The order is: the shape of the request, the sender, each header, the topic and the device token, and last the
+/// payload. docs/provider-api.md documents it.
 /// token, and last the payload.
 struct RequestRules: Sendable {
     let environment: Environment
@@ -12,6 +14,8 @@ struct RequestRules: Sendable {
     let tokenKeys: SharedTokenKeys
     /// Device tokens that tests have named; nil outside the development environment.
     var names: NamedTokens?
+    /// Whether an app's own device token is only for the app, and each service needs its own (docs/device-protocol.md).
+    var tokensByService = false
 
     /// Makes all checks that need only the headers.
     func check(_ request: ProviderRequest) throws(Rejection) -> ProviderRequest.Addressed {
@@ -19,33 +23,43 @@ struct RequestRules: Sendable {
         try checkTrust(request)
         try checkFields(request)
         let topic = try checkTopic(request)
-        let (contents, deviceToken) = try open(request.path, app: topic.app)
+        let (contents, deviceToken) = try open(request.path, topic)
         guard let app = topic.app, contents.app == app.id else {
             let detail = "The device token belongs to another app than the topic \(topic.name)."
             throw Rejection(.deviceTokenNotForTopic, detail: detail)
         }
+        guard contents.isFor(topic.kind, isStrict: tokensByService) else {
+            let owner = contents.service.serviceName.map { "the service \($0)" } ?? "the app itself"
+            let detail = "The device token is for \(owner), and not for the topic \(topic.name)."
+            throw Rejection(.deviceTokenNotForTopic, detail: detail)
+        }
         return ProviderRequest.Addressed(
             destination: Destination(environment: environment, device: contents.device, app: contents.app),
-            generation: contents.generation,
+            generation: contents.number,
             topic: topic,
             deviceToken: deviceToken,
+            activity: contents.activity,
         )
     }
 
     /// Opens the device token: only the service can read it (Guide, 2.1.4).
-    /// - Parameter app: the one that the request addresses, for a device token that has been named for several.
+    /// - Parameter topic: the one that the request addresses, for a device token that has been named for several.
     private func open(
         _ path: ProviderRequest.Path,
-        app: App?,
+        _ topic: AddressedTopic,
     ) throws(Rejection) -> (DeviceTokenContents, DeviceToken) {
         switch path {
         case .deviceToken(let token):
             if let contents = tokenKeys.open(token, environment: environment) { return (contents, token) }
-            if let meaning = names?.meaning(of: token.array, app: app?.id) { return (meaning.contents, token) }
+            if let meaning = names?.meaning(of: token.array, app: topic.app?.id, service: topic.kind) {
+                return (meaning.contents, token)
+            }
             let detail = "This service did not give out the device token for its \(environment.rawValue) environment."
             throw Rejection(.badDeviceToken, detail: detail)
         case .otherDeviceToken(let token):
-            if let meaning = names?.meaning(of: token, app: app?.id) { return (meaning.contents, meaning.sealed) }
+            if let meaning = names?.meaning(of: token, app: topic.app?.id, service: topic.kind) {
+                return (meaning.contents, meaning.sealed)
+            }
             throw Rejection(.badDeviceToken, detail: ProviderRequest.otherSize(token.count * 2))
         case .badDeviceToken(let detail):
             throw Rejection(.badDeviceToken, detail: detail)
@@ -75,7 +89,7 @@ struct RequestRules: Sendable {
         case .broadcast: try request.broadcast?.checkPath()
         }
         if let header = request.repeated {
-            throw Rejection(.duplicateHeaders, detail: "\(header.name) stands in the request more than once.")
+            throw Rejection(.duplicateHeaders, detail: "The request has \(header.name) more than once.")
         }
     }
 
@@ -91,9 +105,9 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// Checks each header by itself.
+    /// Checks the value of each header, without looking at other headers.
     private func checkFields(_ request: ProviderRequest) throws(Rejection) {
-        // No reason of the table fits. The closest one says that this is not allowed.
+        // The Guide's table has no reason for this. The closest one says that something is not allowed.
         if conformance == .strict, let fault = request.encodingFault {
             throw Rejection(.forbidden, detail: fault.text)
         }
@@ -111,8 +125,8 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// Checks the topic: that the request has one, that it is valid, that the sender may send to it, and that the
-    /// push type fits.
+    /// Checks the topic: that the request has one, that it is valid, that the sender may send to it, and that it fits
+    /// the push type.
     private func checkTopic(_ request: ProviderRequest) throws(Rejection) -> AddressedTopic {
         let topic: AddressedTopic
         switch request.topic {
@@ -123,7 +137,7 @@ struct RequestRules: Sendable {
         let app = try allowedApp(topic, request.sender)
         guard case .value(let type) = request.pushType else { return topic }
         guard let kind = type.topicKind else {
-            // For device management, the topic is the UID of the certificate's subject.
+            // For a device management notification, the topic is the UID of the certificate's subject.
             guard case .certificate(let certificate) = request.sender, topic.name == certificate.uid else {
                 let detail = "The push type mdm goes with the topic that is the UID of a provider certificate."
                 throw Rejection(.topicDisallowed, detail: detail)
@@ -142,7 +156,7 @@ struct RequestRules: Sendable {
         return "With a provider token the apns-topic header is required."
     }
 
-    /// Returns the app with this topic if the sender may send to it.
+    /// Returns the app that has this topic, if the sender may send to it.
     private func allowedApp(_ topic: AddressedTopic, _ sender: ProviderRequest.Sender) throws(Rejection) -> App {
         switch sender {
         case .token(let token):
@@ -175,9 +189,10 @@ struct RequestRules: Sendable {
     /// Parses the body and creates the notification.
     func notification(
         _ request: ProviderRequest,
-        to topic: AddressedTopic,
+        to addressed: ProviderRequest.Addressed,
         id: NotificationID,
     ) throws(Rejection) -> Notification {
+        let topic = addressed.topic
         if request.isCompressed {
             throw Rejection(.payloadEmpty, detail: "The body must not be compressed.")
         }
@@ -200,14 +215,15 @@ struct RequestRules: Sendable {
             priority: try priority(of: request, to: topic, payload),
             expiration: request.expiration.present ?? .unspecified,
             collapseID: request.collapseID.present,
+            activity: addressed.activity?.id,
             payload: payload,
         )
     }
 
-    /// Returns the priority. Priority 10 is an error for a payload with only content-available (Guide, Table 8-2),
-    /// and for a background notification. If the header is missing, the service uses 5 for such a notification. This
-    /// applies to the app's own topic if the push type is `background` or missing: a call or a complication is
-    /// urgent with any payload.
+    /// Returns the priority. A background notification, or one whose payload has only content-available, must not
+    /// have priority 10 (Guide, Table 8-2). Without the header, such a notification gets priority 5. This applies
+    /// only to the app's own topic with push type `background` or none: calls and complications are urgent with any
+    /// payload.
     private func priority(
         of request: ProviderRequest,
         to topic: AddressedTopic,

@@ -1,9 +1,9 @@
 /// Decides how many requests a provider may have open, by the service's load: "the exact number of concurrent streams
 /// differs based on server load" (Guide, 2.3.3).
 ///
-/// The load is the share of the store's waiting room that is in use. If it grows, the number decreases in steps, one
-/// step at a time. It increases again only when the load is well below the load of that step, because each change costs
-/// a SETTINGS frame for every connection. It is a value, and the load is an argument.
+/// The load says how full the queue for the store is. When it grows, the number decreases step by step. A step is
+/// undone only when the load is well below the load of that step, because each change costs a SETTINGS frame on every
+/// connection. This is a value, and the load is an argument.
 struct StreamAllowance: Sendable, Hashable {
     /// A step: the load from which it applies, and its share of the full number.
     private struct Step {
@@ -11,7 +11,7 @@ struct StreamAllowance: Sendable, Hashable {
         let share: Double
     }
 
-    /// The last step leaves a provider enough streams to keep its connection busy.
+    /// Even in the last step, a provider has enough streams to keep its connection busy.
     private static let steps = [
         Step(load: 0, share: 1), Step(load: 0.25, share: 0.5), Step(load: 0.5, share: 0.25),
         Step(load: 0.75, share: 0.1),
@@ -28,7 +28,7 @@ struct StreamAllowance: Sendable, Hashable {
     var streams: Int { max(1, Int(Double(full) * Self.steps[step].share)) }
 
     /// Adjusts the number to the load. Called about once a second.
-    /// - Parameter load: from 0 to 1.
+    /// - Parameter load: the load, from 0 to 1.
     mutating func look(at load: Double) {
         if step + 1 < Self.steps.count, load >= Self.steps[step + 1].load {
             step += 1

@@ -2,8 +2,8 @@ import Delivery
 import NIOCore
 import Synchronization
 
-/// The number of streams for all connections of a gateway. The load is read once a second, however many connections
-/// there are.
+/// The number of streams that a gateway allows on each connection. The load is read once a second, however many
+/// connections there are.
 final class StreamLoad: Sendable {
     private struct State {
         var allowance: StreamAllowance
@@ -14,7 +14,7 @@ final class StreamLoad: Sendable {
 
     private let delivery: Delivery
     private let state: Mutex<State>
-    /// The present number, which every request with a provider token reads.
+    /// The number of streams that a connection may have now. Every request with a provider token reads it.
     private let current: Atomic<Int>
 
     init(full: Int, delivery: Delivery) {
@@ -26,7 +26,7 @@ final class StreamLoad: Sendable {
 
     var streams: Int { current.load(ordering: .relaxed) }
 
-    /// Reads the load if nobody has done so in the last second.
+    /// Reads the load, unless it was read in the last second.
     func look(at now: NIODeadline) -> Int {
         let isDue = state.withLock { state in
             guard state.looked + Self.interval <= now else { return false }

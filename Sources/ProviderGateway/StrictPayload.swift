@@ -1,7 +1,7 @@
 import Notifications
 
-/// The rules of `strict` for a payload's keys: Table 9-1 of the Guide and later keys (docs/current-apns.md). The
-/// system on the device ignores unknown keys, so a misspelt key would otherwise not be noticed.
+/// The rules of `strict` for the keys of payloads: Table 9-1 of the Guide and later keys (docs/current-apns.md).
+/// Devices ignore unknown keys, so without these rules a misspelt key would not be noticed.
 enum StrictPayload {
     /// Checks a payload.
     /// - Parameters:
@@ -25,14 +25,14 @@ enum StrictPayload {
                 return "aps.\(name) is not for the push type \(type.rawValue), but for \(types)."
             }
         }
-        // The score of a Live Activity may be any number.
+        // The relevance score of a Live Activity may be any number.
         if type != .liveActivity, let score = aps[double: "relevance-score"], !(0...1).contains(score) {
             return "aps.relevance-score must be a number from 0 to 1."
         }
         return sound(aps)
     }
 
-    /// Finds keys that belong in `aps` or a header and are elsewhere.
+    /// Finds keys that are in the wrong place, and belong in `aps` or in a header.
     private static func misplaced(_ payload: JSONObject, _ aps: JSONObject) -> String? {
         if payload[raw: "thread-id"] != nil { return "thread-id is beside aps; it is a key of the aps dictionary." }
         for name in ["collapse-id", "apns-collapse-id"] where payload[raw: name] != nil || aps[raw: name] != nil {
@@ -61,7 +61,7 @@ extension StrictPayload {
     enum Kind: String, CaseIterable {
         case string, number, dictionary, array, boolean, null
 
-        /// - Parameter raw: the value's text.
+        /// - Parameter raw: the value as JSON text.
         init(_ raw: [UInt8]) {
             self =
                 switch raw.first {
@@ -83,7 +83,7 @@ extension StrictPayload {
     struct Key {
         let values: Set<Kind>
         let types: [PushType]
-        /// The allowed texts; nil if any value is allowed.
+        /// The allowed texts; nil if every value of the type is allowed.
         var choices: [String]?
 
         var described: String { Kind.described(values) }
@@ -114,6 +114,8 @@ extension StrictPayload {
             "dismissal-date": Key(values: [.number], types: liveActivity),
             "attributes-type": Key(values: [.string], types: liveActivity),
             "attributes": Key(values: [.dictionary], types: liveActivity),
+            "input-push-token": Key(values: [.number], types: liveActivity),
+            "input-push-channel": Key(values: [.string], types: liveActivity),
         ]
     }
 }

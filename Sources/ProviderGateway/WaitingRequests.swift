@@ -1,10 +1,10 @@
 import DequeModule
 import HTTP2
 
-/// Requests of one connection that have ended and wait in order, because a key is being looked up.
+/// Requests of one connection that have ended and wait, in their order, until a key was looked up.
 struct WaitingRequests {
     private var streams = Deque<StreamID>()
-    /// The number of requests that waited when the current look-up began. Later ones need another look-up.
+    /// How many requests waited when the present look-up began. Later requests need another look-up.
     private var sought: Int?
 
     var isEmpty: Bool { streams.isEmpty }
@@ -19,7 +19,7 @@ struct WaitingRequests {
     mutating func beginSearch() { sought = streams.count }
 
     /// Ends the look-up.
-    /// - Returns: The number of requests that waited when it began.
+    /// - Returns: How many requests waited when the look-up began.
     mutating func endSearch() -> Int {
         defer { sought = nil }
         return sought ?? 0

@@ -3,20 +3,20 @@ import Matching
 import Notifications
 import Trust
 
-/// The parts of a request that are kept while somebody observes: its headers, and the body of a request that the
-/// headers alone refuse.
+/// The parts of a request that are kept only for observers: its headers, and the body if the request is already
+/// rejected because of its headers.
 final class WatchedRequest {
-    /// The request's number, after the gateway has decided and told the observer.
+    /// The request's number; nil until the gateway has decided and told the observer.
     var number: UInt64?
     private(set) var headers: [RequestFacts.Header] = []
     var practices: Set<RequestFacts.Practice>
-    /// The body of a refused request. The connection limits its size, because it rejects a body that is longer than
-    /// allowed.
+    /// The body of a rejected request. Its size is limited, because the connection also rejects a body that is too
+    /// long.
     private(set) var refusedBody: [UInt8] = []
 
     init(_ practices: Set<RequestFacts.Practice>) { self.practices = practices }
 
-    /// Adds a header. The session limits the size of a request's headers.
+    /// Adds a header. The HTTP/2 session limits the total size of a request's headers.
     func append(name: Span<UInt8>, value: Span<UInt8>) {
         let text = value.text
         headers.append(
@@ -32,8 +32,9 @@ final class WatchedRequest {
         return headers.first { $0.name == name }?.value
     }
 
-    /// Returns the `authorization` value without the secret part, so that nobody who reads the journal can send as
-    /// the provider: a token without its third part (RFC 7515, 7.1), or only the scheme of anything else.
+    /// Returns the value of `authorization` without the secret part, so that nobody who reads the journal can send as
+    /// the provider. Of a token, the third part is removed (RFC 7515, 7.1); of anything else, everything after the
+    /// scheme.
     static func withoutSignature(_ authorization: String) -> String {
         let parts = authorization.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3 else { return String(authorization.prefix { $0 != " " }) }
@@ -44,8 +45,8 @@ final class WatchedRequest {
 extension ProviderRequest {
     /// Returns the request as the journal and rehearsals see it.
     /// - Parameters:
-    ///   - submission: the submission that is handed over; nil if the request is rejected.
-    ///   - rejection: the reason why it is rejected.
+    ///   - submission: the submission of an accepted request; nil if the request is rejected.
+    ///   - rejection: why the request is rejected; nil if it is accepted.
     func facts(
         _ watched: WatchedRequest,
         _ submission: Submission?,
@@ -56,7 +57,8 @@ extension ProviderRequest {
         by rules: RequestRules,
         _ accounts: AccountsSnapshot,
     ) -> RequestFacts {
-        let topic = topic.present?.name ?? watched.value(.topic)
+        let topic =
+            broadcast?.bundleID?.topic(.liveActivity) ?? topic.present?.name ?? watched.value(.topic)
         let (team, sender) = sender(in: accounts)
         var facts = RequestFacts(
             time: time,
@@ -69,9 +71,10 @@ extension ProviderRequest {
             token: Self.writtenToken(watched),
             device: submission?.destination.device ?? device(by: rules),
             topic: topic,
-            pushType: pushType.present?.rawValue ?? watched.value(.pushType),
+            pushType: broadcast?.pushType.present?.rawValue ?? pushType.present?.rawValue ?? watched.value(.pushType),
             apnsID: id,
             collapseID: collapseID.present?.rawValue ?? watched.value(.collapseID),
+            channel: broadcast == nil ? nil : broadcast?.channel.present?.rawValue ?? watched.value(.channelID),
             priority: submission?.notification.priority ?? priority.present,
             body: submission?.notification.payload.json ?? (body.isEmpty ? watched.refusedBody : body),
             status: rejection?.reason.status ?? 200,
@@ -81,7 +84,7 @@ extension ProviderRequest {
         return facts
     }
 
-    private func sender(in accounts: AccountsSnapshot) -> (TeamID?, RequestFacts.Sender?) {
+    func sender(in accounts: AccountsSnapshot) -> (TeamID?, RequestFacts.Sender?) {
         switch sender {
         case .token(let token): (token.team, .key(token.key))
         case .certificate(let certificate):
@@ -90,20 +93,21 @@ extension ProviderRequest {
         }
     }
 
-    /// Returns the device of a rejected request's device token.
+    /// Returns the device that a rejected request's device token names; nil if the token cannot be opened.
     func device(by rules: RequestRules) -> DeviceID? {
-        let app = topic.present?.app?.id
+        let (app, service) = (topic.present?.app?.id, topic.present?.kind ?? .app)
         switch path {
         case .deviceToken(let token):
             return
                 (rules.tokenKeys.open(token, environment: rules.environment)
-                ?? rules.names?.meaning(of: token.array, app: app)?.contents)?.device
-        case .otherDeviceToken(let token): return rules.names?.meaning(of: token, app: app)?.contents.device
+                ?? rules.names?.meaning(of: token.array, app: app, service: service)?.contents)?.device
+        case .otherDeviceToken(let token):
+            return rules.names?.meaning(of: token, app: app, service: service)?.contents.device
         case .badDeviceToken, .bad, .withoutDeviceToken, .broadcast: return nil
         }
     }
 
-    /// Returns the text in the place of the device token, whether it is a device token or not.
+    /// Returns the text in the path's place for a device token, even if it is not a device token.
     private static func writtenToken(_ watched: WatchedRequest) -> String? {
         let prefix = "/3/device/"
         guard let path = watched.value(.path), path.hasPrefix(prefix), path.utf8.count > prefix.utf8.count else {

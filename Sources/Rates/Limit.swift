@@ -1,5 +1,5 @@
-/// The name of a limit in docs/settings.md and docs/metrics.md. Each target defines the limits that it enforces, and
-/// lists them for the metrics.
+/// The name of a limit, as in docs/settings.md and docs/metrics.md. Each target defines the limits that it enforces,
+/// and lists them for the metrics.
 package struct Limit: RawRepresentable, Sendable, Hashable {
     package let rawValue: String
 

@@ -1,11 +1,11 @@
-/// The rate at which something may happen: a burst, and a number of further events each second.
+/// The rate at which events are allowed: a burst, and a number of further events each second.
 public struct Rate: Sendable, Hashable {
     /// The number of events that are allowed at once, 1 or more.
     public var burst: Int { didSet { work() } }
     /// The number of further events that are allowed each second; 0 switches the limit off.
     public var perSecond: Double { didSet { work() } }
 
-    /// The cost of one event in nanoseconds, at most a day so that sums cannot overflow. It is stored because every
+    /// The cost of one event in nanoseconds, at most a day, so that sums cannot overflow. It is stored, because every
     /// request reads it several times.
     public private(set) var cost: UInt64 = 0
     /// The size of the burst in nanoseconds.

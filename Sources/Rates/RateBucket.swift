@@ -1,14 +1,15 @@
-/// Counts events against a ``Rate``: a leaky bucket, stored as a single number, the time when it is empty (the generic
-/// cell rate algorithm).
+/// Counts events against a ``Rate``. It is a leaky bucket, stored as a single number: the time at which it will be
+/// empty (the generic cell rate algorithm).
 public struct RateBucket: Sendable, Hashable {
-    /// In nanoseconds of the caller's clock, which has to be the same for all calls.
+    /// The time at which the bucket will be empty, in nanoseconds of the caller's clock. All calls must use the same
+    /// clock.
     private var emptyAt: UInt64 = 0
 
     public init() {}
 
     /// Counts an event and returns whether it is within the rate. An event beyond the rate is not counted.
     /// - Parameters:
-    ///   - now: the time in nanoseconds. If the clock goes back, the bucket behaves as if it stood still.
+    ///   - now: the time in nanoseconds. If the clock goes back, the bucket behaves as if the clock stood still.
     ///   - weight: the number of events that it counts as.
     public mutating func admits(_ rate: Rate, at now: UInt64, weight: UInt64 = 1) -> Bool {
         guard !rate.isOff else { return true }
@@ -19,7 +20,7 @@ public struct RateBucket: Sendable, Hashable {
         return true
     }
 
-    /// Takes back events that were counted, at most as many as the bucket holds.
+    /// Gives back events that were counted, at most as many as are in the bucket.
     public mutating func earn(_ rate: Rate, events: UInt64) {
         guard !rate.isOff else { return }
         let (credit, overflow) = rate.cost.multipliedReportingOverflow(by: events)

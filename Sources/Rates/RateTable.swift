@@ -1,9 +1,9 @@
 /// A bucket for each of many keys. Empty buckets are removed.
 ///
-/// Everything in this module is public for performance only: the compiler specialises generic code of another module
-/// only if it is public (Swift 6.3).
+/// Everything in this module is public only for speed: the compiler specialises generic code of another module only
+/// if it is public (Swift 6.3).
 public struct RateTable<Key: Hashable & Sendable>: Sendable {
-    /// The number of keys from which empty buckets are searched for.
+    /// The number of keys at which the table first searches for empty buckets.
     @usableFromInline static var firstSweep: Int { 1024 }
 
     @usableFromInline var buckets: [Key: RateBucket] = [:]
@@ -23,7 +23,7 @@ public struct RateTable<Key: Hashable & Sendable>: Sendable {
         let isWithin = buckets[key, default: RateBucket()].admits(rate, at: now, weight: weight)
         if buckets.count >= sweepAt {
             buckets = buckets.filter { !$0.value.isEmpty(at: now) }
-            // The next search comes when there are twice as many keys, so its cost is shared by the new keys.
+            // Search again when there are twice as many keys. So the cost of a search is spread over the new keys.
             sweepAt = max(Self.firstSweep, buckets.count * 2)
         }
         return isWithin

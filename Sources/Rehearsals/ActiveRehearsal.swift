@@ -1,21 +1,21 @@
 package import Matching
 package import Notifications
 
-/// A rehearsal with its counts. It is a value that decides, for each request, which fault it gets.
+/// An active rehearsal with its counts. It is a value that decides which fault each request gets.
 ///
-/// The decision depends only on the seed and the number of the matching request. So it does not matter how many
-/// connections bring the requests.
+/// The decision depends only on the seed and on the number of the matching request, so a rehearsal can be repeated
+/// with any number of connections.
 package struct ActiveRehearsal: Sendable {
     package let rehearsal: Rehearsal
     package private(set) var counts: [Counts]
 
-    /// The number of requests that each rule matched.
+    /// How many requests or connections each rule matched, and for how many it fired.
     package struct Counts: Sendable, Hashable {
         package var matched: UInt64 = 0
         package var fired: UInt64 = 0
     }
 
-    /// A rule that fires.
+    /// A rule that fires for a request, with the fault.
     package struct Firing: Sendable, Hashable {
         package var rule: String
         package var fault: RequestFault
@@ -26,14 +26,15 @@ package struct ActiveRehearsal: Sendable {
         counts = Array(repeating: Counts(), count: rehearsal.rules.count)
     }
 
-    /// Decides about a request. Each rule counts all requests that it matches; the first rule that fires wins.
+    /// Decides about a request. Each rule counts all requests that it matches. If several rules match, the first one
+    /// that fires decides.
     /// - Parameters:
-    ///   - age: how long the rehearsal has been active.
-    ///   - isDecided: whether another rehearsal has decided about the request; then no rule fires.
+    ///   - age: the time since the rehearsal began.
+    ///   - isDecided: whether an older rehearsal has already fired for the request. Then the rules only count it.
     package mutating func decide(_ facts: RequestFacts, age: Duration, isDecided: Bool = false) -> Firing? {
         var firing: Firing?
         for (index, rule) in rehearsal.rules.enumerated() {
-            guard rule.fault != .refuse, rule.applies(to: facts.interface), rule.match.matches(facts) else { continue }
+            guard rule.fault != .refuse, rule.applies(to: facts), rule.match.matches(facts) else { continue }
             guard let number = count(index, age: age, mayFire: !isDecided && firing == nil) else { continue }
             firing = Firing(rule: rule.name, fault: fault(rule.fault, index, number))
         }
@@ -41,7 +42,7 @@ package struct ActiveRehearsal: Sendable {
     }
 
     /// Decides about a new connection.
-    /// - Returns: whether it is refused.
+    /// - Returns: whether to refuse the connection.
     package mutating func refuses(
         _ environment: Environment,
         _ interface: ProviderInterface,
@@ -58,8 +59,8 @@ package struct ActiveRehearsal: Sendable {
         return isRefused
     }
 
-    /// Counts a match.
-    /// - Returns: the number of the match, if the rule fires.
+    /// Counts a match of a rule.
+    /// - Returns: the number of the match if the rule fires; nil if it does not.
     private mutating func count(_ index: Int, age: Duration, mayFire: Bool) -> UInt64? {
         counts[index].matched &+= 1
         let number = counts[index].matched
@@ -88,12 +89,12 @@ package struct ActiveRehearsal: Sendable {
         }
     }
 
-    /// A delay with a log-normal distribution, which is typical of services: half of the delays are below `median`, and
-    /// 99 % below `p99`.
+    /// A delay with a log-normal distribution, which is typical of services. Half of the delays are below `median`,
+    /// and 99 % are below `p99`.
     static func delay(_ chance: Double, median: Duration, p99: Duration) -> Duration {
         let (median, p99) = (median / .seconds(1), p99 / .seconds(1))
         guard median > 0, p99 > median else { return .seconds(max(0, median)) }
-        // ln(p99 / median) is 2.3263 standard deviations.
+        // The 99th percentile is 2.3263 standard deviations above the median, on a logarithmic scale.
         let deviation = NormalDistribution.logarithm(p99 / median) / NormalDistribution.quantile(0.99)
         let exponent = deviation * NormalDistribution.quantile(chance)
         return min(.seconds(median * NormalDistribution.exponential(exponent)), RehearsalLimits.delay)
@@ -104,15 +105,15 @@ package struct ActiveRehearsal: Sendable {
         case delay = 2
     }
 
-    /// A number from 0 to below 1. The same seed, rule and request always give the same number.
+    /// A pseudorandom number from 0 to below 1. Equal arguments always give the same number.
     private func chance(_ rule: Int, _ number: UInt64, _ purpose: Purpose) -> Double {
         var mixed = Self.mixed(rehearsal.seed &+ 0x9E37_79B9_7F4A_7C15 &* (purpose.rawValue &+ UInt64(rule) &* 4))
         mixed = Self.mixed(mixed ^ number)
         return Double(mixed >> 11) / 0x1p53
     }
 
-    /// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators). It makes
-    /// unrelated numbers from close ones.
+    /// Mixes the bits, so that close values give unrelated results: the finaliser of SplitMix64 (Steele, Lea, Flood:
+    /// Fast Splittable Pseudorandom Number Generators).
     private static func mixed(_ value: UInt64) -> UInt64 {
         var value = value &+ 0x9E37_79B9_7F4A_7C15
         value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9

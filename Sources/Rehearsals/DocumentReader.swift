@@ -1,7 +1,8 @@
 import Matching
 import Notifications
 
-/// Reads an object of a document. The error names the place of the first fault and what is allowed there.
+/// Reads an object of a rehearsal's document. The error has the place of the first fault and says what is allowed
+/// there.
 struct DocumentReader {
     let members: [String: JSONValue]
     /// The place of the object in the document (RFC 6901).
@@ -45,7 +46,8 @@ struct DocumentReader {
         return number
     }
 
-    /// A key that is true or missing; false is not allowed.
+    /// Reads a key that must be true or missing.
+    /// - Returns: whether it is true.
     func isOn(_ key: String) throws(MatchError) {
         guard members[key] == .bool(true) else { throw fault(key, "true") }
     }
@@ -83,7 +85,7 @@ struct DocumentReader {
         MatchError(place(key), "The value is of the type \(value.typeName); it has to be \(allowed).")
     }
 
-    /// The key escaped for a JSON pointer (RFC 6901, 3).
+    /// The key, escaped for a JSON pointer (RFC 6901, 3).
     private static func escaped(_ name: String) -> String {
         name.split(separator: "~", omittingEmptySubsequences: false).joined(separator: "~0")
             .split(separator: "/", omittingEmptySubsequences: false).joined(separator: "~1")

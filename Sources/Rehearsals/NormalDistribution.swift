@@ -1,13 +1,13 @@
 import Foundation
 
-/// The functions for a log-normal distribution.
+/// The functions that a log-normal distribution needs.
 enum NormalDistribution {
     static func logarithm(_ value: Double) -> Double { log(value) }
     static func exponential(_ value: Double) -> Double { exp(value) }
 
     /// The quantile of the standard normal distribution, by Acklam's rational approximation. Its relative error is
     /// below 1.15e-9.
-    /// - Parameter part: above 0 and below 1. Other values are replaced by the nearest allowed one.
+    /// - Parameter part: the probability, above 0 and below 1. The nearest allowed value replaces any other.
     static func quantile(_ part: Double) -> Double {
         let part = min(max(part, 1e-9), 1 - 1e-9)
         let low = 0.02425

@@ -6,7 +6,7 @@ extension Rehearsal.Fault {
     private static let keys = [
         "answer", "goAway", "reset", "close", "hang", "delay", "lose", "duplicate", "settings", "refuse", "errorPacket",
     ]
-    /// The faults that act before acceptance.
+    /// The faults for which `accepted` may be set: without it they act before acceptance.
     private static let acceptable = ["answer", "reset", "close", "hang", "errorPacket"]
 
     init(_ value: JSONValue, at pointer: String) throws(MatchError) {
@@ -72,16 +72,15 @@ extension Rehearsal.Fault {
         default:
             let packet = try DocumentReader(try reader.required(key), at: reader.place(key), keys: ["status"])
             _ = try packet.required("status")
-            guard let status = try packet.integer("status", 0...255), packetStatuses.contains(status) else {
-                let allowed = packetStatuses.map { "\($0)" }.joined(separator: ", ")
+            guard let number = try packet.integer("status", 0...255),
+                let status = PacketStatus(rawValue: UInt8(clamping: number))
+            else {
+                let allowed = PacketStatus.allCases.map { "\($0.rawValue)" }.joined(separator: ", ")
                 throw packet.fault("status", "one of \(allowed)")
             }
-            return .errorPacket(UInt8(clamping: status))
+            return .errorPacket(status.rawValue)
         }
     }
-
-    /// The statuses of the Guide's Table A-4 that name a fault.
-    private static let packetStatuses: [Int64] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 128, 255]
 
     /// The names of RFC 9113, 7. The index of a name is its error code.
     private static let resetCodes = [

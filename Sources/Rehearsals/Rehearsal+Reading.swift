@@ -46,7 +46,7 @@ extension Rehearsal.Rule {
         try checkMatch(reader)
     }
 
-    /// The fault decides which keys its match may have.
+    /// Checks that the match has only keys that the rule's fault allows.
     private func checkMatch(_ reader: DocumentReader) throws(MatchError) {
         let place = reader.place("match")
         if fault == .refuse, case .object(let members) = reader.members["match"] {
@@ -60,6 +60,7 @@ extension Rehearsal.Rule {
             let allowed = fault.interfaces.map(\.rawValue).joined(separator: ", ")
             throw MatchError(place + "/protocol", "The fault is for \(allowed).")
         }
+        try checkReach(place)
     }
 }
 
@@ -95,7 +96,7 @@ extension Rehearsal.Condition {
 }
 
 extension JSONValue {
-    /// The value as a number, whether it is written as an integer or not.
+    /// The number, whether the JSON has it as an integer or with a fraction.
     var double: Double? {
         switch self {
         case .integer(let value): Double(value)

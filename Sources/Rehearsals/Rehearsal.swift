@@ -1,11 +1,11 @@
 package import Matching
 import Notifications
 
-/// A script of faults, as `POST /v1/rehearsals` takes it.
+/// A script of faults: the document that `POST /v1/rehearsals` takes.
 package struct Rehearsal: Sendable {
     /// The seed of all random decisions.
     package var seed: UInt64
-    /// The time that the rehearsal is active.
+    /// How long the rehearsal is active.
     package var life: Duration
     package var rules: [Rule]
 
@@ -15,7 +15,7 @@ package struct Rehearsal: Sendable {
         self.rules = rules
     }
 
-    /// One fault, and when it fires.
+    /// One fault, and the condition under which it fires.
     package struct Rule: Sendable {
         package var name: String
         package var match: RequestMatch
@@ -29,43 +29,51 @@ package struct Rehearsal: Sendable {
             self.fault = fault
         }
 
-        /// Whether the rule is about requests on an interface: a GOAWAY is none of the binary API's.
+        /// Whether the rule's fault is possible on an interface. For example, the binary API has no GOAWAY.
         func applies(to interface: ProviderInterface) -> Bool { fault.interfaces.contains(interface) }
+
+        /// Whether the rule is about a request. A binary connection ends with a notification that is refused, so no
+        /// fault comes after it.
+        func applies(to facts: RequestFacts) -> Bool {
+            applies(to: facts.interface) && (facts.interface != .binary || facts.outcome != .rejected)
+        }
     }
 
-    /// Which of the requests that a rule matches it fires for. Requests are counted from 1.
+    /// Selects the matching requests for which the rule fires. Each rule counts its matching requests from 1.
     package enum Condition: Sendable, Hashable {
         case always
-        /// A part of all requests, by chance.
+        /// This share of the requests, chosen at random.
         case share(Double)
-        /// The first ones, up to this number.
+        /// The requests up to this number.
         case first(UInt64)
-        /// Each request whose number can be divided by this.
+        /// Every request whose number is a multiple of this.
         case every(UInt64)
-        /// All except the first ones, up to this number.
+        /// The requests after this number.
         case after(UInt64)
-        /// From one moment of the rehearsal to another, by the machine's clock.
+        /// The requests between two times, which are counted from the rehearsal's beginning by the machine's clock.
         case between(Duration, Duration)
     }
 
-    /// The kinds of faults.
+    /// The kinds of faults in a script.
     package enum Fault: Sendable, Hashable {
         case request(RequestFault)
-        /// Answered late by a time that differs from request to request.
+        /// The answer is delayed by a time that differs from request to request.
         case spreadDelay(median: Duration, p99: Duration)
-        /// New connections are closed.
+        /// The service closes new connections.
         case refuse
     }
 }
 
 extension Rehearsal.Fault {
-    /// Where the fault makes sense.
+    /// The interfaces on which the fault is possible.
     var interfaces: [ProviderInterface] {
         guard case .request(let fault) = self else { return ProviderInterface.ofProviders }
         switch fault.kind {
-        case .answer, .goAway, .reset, .settings: return [.http2]
+        case .answer, .goAway, .reset: return [.http2, .channels]
+        case .settings: return [.http2]
         case .errorPacket: return [.binary]
-        case .close, .hang, .delay, .lose, .duplicate: return ProviderInterface.ofProviders
+        case .close, .hang, .delay: return ProviderInterface.ofProviders
+        case .lose, .duplicate: return ProviderInterface.ofNotifications
         }
     }
 }

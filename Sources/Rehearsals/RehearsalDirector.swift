@@ -2,7 +2,7 @@ package import Matching
 package import Notifications
 import Synchronization
 
-/// The service's rehearsals, as the gateways use them. Makes ``RehearsalStage`` thread-safe.
+/// All rehearsals of the service, in the form that the gateways use. It makes ``RehearsalStage`` thread-safe.
 package final class RehearsalDirector: RequestObserver {
     private let stage = Mutex(RehearsalStage())
     private let next: any RequestObserver
@@ -14,8 +14,8 @@ package final class RehearsalDirector: RequestObserver {
     }
 
     /// - Parameters:
-    ///   - next: gets every call too, and numbers connections and requests.
-    ///   - now: the machine's uptime, which a virtual clock does not advance.
+    ///   - next: the observer that gets every call after this one. It numbers connections and requests.
+    ///   - now: returns the machine's uptime, which a virtual clock does not advance.
     package init(next: any RequestObserver, now: @escaping @Sendable () -> Duration) {
         self.next = next
         self.now = now
@@ -26,14 +26,16 @@ package final class RehearsalDirector: RequestObserver {
 
     // MARK: Rehearsals
 
+    /// - Parameter time: the moment that is shown as its beginning.
     /// - Returns: the identifier; nil if ``RehearsalLimits/active`` rehearsals are active already.
-    package func begin(_ rehearsal: Rehearsal) -> String? {
-        let id = stage.withLock { $0.begin(rehearsal, now: now()) }
+    package func begin(_ rehearsal: Rehearsal, time: Timestamp) -> String? {
+        let id = stage.withLock { $0.begin(rehearsal, time: time, now: now()) }
         setWatching()
         return id
     }
 
-    /// - Returns: the counts of the rehearsal; nil if the identifier is unknown.
+    /// Ends a rehearsal.
+    /// - Returns: the rehearsal with its counts; nil if the identifier is unknown.
     package func end(_ id: String) -> RehearsalStage.Shown? {
         let shown = stage.withLock { $0.end(id, now: now()) }
         setWatching()
@@ -48,14 +50,14 @@ package final class RehearsalDirector: RequestObserver {
     }
 
     private func setWatching() {
-        // Hold the lock of the watch around both steps, so that a rehearsal that begins meanwhile is not missed.
+        // Hold the watch's lock during both steps. Otherwise a rehearsal that begins between them could be missed.
         watch.withLock { watch in
             let isActive = stage.withLock { $0.isActive(now: now()) }
             watch.gateways?.set(.rehearsals, isActive)
         }
     }
 
-    // MARK: For gateways
+    // MARK: Called by gateways
 
     package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool {
         stage.withLock { $0.refuses(environment, interface, now: now()) } || next.refuses(environment, interface)
@@ -67,9 +69,11 @@ package final class RehearsalDirector: RequestObserver {
 
     package func decided(_ facts: RequestFacts) -> RequestDecision {
         let decision = next.decided(facts)
+        var numbered = facts
+        numbered.number = decision.number
         let (firing, isActive) = stage.withLock { stage in
             let now = now()
-            return (stage.decide(facts, now: now), stage.isActive(now: now))
+            return (stage.decide(numbered, now: now), stage.isActive(now: now))
         }
         // The time of the last active rehearsal is over.
         if !isActive { setWatching() }
@@ -79,6 +83,10 @@ package final class RehearsalDirector: RequestObserver {
     }
 
     package func answered(_ number: UInt64, _ answer: RequestAnswer) { next.answered(number, answer) }
+
+    package func ended(_ number: UInt64, as outcome: RequestOutcome) { next.ended(number, as: outcome) }
+
+    package func created(_ number: UInt64, channel: ChannelID) { next.created(number, channel: channel) }
 
     package func unanswered(_ number: UInt64, isDiscarded: Bool) {
         next.unanswered(number, isDiscarded: isDiscarded)

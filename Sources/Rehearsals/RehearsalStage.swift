@@ -1,7 +1,7 @@
 package import Matching
 package import Notifications
 
-/// All active rehearsals, and the last ones that have ended. It is a value, and time is an argument.
+/// All active rehearsals, and the last ended ones. It is a value without a clock: the time is an argument.
 package struct RehearsalStage: Sendable {
     private var entries: [Entry] = []
     private var lastNumber = 0
@@ -11,28 +11,39 @@ package struct RehearsalStage: Sendable {
         var rehearsal: ActiveRehearsal
         /// In machine uptime.
         let began: Duration
-        var hasEnded = false
+        /// The same moment on the service's clock, which is only shown.
+        let time: Timestamp
+        /// When it was ended, in machine uptime; nil if its time is still to run out.
+        var ended: Duration?
 
-        func isActive(at now: Duration) -> Bool { !hasEnded && now - began < rehearsal.rehearsal.life }
+        func isActive(at now: Duration) -> Bool { ended == nil && now - began < rehearsal.rehearsal.life }
+
+        /// How long it is active, or was.
+        var life: Duration { ended.map { $0 - began } ?? rehearsal.rehearsal.life }
     }
 
     /// A rehearsal as it is shown.
     package struct Shown: Sendable {
         package var id: String
         package var isActive: Bool
+        package var began: Timestamp
+        /// When its time is over, or when it was ended.
+        package var ends: Timestamp
         package var rehearsal: ActiveRehearsal
     }
 
     package init() {}
 
     /// Begins a rehearsal.
-    /// - Parameter now: the machine's uptime, as in every call.
+    /// - Parameters:
+    ///   - time: the moment that is shown as its beginning.
+    ///   - now: the machine's uptime, as in every call.
     /// - Returns: its identifier; nil if ``RehearsalLimits/active`` rehearsals are active already.
-    package mutating func begin(_ rehearsal: Rehearsal, now: Duration) -> String? {
+    package mutating func begin(_ rehearsal: Rehearsal, time: Timestamp, now: Duration) -> String? {
         guard entries.count(where: { $0.isActive(at: now) }) < RehearsalLimits.active else { return nil }
         lastNumber += 1
         let id = "r\(lastNumber)"
-        entries.append(Entry(id: id, rehearsal: ActiveRehearsal(rehearsal), began: now))
+        entries.append(Entry(id: id, rehearsal: ActiveRehearsal(rehearsal), began: now, time: time))
         while entries.count(where: { !$0.isActive(at: now) }) > RehearsalLimits.ended,
             let index = entries.firstIndex(where: { !$0.isActive(at: now) })
         {
@@ -41,11 +52,11 @@ package struct RehearsalStage: Sendable {
         return id
     }
 
-    /// Ends a rehearsal. Its counts can still be read.
+    /// Ends a rehearsal. Its counts can still be read afterwards.
     /// - Returns: the rehearsal; nil if the identifier is unknown.
     package mutating func end(_ id: String, now: Duration) -> Shown? {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
-        entries[index].hasEnded = true
+        if entries[index].isActive(at: now) { entries[index].ended = now }
         return shown(entries[index], now)
     }
 
@@ -59,7 +70,7 @@ package struct RehearsalStage: Sendable {
     /// Whether any rehearsal is active.
     package func isActive(now: Duration) -> Bool { entries.contains { $0.isActive(at: now) } }
 
-    /// Decides about a request. All rehearsals count it, and the oldest one that fires wins.
+    /// Decides about a request. All active rehearsals count it. If several fire, the oldest one decides.
     package mutating func decide(_ facts: RequestFacts, now: Duration) -> ActiveRehearsal.Firing? {
         var firing: ActiveRehearsal.Firing?
         for index in entries.indices where entries[index].isActive(at: now) {
@@ -71,7 +82,7 @@ package struct RehearsalStage: Sendable {
     }
 
     /// Decides about a new connection.
-    /// - Returns: whether it is refused.
+    /// - Returns: whether to refuse the connection.
     package mutating func refuses(
         _ environment: Environment,
         _ interface: ProviderInterface,
@@ -87,6 +98,8 @@ package struct RehearsalStage: Sendable {
     }
 
     private func shown(_ entry: Entry, _ now: Duration) -> Shown {
-        Shown(id: entry.id, isActive: entry.isActive(at: now), rehearsal: entry.rehearsal)
+        Shown(
+            id: entry.id, isActive: entry.isActive(at: now), began: entry.time,
+            ends: entry.time.advanced(by: entry.life), rehearsal: entry.rehearsal)
     }
 }

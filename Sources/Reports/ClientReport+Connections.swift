@@ -1,15 +1,16 @@
 import Matching
 import Notifications
 
-// How connections are used (Guide, 2.3.3).
+// Findings about the use of connections (Guide, 2.3.3).
 extension ClientReport {
     static let connections: [Rule] = [
         connectionPerPush, manyConnections, filledTable, priorityFrames, misusedWindows, unchecked,
     ]
 
-    /// Fewer connections prove nothing: a service may just have started, or a test sends one notification.
+    /// With fewer connections there is no finding, because they prove nothing: a service may just have started, or a
+    /// test sends one notification.
     private static let fewestConnections = 3
-    /// A client that has more connections for so few requests does not use its streams.
+    /// If a client has more connections than this for few requests, it does not use the streams of a connection.
     private static let manyConnectionsAbove = 8
     private static let requestsPerConnection = 10
 
@@ -28,7 +29,7 @@ extension ClientReport {
         let connections = groups(requests.filter(\.isHTTP2), by: \.facts.connection)
         let count = connections.reduce(0) { $0 + $1.requests.count }
         guard connections.count > manyConnectionsAbove, count < connections.count * requestsPerConnection,
-            // One connection for each notification is another finding.
+            // If most connections have only one notification, another rule reports it.
             connections.count(where: { $0.requests.count == 1 }) * 2 <= connections.count
         else { return [] }
         return finding(
@@ -51,7 +52,7 @@ extension ClientReport {
         let shown = requests.filter { $0.facts.practices.contains(.priorityFrames) }
         return finding(
             "priority-frames", .note, section: "2.3.3", advice: "Send no PRIORITY frames: APNs ignores them.",
-            // One request of each connection.
+            // Show one request of each connection.
             groups(shown, by: \.facts.connection).map { $0.requests[0] }
         ) { "\($0) connections had PRIORITY frames." }
     }
@@ -65,7 +66,7 @@ extension ClientReport {
             advice: isNarrow
                 ? "Leave HTTP/2's initial window as it is: an answer with its reason has to fit into it."
                 : "Send WINDOW_UPDATE when a good part of the window is used up, not for each frame.",
-            // One for each connection.
+            // Show one request of each connection.
             groups(shown, by: \.facts.connection).map { $0.requests[0] }
         ) {
             isNarrow

@@ -1,18 +1,18 @@
 import Matching
 import Notifications
 
-// How provider tokens are used (Guide, 2.3.1).
+// Findings about the use of provider tokens (Guide, 2.3.1).
 extension ClientReport {
     static let credentials: [Rule] = [tokenChurn, oldTokens]
 
     /// The shortest time that APNs allows between two provider tokens, in seconds.
     private static let tokenLife = 1200.0
 
-    /// Finds provider tokens of one key that were made less than twenty minutes apart.
+    /// Finds provider tokens of one key that were made less than twenty minutes after one another.
     private static let tokenChurn: Rule = { requests in
         var shown: [RecordedRequest] = []
         for (_, requests) in groups(requests.filter(\.isHTTP2), by: { $0.facts.sender }) {
-            // The first request of each provider token, by the time the token was made.
+            // For each provider token: the time when it was made, and its first request.
             var firsts: [(issued: Double, request: RecordedRequest)] = []
             for (issued, requests) in groups(requests, by: \.tokenIssued) { firsts.append((issued, requests[0])) }
             firsts.sort { $0.issued < $1.issued }

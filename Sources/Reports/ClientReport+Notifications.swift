@@ -29,7 +29,7 @@ extension ClientReport {
     private static let apsKeys: Set<String> = [
         "alert", "badge", "sound", "content-available", "mutable-content", "category", "thread-id",
     ]
-    /// Keys of the alert (Guide, Table 9-2) that have no meaning elsewhere.
+    /// Keys of the alert dictionary (Guide, Table 9-2). They have no meaning in other places.
     private static let alertKeys: Set<String> = [
         "title", "subtitle", "body", "title-loc-key", "title-loc-args", "action-loc-key", "loc-key", "loc-args",
         "launch-image",

@@ -7,7 +7,7 @@ extension ClientReport {
         rejectedAgain, unregisteredAgain, retriedWithoutDelay, processedAgain, lost, identical, reusedIDs,
     ]
 
-    /// The shortest delay that counts as one, in milliseconds.
+    /// A shorter time between two attempts does not count as a delay. In milliseconds.
     private static let shortestDelay: UInt64 = 100
 
     private static let rejectedAgain: Rule = { requests in
@@ -28,7 +28,7 @@ extension ClientReport {
         var shown: [RecordedRequest] = []
         for (_, requests) in groups(requests, by: { $0.facts.token }) {
             guard let first = requests.firstIndex(where: { $0.isAnswered && $0.facts.status == 410 }) else { continue }
-            // If the app has registered again, the answer is different.
+            // If the app has been registered again, later answers are not 410.
             shown += requests[(first + 1)...].filter { $0.facts.status == 410 }
         }
         return finding(
@@ -45,7 +45,7 @@ extension ClientReport {
             for (first, second) in zip(attempts, attempts.dropFirst()) where first.isRejectedForNow {
                 let times = (first.facts.time.milliseconds, second.facts.time.milliseconds)
                 let delay = times.1 - min(times.0, times.1)
-                // Compare with half of the delay before, because random jitter makes some delays shorter.
+                // Allow half of the delay before, because random jitter makes some delays shorter.
                 if delay < max(shortestDelay, (last ?? 0) / 2)
                     || last.map({ delay <= $0 && attempts.count > 3 }) == true
                 {
@@ -93,7 +93,7 @@ extension ClientReport {
         let accepted = requests.filter { $0.isAnswered && $0.facts.status == 200 }
         var shown: [RecordedRequest] = []
         for (content, copies) in groups(accepted, by: \.content) where content.collapseID == nil {
-            // The same identifier twice is another finding.
+            // If the same identifier occurs twice, another rule reports it.
             var ids: Set<String> = []
             shown += copies.filter { ids.insert($0.facts.apnsID.description).inserted }.dropFirst()
         }

@@ -1,17 +1,17 @@
 import Notifications
 
-/// Compares what a team's clients did with the Guide and Apple's current advice. It is a pure function of recorded
-/// requests.
+/// Compares what a team's clients did with the Guide and with Apple's present advice. It is a pure function of
+/// recorded requests.
 package enum ClientReport {
     /// - Parameters:
-    ///   - requests: in the order in which they came.
+    ///   - requests: the requests, in the order in which they came.
     ///   - unusedConnections: how many connections ended without a request.
     package static func findings(_ requests: [RecordedRequest], unusedConnections: Int = 0) -> [Finding] {
         let (before, after) = (credentials + connections, repetitions + notifications)
         return before.flatMap { $0(requests) } + unused(unusedConnections) + after.flatMap { $0(requests) }
     }
 
-    /// Looks for one kind of finding, or for some that belong together.
+    /// A function that finds faults of one kind, or of a few related kinds.
     typealias Rule = @Sendable ([RecordedRequest]) -> [Finding]
 
     /// Groups requests by a key. Requests in a group keep their order, and groups are ordered by their first request.
@@ -33,7 +33,7 @@ package enum ClientReport {
         return groups
     }
 
-    /// A finding, if any request shows it.
+    /// Makes a finding; returns nil if no request shows it.
     static func finding(
         _ id: String,
         _ severity: Finding.Severity,

@@ -1,6 +1,6 @@
 import Matching
 
-/// Something that a client does against the Guide or Apple's current advice.
+/// Something that a client does although the Guide or Apple's present advice speaks against it.
 package struct Finding: Sendable, Hashable {
     /// The kind of finding, for example `provider-token-churn`.
     package var id: String
@@ -11,11 +11,11 @@ package struct Finding: Sendable, Hashable {
     package var text: String
     /// What to change.
     package var advice: String
-    /// The journal's numbers of the requests that show it, at most ``maximumEvidence``.
+    /// The requests that show the finding, by their numbers in the journal; at most ``maximumEvidence``.
     package var requests: [UInt64]
 
     package enum Severity: String, Sendable {
-        /// APNs refuses this, or notifications are lost or repeated.
+        /// APNs refuses such requests, or notifications are lost or repeated.
         case error
         /// APNs may slow the client down or refuse it.
         case warning
@@ -23,7 +23,7 @@ package struct Finding: Sendable, Hashable {
         case note
     }
 
-    /// How many requests a finding names. A person looks at the first ones only.
+    /// The largest number of requests in a finding. A person looks only at the first ones.
     package static let maximumEvidence = 20
 
     init(

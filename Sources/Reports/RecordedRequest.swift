@@ -1,21 +1,22 @@
 package import Matching
 import Notifications
 
-/// One recorded request, with values that several rules use.
+/// A recorded request, with values that several rules use.
 package struct RecordedRequest: Sendable {
     package let facts: RequestFacts
     /// Whether the provider got an answer.
     package let isAnswered: Bool
     let headers: [String: String]
 
-    /// - Parameter facts: with the request's number and the status of its answer.
+    /// - Parameter facts: the request, with its number and the status of its answer.
     package init(_ facts: RequestFacts, isAnswered: Bool = true) {
         self.facts = facts
         self.isAnswered = isAnswered
         headers = Dictionary(facts.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The destination and the content. Two requests with the same ones are attempts to send the same notification.
+    /// The destination and the content. Two requests that are equal in both are attempts to send the same
+    /// notification.
     var content: Content {
         Content(token: facts.token, topic: facts.topic, collapseID: facts.collapseID, body: facts.body)
     }
@@ -27,12 +28,12 @@ package struct RecordedRequest: Sendable {
         let body: [UInt8]
     }
 
-    /// Whether it was rejected for a reason that another attempt does not change.
+    /// Whether the request was rejected for a reason that a further attempt does not change.
     var isRejectedForGood: Bool {
         isAnswered && (400..<500).contains(facts.status) && ![403, 408, 410, 429].contains(facts.status)
     }
 
-    /// Whether the provider should send it again later.
+    /// Whether the provider should send the request again later.
     var isRejectedForNow: Bool { isAnswered && (facts.status == 429 || (500..<600).contains(facts.status)) }
 
     var isHTTP2: Bool { facts.interface == .http2 }

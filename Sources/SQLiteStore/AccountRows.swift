@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Notifications
 
-/// The accounts as rows: read once at the start, written one change at a time.
+/// Stores the accounts in tables. They are read once at the start, and each change is written on its own.
 enum AccountRows {
     static func load(from database: Database) throws(SQLiteFailure) -> AccountsSnapshot {
         let devices = try rows("SELECT environment, device, revoked FROM revoked_device", in: database) {
@@ -21,8 +21,8 @@ enum AccountRows {
         )
     }
 
-    /// Returns a number that no app has or had. Device tokens contain the number of an app, so it must never name
-    /// another one.
+    /// Returns a number that no app has or had. Device tokens contain their app's number, so a number must never be
+    /// used for a second app.
     static func nextAppID(in database: Database) throws(SQLiteFailure) -> AppID {
         let last = try database.firstRow("SELECT seq FROM sqlite_sequence WHERE name = 'app'", []) { $0.integer(0) }
         let (next, overflow) = (last ?? 0).addingReportingOverflow(1)
@@ -69,8 +69,8 @@ enum AccountRows {
         }
     }
 
-    /// Removes the rows that are not in the accounts any more, in an order that keeps references valid. Only the rules
-    /// decide what a deletion removes.
+    /// Removes the rows that are no longer in the accounts, in an order that keeps references valid. What a deletion
+    /// removes was decided by the accounts' rules before.
     private static func writeRemovals(
         from before: AccountsSnapshot,
         to after: AccountsSnapshot,
@@ -95,7 +95,7 @@ enum AccountRows {
         }
     }
 
-    /// The column `bundle_ids`.
+    /// The value of the column `bundle_ids`.
     private static func column(_ bundleIDs: Set<BundleID>?) -> String? {
         bundleIDs.map { $0.map(\.rawValue).sorted().joined(separator: " ") }
     }
@@ -167,7 +167,7 @@ extension Row {
         if !hasNull(atIndex: 6) {
             let names = text(6).split(separator: " ")
             bundleIDs = Set(names.compactMap { BundleID(rawValue: String($0)) })
-            // If a restriction cannot be read, the key must not become unrestricted.
+            // If the restriction cannot be read, fail: without it the key would be valid for all apps.
             guard bundleIDs?.count == names.count else { return nil }
         }
         return TeamKey(

@@ -16,8 +16,8 @@ struct BoundStatement {
     private let statement: Statement
     private let steps: Steps
 
-    /// - Parameter sql: a statement that is used nowhere else, because it stays in the connection's cache with the
-    ///   values that are bound here.
+    /// - Parameter sql: a statement that is used nowhere else, because it stays in the connection's cache together
+    ///   with the values bound here.
     init(_ sql: String, in database: Database) throws(SQLiteFailure) {
         statement = try database.perform { try $0.cachedStatement(sql: sql) }
         steps = Steps(statement)
@@ -44,8 +44,8 @@ struct BoundStatement {
         try database.perform { _ in try statement.execute() }
     }
 
-    /// Returns what `body` makes of the first row; nil if there is no row. The row is valid during the call only.
-    /// Afterwards values can be bound again.
+    /// Returns the result of `body` for the first row; nil if there is no row. The row is valid only during the call.
+    /// After it, values can be bound again.
     func firstRow<Value>(in database: Database, _ body: (BoundRow) -> Value) throws(SQLiteFailure) -> Value? {
         // Do not reset a failed statement: GRDB would end the process.
         let row = try database.perform { _ in try steps.next() }

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Notifications
 
-// The rows of broadcast channels.
+// Reads and writes the rows of broadcast channels, broadcasts and subscriptions.
 extension SQLiteStore {
     static func create(
         _ channel: BroadcastChannel,
@@ -60,7 +60,8 @@ extension SQLiteStore {
         }
     }
 
-    /// In the transaction that checks the registration, so that no subscription outlives it.
+    /// Adds a subscription. This happens in the transaction that checks the registration, so that no subscription
+    /// outlives its registration.
     static func subscribe(
         _ subscription: Subscription,
         limit: Int,
@@ -91,7 +92,7 @@ extension SQLiteStore {
     }
 
     /// Ends the subscriptions of an app on a device.
-    /// - Returns: Whether the device has others.
+    /// - Returns: Whether the device still has other subscriptions.
     static func unsubscribe(_ destination: Destination, in database: Database) throws(SQLiteFailure) -> Bool {
         try database.run(
             "DELETE FROM subscription WHERE environment = ? AND device = ? AND app = ?", destination.arguments)
@@ -138,7 +139,7 @@ extension Subscription {
 }
 
 extension Row {
-    /// A row that begins with the columns id, policy and created.
+    /// Reads a row that begins with the columns id, policy and created.
     func channel(in list: ChannelList) throws(SQLiteFailure) -> BroadcastChannel {
         guard let id = ChannelID(rawValue: text(0)),
             let policy = UInt8(exactly: integer(1)).flatMap(MessageStoragePolicy.init(rawValue:))
@@ -147,7 +148,7 @@ extension Row {
             key: ChannelKey(list: list, id: id), policy: policy, created: Timestamp(column: integer(2)))
     }
 
-    /// Nil if the row is none that this store writes.
+    /// Reads a stored broadcast; nil if this store did not write the row.
     fileprivate func broadcast(of key: ChannelKey) -> StoredBroadcast? {
         guard let version = UInt64(exactly: integer(0)), let id = NotificationID(column: blob(2)),
             let priority = UInt8(exactly: integer(3)).flatMap(Priority.init(rawValue:)),

@@ -34,7 +34,7 @@ extension Timestamp {
 }
 
 extension DeviceID {
-    /// The same 64 bits. SQLite's integers have a sign, so devices in the upper half have negative numbers.
+    /// The 64 bits of the ID. SQLite's integers have a sign, so IDs in the upper half become negative numbers.
     var column: Int64 { Int64(bitPattern: rawValue) }
 
     init(column: Int64) { self.init(rawValue: UInt64(bitPattern: column)) }
@@ -51,7 +51,7 @@ extension DeviceID {
 }
 
 extension NotificationID {
-    /// 16 bytes in the order in which a UUID is written.
+    /// The 16 bytes, in the order in which a UUID is written.
     var column: Data { withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Data($0) } }
 
     init?(column: Data) {
@@ -75,8 +75,8 @@ extension Destination {
 
 // MARK: - Reading
 
-// Columns are counted from 0. NULL is read as empty. Our columns never contain NULL, but those of a damaged file may,
-// and GRDB ends the process if a value that is not optional is NULL.
+// Columns are counted from 0. NULL is read as an empty value. Our columns never contain NULL, but columns of a
+// damaged file may, and GRDB ends the process if a NULL is read as a type that is not optional.
 extension Row {
     func integer(_ column: Int) -> Int64 {
         let value: Int64? = self[column]

@@ -2,8 +2,8 @@ import GRDB
 
 /// GRDB's calls with typed errors.
 ///
-/// Each call takes its statement from the connection's cache. GRDB removes failed statements from there, because they
-/// cannot be run again. So no caller may keep a statement for the next row.
+/// Each call takes its statement from the connection's cache. A statement that failed cannot be run again, and GRDB
+/// removes it from the cache. So callers must not keep statements.
 extension Database {
     /// Runs a statement that returns no rows.
     ///
@@ -30,7 +30,7 @@ extension Database {
         }
     }
 
-    /// Returns what `body` makes of the first row of a statement; nil if there is no row.
+    /// Returns the result of `body` for the first row of a statement; nil if there is no row.
     func firstRow<Value>(
         _ sql: String,
         _ arguments: StatementArguments = [],
@@ -43,7 +43,7 @@ extension Database {
         }
     }
 
-    /// Calls GRDB, whose errors are untyped.
+    /// Calls GRDB, and turns its untyped errors into ``SQLiteFailure``.
     func perform<Value>(_ body: (Database) throws -> Value) throws(SQLiteFailure) -> Value {
         do {
             return try body(self)

@@ -9,10 +9,10 @@ import PrivateFiles
     import Glibc
 #endif
 
-/// The folder of the database. Checks who may use it, and what it contains.
+/// The folder of the database. It checks who may use the folder, and what is in it.
 ///
-/// The folder stays locked while this value exists: if another process wrote to the database, the store's data in
-/// memory would be out of date.
+/// The folder stays locked while this value exists. If another process wrote to the database, the data that this
+/// process holds in memory would be out of date.
 final class DatabaseFolder: Sendable {
     let path: String
     let databasePath: String
@@ -36,7 +36,7 @@ final class DatabaseFolder: Sendable {
 
     func path(of name: String) -> String { path + "/" + name }
 
-    /// Unlocks the folder, so that another process, or another store in this one, can use it.
+    /// Unlocks the folder. Another process, or another store in this process, can then use it.
     func unlock() { flock(descriptor.number, LOCK_UN) }
 
     // MARK: Checks before opening
@@ -46,7 +46,7 @@ final class DatabaseFolder: Sendable {
     func hasDatabase() throws(StoreError) -> Bool {
         guard try Files.exists(databasePath) else { return false }
         let file = try Files.open(databasePath, O_RDWR)
-        // The file may have been copied here with permissions for others.
+        // Fix the permissions: whoever copied the file here may have left it readable for others.
         guard fchmod(file.number, Files.privateFile) == 0 else { throw Files.error("protect", databasePath) }
         let header = try Files.read(file, upTo: DatabaseHeader.byteCount, of: databasePath)
         guard let header = DatabaseHeader(header) else {
@@ -67,9 +67,9 @@ final class DatabaseFolder: Sendable {
     /// Makes a new database under a temporary name, and renames it when it is complete.
     func makeDatabase(_ make: (_ path: String) throws(SQLiteFailure) -> Void) throws(StoreError) {
         let newPath = databasePath + ".new"
-        // An interrupted start left these files. They were never used.
+        // Remove what an interrupted start may have left. No database was ever opened from these files.
         for leftover in [newPath, newPath + "-journal"] { try Files.remove(leftover) }
-        // SQLite gives its other files the same permissions.
+        // Create the file with private permissions. SQLite gives its other files the same permissions.
         _ = try Files.open(newPath, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
         do throws(SQLiteFailure) {
             try make(newPath)
@@ -80,10 +80,10 @@ final class DatabaseFolder: Sendable {
         try Files.sync(descriptor, path)
     }
 
-    /// Checks whether a process that did not end cleanly left a write-ahead log with losses.
-    /// - Parameter acceptsDamage: whether to continue without the lost transactions. The log is kept under another
-    ///   name.
-    /// - Returns: The loss, in a sentence for a person; nil if nothing is lost.
+    /// Looks for damage in the write-ahead log, if a process that did not end cleanly has left one.
+    /// - Parameter acceptsDamage: whether to go on without the lost transactions. The damaged log is then kept under
+    ///   another name.
+    /// - Returns: What was lost, as a sentence for a person; nil if nothing was lost.
     func inspectLog(acceptsDamage: Bool) throws(StoreError) -> String? {
         let log = databasePath + "-wal"
         let lost: String
@@ -112,7 +112,7 @@ final class DatabaseFolder: Sendable {
 
     // MARK: Errors
 
-    /// The message for a person if the database could not be opened.
+    /// The error message if the database could not be opened.
     func explain(_ failure: SQLiteFailure) -> StoreError {
         let error = failure.storeError
         return StoreError(error.code, "\(databasePath): \(error.cause)")
@@ -132,7 +132,7 @@ struct DatabaseHeader: Equatable {
 
     let applicationID: UInt32
 
-    /// - Returns: Nil if the bytes are not such a header.
+    /// - Returns: Nil if the bytes are not the header of an SQLite database.
     init?(_ bytes: [UInt8]) {
         guard bytes.count >= Self.byteCount, bytes.starts(with: Array("SQLite format 3\u{0}".utf8)) else { return nil }
         applicationID = bytes[68..<72].reduce(0) { $0 << 8 | UInt32($1) }

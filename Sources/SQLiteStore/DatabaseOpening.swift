@@ -3,24 +3,25 @@ import GRDB
 
 /// The settings of the database's connections.
 enum DatabaseOpening {
-    /// For reading mailboxes while the writer works. More readers than cores are not faster.
+    /// The number of connections that read mailboxes while the writer works. More connections than processor cores
+    /// would not be faster.
     static let maximumReaders = 4
-    /// In seconds: the time that a transaction waits for a lock of another program, for example a person's `sqlite3`,
-    /// before the write is refused.
+    /// How long a transaction waits for a lock of another program, for example a person's `sqlite3`, before the write
+    /// fails. In seconds.
     static let lockPatience = 2.0
-    /// In KiB. The writer uses pages again that it has just written. A reader seldom reads a page twice, and the system
-    /// caches the file as well.
+    /// The writer's page cache in KiB. The writer needs pages again that it has just written. Readers have no cache
+    /// of this size: they seldom read a page twice, and the system caches the file as well.
     static let writerPageCache = 8 * 1024
     static let readerPageCache = 1024
-    /// In pages of 4 KiB: a log of this length is copied into the database. With the largest transaction
-    /// (``GroupCommit/maximumPages``) the log stays below ``maximumLogBytes``.
+    /// When the log has this many pages of 4 KiB, it is copied into the database. With the largest transaction
+    /// (``GroupCommit/maximumPages``) it stays below ``maximumLogBytes``.
     static let checkpointPages = 384
     /// The largest size of the log. It limits what damage to the file can destroy, and what a start after a crash has
     /// to read.
     static let maximumLogBytes = 4 << 20
 
-    /// Makes a new database. It gets its final name when it is complete, so a database with that name is always one of
-    /// ours.
+    /// Makes a new database. It gets its final name only when it is complete. So a file with that name is always a
+    /// complete database.
     static func create(in folder: DatabaseFolder) throws(StoreError) {
         try folder.makeDatabase { path throws(SQLiteFailure) in
             do {
@@ -36,8 +37,8 @@ enum DatabaseOpening {
         }
     }
 
-    /// - Parameter keepsLog: whether the log's file keeps its size. If not, what is damaged in it is gone, so that the
-    ///   next start does not find it again.
+    /// - Parameter keepsLog: whether the log's file keeps its size. If false, the log is emptied, so that the next
+    ///   start does not find the same damage in it again.
     static func open(in folder: DatabaseFolder, keepsLog: Bool = true) throws(StoreError) -> DatabasePool {
         let pool: DatabasePool?
         do {
@@ -49,9 +50,9 @@ enum DatabaseOpening {
         return pool
     }
 
-    /// - Returns: Nil for a database of a newer version, which is not changed.
+    /// - Returns: Nil if a newer version made the database. It is then not changed.
     private static func openUnlessNewer(_ path: String, keepsLog: Bool) throws -> DatabasePool? {
-        // A pool writes to the database as soon as it is made.
+        // Inspect the database first, because a pool writes to it as soon as it is made.
         var readOnly = Configuration()
         readOnly.readonly = true
         let inspection = try DatabaseQueue(path: path, configuration: readOnly)
@@ -61,14 +62,14 @@ enum DatabaseOpening {
 
         let pool = try DatabasePool(path: path, configuration: configuration)
         try pool.writeWithoutTransaction { database in
-            // GRDB sets NORMAL, with which a power cut can lose the newest transactions.
+            // GRDB sets NORMAL, which could lose the newest transactions in a power cut.
             try database.execute(sql: "PRAGMA synchronous = FULL")
         }
         try Schema.migrator.migrate(pool)
-        // Copies what the log holds into the database, so that the next transaction begins a new log in the same file:
-        // `WriteAheadLog` requires that no earlier transaction with the same salt follows the log's end. A full disk may
-        // have no room for the copy, but the database can still be read. The file keeps its size, because GRDB writes to
-        // an empty one, and the next start may be on a full disk.
+        // Copy the log's contents into the database, so that the next transaction begins at the start of the log's
+        // file. `WriteAheadLog` requires that no earlier transaction with the same salt follows the end of the log.
+        // If a full disk has no room for the copy, the database can still be read. Do not empty the file: GRDB would
+        // write to an empty one at the next start, when the disk may be full.
         try? pool.writeWithoutTransaction { _ = try $0.checkpoint(keepsLog ? .restart : .truncate) }
         return pool
     }
@@ -78,7 +79,8 @@ enum DatabaseOpening {
         configuration.label = "SQLiteStore"
         configuration.maximumReaderCount = maximumReaders
         configuration.busyMode = .timeout(lockPatience)
-        // If a rollback fails, the next transaction tries it again. GRDB would end the process.
+        // Allow this, because GRDB would end the process if a rollback fails. The next transaction tries the rollback
+        // again.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
             guard !database.configuration.readonly else {

@@ -2,19 +2,19 @@ import Delivery
 import GRDB
 import Synchronization
 
-/// Collects the writes of concurrent callers and commits them together.
+/// Collects the writes of several callers and commits them in one transaction.
 ///
 /// One transaction with its fsync takes about as long for a thousand rows as for one. So writes that come during a
 /// transaction wait, and all of them make the next transaction. Each caller gets its own answer, after the commit.
 final class GroupCommit: Sendable {
-    /// The largest number of waiting and current items. The writer needs about a second for them, which is the longest
-    /// time that a request can wait. With payloads of 5 KiB they take 80 MiB.
+    /// The largest number of items that wait or are being written. The writer needs about a second for them, so no
+    /// request waits longer. With payloads of 5 KiB they take 80 MiB.
     static let defaultMaximumPendingItems = 16_384
 
     /// The largest number of pages of 4 KiB that a transaction may write, by an estimate. Together with the pages that
     /// wait to be copied into the database it limits the write-ahead log. About 300 notifications fit.
     static let maximumPages = 600
-    /// The pages of an item that is not a large notification: one of a table and one of an index.
+    /// The estimated pages of an item that is not a large notification: one page of a table and one of an index.
     static let pagesPerItem = 2
 
     private let pool: DatabasePool
@@ -26,12 +26,12 @@ final class GroupCommit: Sendable {
     private struct State {
         var waiting: [Job] = []
         var pendingItems = 0
-        /// A call of ``writeWaiting(_:)`` is scheduled or running, and will take the waiting writes.
+        /// Whether a call of ``writeWaiting(_:)`` is scheduled or running. It takes the waiting writes.
         var isWriting = false
         var isClosed = false
-        /// The size above which the log is truncated.
+        /// The size of the log, in bytes, above which readers have to wait until it was cut.
         var logLimit = DatabaseOpening.maximumLogBytes
-        /// Callers that wait for the run to end.
+        /// Callers of ``close()`` that wait for the last write to end.
         var closing: [CheckedContinuation<Void, Never>] = []
         var statistics = Statistics()
     }
@@ -46,17 +46,18 @@ final class GroupCommit: Sendable {
     private struct Job: Sendable {
         let items: Int
         let pages: Int
-        /// Whether its transaction is copied into the database file before the answers.
+        /// Whether the transaction is copied into the database file before the answers.
         let isLasting: Bool
-        /// Writes. It returns a closure that publishes the result and answers the caller after the commit.
+        /// Writes, and returns a closure. After the commit, the closure publishes the result and answers the caller.
         let run: @Sendable (Database) throws(SQLiteFailure) -> @Sendable () -> Void
         let fail: @Sendable (StoreError) -> Void
     }
 
     /// - Parameters:
-    ///   - files: the database's files. If they are gone, nothing can be stored, although SQLite does not notice.
-    ///   - ended: called on the writer's thread at the end of each transaction, also after a rollback. What the
-    ///     transaction wrote was published before.
+    ///   - files: the database's files. If somebody has removed them, nothing can be stored, although SQLite does not
+    ///     notice.
+    ///   - ended: called on the writer's thread at the end of each transaction, even after a rollback. After a
+    ///     commit, the results were published before this call.
     init(
         pool: DatabasePool,
         maximumPendingItems: Int = GroupCommit.defaultMaximumPendingItems,
@@ -70,19 +71,18 @@ final class GroupCommit: Sendable {
     }
 
     var statistics: Statistics { state.withLock { $0.statistics } }
-    /// The number of waiting and current items.
+    /// The number of items that wait or are being written.
     var pendingItems: Int { state.withLock { $0.pendingItems } }
 
     /// Runs `body` in a transaction, after everything that was submitted before.
     ///
     /// - Parameters:
     ///   - items: the number of items to write.
-    ///   - isLasting: whether the transaction is copied into the database file before any caller is answered. Otherwise
-    ///     it may be in the write-ahead log only.
-    ///   - undoable: whether the changes of `body` are undone if it throws, while the rest of the transaction
-    ///     continues.
-    ///   - body: writes the first `accepted` items, for which there is room, on the writer's thread. It is called again
-    ///     if its transaction was rolled back.
+    ///   - isLasting: whether the transaction is copied into the database file before any caller is answered. If
+    ///     false, it may be only in the write-ahead log by then.
+    ///   - undoable: whether to undo the changes of `body` if it throws, and to continue the transaction.
+    ///   - body: writes the first `accepted` items, which are those that there is room for. Called on the writer's
+    ///     thread, and again if its transaction was rolled back.
     ///   - committed: publishes what was written. It is called in the order of the calls, before any caller is
     ///     answered.
     /// - Returns: the result of `committed`.
@@ -101,7 +101,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Submits a write without waiting. The submissions of one caller are written in their order.
+    /// Adds a write and returns without waiting. The writes of one caller are done in their order.
     /// - Parameters:
     ///   - pages: an estimate of the most pages that the write changes.
     ///   - answer: called once, with the result.
@@ -177,7 +177,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// The next group: the waiting writes that fit into one transaction; nil if none wait, which ends the run.
+    /// Takes the waiting writes that fit into one transaction; returns nil if none wait, which ends the run.
     private func nextGroup() -> [Job]? {
         let (group, closing) = state.withLock { state -> ([Job], [CheckedContinuation<Void, Never>]) in
             var (count, pages) = (0, 0)
@@ -197,7 +197,8 @@ final class GroupCommit: Sendable {
         return group.isEmpty ? nil : group
     }
 
-    /// Frees the room before the answers, so that a caller can submit its next batch at once.
+    /// Frees the room of these writes. Do this before the answers, so that a caller can submit its next batch at
+    /// once.
     private func leave(_ jobs: some Collection<Job>, committed: Bool) {
         let items = jobs.reduce(0) { $0 + $1.items }
         state.withLock { state in
@@ -216,7 +217,8 @@ final class GroupCommit: Sendable {
             do throws(CommitFailure) {
                 try commit(group, on: database)
             } catch  where error.isFull && group.count > 1 {
-                // Commit each write alone: removals need no room, and must not fail because of writes that do.
+                // Commit each write in its own transaction: a removal needs no room on the disk, and must not fail
+                // because of writes that do.
                 for index in group.indices { commitAlone(group[index...index], on: database) }
             } catch {
                 leave(group, committed: false)
@@ -258,11 +260,11 @@ final class GroupCommit: Sendable {
                 isFull: error.isFull,
             )
         }
-        // The files may have been deleted or moved meanwhile. Then the writes went into a file that nobody will open
-        // again.
+        // If the files were deleted or moved meanwhile, the writes went into a file that nobody will ever open again.
         try checkTrouble()
         if jobs.contains(where: \.isLasting) {
-            // The log's contents are already on the disk. If a reader is in the way, the next copy does it.
+            // Ignore a failure, because the log's contents are already on the disk. If a reader prevents this copy,
+            // the next one copies them.
             _ = try? database.checkpoint(.full)
         }
         leave(jobs, committed: true)
@@ -270,15 +272,15 @@ final class GroupCommit: Sendable {
         boundLog(database)
     }
 
-    /// Limits the size of the log. SQLite starts the log from its beginning only when all of it is in the database and
-    /// nobody reads it. With readers that follow each other without a gap, the log would grow without limit. So above
-    /// the limit readers have to wait.
+    /// Limits the size of the log. SQLite reuses the log from its beginning only if all of it was copied into the
+    /// database and nobody reads it. If readers follow each other without a gap, the log would grow without limit. So
+    /// above the limit, readers have to wait.
     private func boundLog(_ database: Database) {
         let bytes = files.logBytes
         guard bytes > state.withLock({ $0.logLimit }) else { return }
         let isCut = (try? database.checkpoint(.truncate)) != nil
-        // Another program is reading, for example a person's `sqlite3`. Raise the limit, because otherwise each
-        // transaction would wait for that program.
+        // Another program is reading, for example a person's `sqlite3`. Raise the limit; otherwise each transaction
+        // would wait for that program.
         state.withLock { $0.logLimit = isCut ? DatabaseOpening.maximumLogBytes : bytes * 2 }
     }
 
@@ -292,7 +294,8 @@ final class GroupCommit: Sendable {
     }
 
     private func rollBack(_ database: Database) {
-        // This error is ignored: the one that caused the rollback is reported, and the next transaction tries again.
+        // Ignore this error: the error that caused the rollback is reported, and the next transaction tries the
+        // rollback again.
         try? database.rollback()
     }
 

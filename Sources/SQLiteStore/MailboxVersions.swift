@@ -1,18 +1,18 @@
 /// Counts the versions of mailboxes. They only increase, and no version is used twice, even after a crash.
 ///
-/// The database has a reservation for a block of versions, so that storing does not write the version each time. After
-/// a restart the versions continue after the block.
+/// The database contains a reservation for a block of versions, so that storing a notification need not write its
+/// version. After a restart, the versions continue after that block.
 struct MailboxVersions {
-    /// How many versions are reserved at once. One write in a million stores is nothing, and 2^63 versions are enough
-    /// for as many restarts as there are milliseconds in 250 years.
+    /// How many versions are reserved at a time. The reservation is then written only once in a million stores. A
+    /// restart skips at most one block, and 2^63 versions suffice for more restarts than there can be.
     static let blockSize: UInt64 = 1 << 20
 
     /// The next version.
     private(set) var next: UInt64
-    /// The first version that no committed reservation covers.
+    /// The first version after the committed reservation.
     private(set) var reserved: UInt64
 
-    /// - Parameter reserved: the reservation in the database. No version below it may be used.
+    /// - Parameter reserved: the reservation in the database. No version below it may be used again.
     init(reserved: UInt64) {
         next = reserved
         self.reserved = reserved
@@ -22,7 +22,7 @@ struct MailboxVersions {
     struct Taken: Equatable {
         /// The first of the versions taken.
         let first: UInt64
-        /// If it is set, the transaction that uses the versions must write this reservation too.
+        /// If not nil, the transaction that uses the versions must write this reservation too.
         let reservation: UInt64?
     }
 
@@ -33,7 +33,7 @@ struct MailboxVersions {
         return Taken(first: first, reservation: next > reserved ? next + Self.blockSize : nil)
     }
 
-    /// The reservation has been committed.
+    /// Notes that the reservation was committed.
     mutating func committed(_ reservation: UInt64) {
         reserved = max(reserved, reservation)
     }

@@ -6,14 +6,14 @@ import struct Foundation.Data
 
 /// Puts notifications into mailboxes, within a transaction.
 ///
-/// The present contents of a mailbox are read first, because the delivery log records what is replaced. Then the row is
-/// changed in place. SQLite's REPLACE would delete it and insert a new one.
+/// The present contents of a mailbox are read first, because the delivery log records which notification is replaced.
+/// Then the row is updated in place. SQLite's REPLACE would delete the row and insert a new one.
 ///
 /// Text from outside is bound as bytes, because ``BoundStatement/bind(_:at:)`` ends text at a NUL character.
 struct MailboxWriting {
     private let database: Database
     private var statements: Statements
-    /// The notification that was replaced.
+    /// The notifications that were replaced.
     private(set) var ended: [EndedNotification] = []
 
     init(_ database: Database) throws(SQLiteFailure) {
@@ -21,13 +21,13 @@ struct MailboxWriting {
         statements = try Statements(database)
     }
 
-    /// Stores what it can. An entry has a result of its own if its app is not on the device, or if SQLite refuses its
-    /// values.
+    /// Stores the entries. An entry has its own error if its app is not on the device, or if SQLite refuses its
+    /// values; the others are stored nevertheless.
     ///
     /// - Parameters:
-    ///   - registrations: those of the entries, as they are in this transaction.
+    ///   - registrations: the registrations of the entries, as this transaction sees them.
     ///   - firstVersion: the version of the first entry. Each following entry has the next version.
-    ///   - now: the time of removal in the result, if an app is not known.
+    ///   - now: the time that the error names if an app is not registered.
     mutating func store(
         _ entries: ArraySlice<MailboxEntry>,
         of registrations: [Registration?],
@@ -47,7 +47,7 @@ struct MailboxWriting {
                 try store(entries[place.index], version: firstVersion + UInt64(number))
             } catch  where !error.endsTransaction {
                 results[number] = .failure(error.storeError)
-                // The statement has failed and cannot be run again.
+                // A statement that failed cannot be run again, so prepare them anew.
                 statements = try Statements(database)
             }
         }
@@ -80,14 +80,14 @@ struct MailboxWriting {
     }
 
     private struct Held {
-        /// Nil if the mailbox had the same notification.
+        /// The notification that was replaced; nil if the mailbox was empty or had the same notification.
         let replaced: EndedNotification?
     }
 }
 
 extension MailboxWriting {
     /// An estimate of the pages of 4 KiB that an entry writes: one of the table, one of the index, and those of a
-    /// payload that does not fit beside its row.
+    /// payload that is too large for the page of its row.
     static func pages(of entry: MailboxEntry) -> Int {
         GroupCommit.pagesPerItem + (entry.notification.payload.json.count + 3500) / 4096
     }
@@ -96,7 +96,7 @@ extension MailboxWriting {
 // MARK: - The order
 
 extension MailboxWriting {
-    /// The position of an entry in the table.
+    /// The position in the table to which an entry belongs.
     private struct Place {
         let index: Int
         let environment: Int64
@@ -104,8 +104,8 @@ extension MailboxWriting {
         let app: UInt32
     }
 
-    /// The entries in the order of the table, so that entries on one page are written together. Entries of one mailbox
-    /// keep their order.
+    /// The entries in the order of the table, so that entries on the same page are written together. Several entries
+    /// of one mailbox keep their order.
     private static func places(of entries: ArraySlice<MailboxEntry>) -> [Place] {
         var places: [Place] = []
         places.reserveCapacity(entries.count)
@@ -120,7 +120,7 @@ extension MailboxWriting {
                 ))
         }
         places.sort { lhs, rhs in
-            // The devices nearly always differ, so compare them first.
+            // Compare the devices first, because they nearly always differ.
             guard lhs.device == rhs.device, lhs.environment == rhs.environment else {
                 return (lhs.environment, lhs.device) < (rhs.environment, rhs.device)
             }
@@ -179,10 +179,11 @@ extension BoundStatement {
         try bind(entry.expires.column, at: 5)
         try bind(notification.id.column, at: 6)
         try bind(Int64(notification.priority.rawValue), at: 7)
-        // The column has a sign. Reading converts back, so the device gets the provider's value.
+        // SQLite's integers have a sign, so store the bits. Reading converts them back, and the device gets the
+        // provider's value.
         try bind(notification.expiration.seconds.map { Int64(bitPattern: $0) }, at: 8)
         try bind(Int64(notification.payload.contents.rawValue), at: 9)
-        try bind(notification.pushType?.rawValue, at: 10)
+        try bind(StoredPushType(notification).text, at: 10)
         try bind(Data(notification.topic.utf8), at: 11)
         try bind((notification.collapseID?.rawValue.utf8).map { Data($0) }, at: 12)
         try bind(Data(notification.payload.json), at: 13)

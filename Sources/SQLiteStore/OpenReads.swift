@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the current reads. Closing waits for them, because a connection must not be closed during a read.
+/// Counts the reads in progress. Closing waits for them, because a connection must not be closed during a read.
 final class OpenReads: Sendable {
     private struct State {
         var count = 0
@@ -10,7 +10,8 @@ final class OpenReads: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Returns: whether reading is allowed. If so, ``end()`` has to follow.
+    /// Begins a read.
+    /// - Returns: whether reading is still allowed. If so, the caller must call ``end()``.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }

@@ -1,10 +1,10 @@
 import Delivery
 import Notifications
 
-/// A hash table of registrations: 40 bytes for each row, and 4 bytes for each place that refers to a row.
+/// A hash table of registrations. Each row takes 40 bytes, and each place, which refers to a row, takes 4 bytes.
 ///
-/// It uses open addressing by device, so the apps of a device are next to each other. Registrations that have ended
-/// stay in the table; those of deleted apps are removed.
+/// Collisions are resolved by open addressing. The hash depends only on the device, so the apps of one device are
+/// next to each other. Ended registrations stay in the table; those of deleted apps are removed.
 struct RegistrationShard {
     fileprivate struct Row {
         let device: UInt64
@@ -18,8 +18,8 @@ struct RegistrationShard {
     }
 
     private var rows: [Row] = []
-    /// Numbers of rows, counted from 1; 0 is a free place. The number of places is a power of two, and at least a
-    /// quarter is free.
+    /// For each place, the number of its row, counted from 1; 0 if the place is free. The number of places is a power
+    /// of two, and at least a quarter of them is free.
     private var places: [UInt32]
 
     init(capacity: Int) {
@@ -61,8 +61,9 @@ struct RegistrationShard {
 
     // MARK: Removing
 
-    /// The destinations of matching rows, searched backwards from the row `end`: at most `limit`.
-    /// - Returns: the destinations, and the row where the search ended. All rows from there on were searched.
+    /// Searches backwards from the row `end` for matching rows.
+    /// - Returns: at most `limit` destinations, and the row where the search ended. All rows from there on were
+    ///   searched.
     func destinations(
         before end: Int,
         limit: Int,
@@ -77,7 +78,7 @@ struct RegistrationShard {
         return (found, row)
     }
 
-    /// The last row replaces the removed one.
+    /// Removes a row. The last row moves into its place.
     mutating func remove(_ destination: Destination, hash: UInt64) {
         let place = place(of: destination, hash: hash)
         guard places[place] != 0, let last = rows.last else { return }
@@ -89,15 +90,15 @@ struct RegistrationShard {
         close(place)
     }
 
-    /// Frees a place. Later places that were only displaced move back, so that a search for them does not end at the
-    /// gap.
+    /// Frees a place. Other rows may have been placed after it only because it was occupied. They move back, so that
+    /// a search for them does not end at the gap.
     private mutating func close(_ place: Int) {
         var gap = place
         places[gap] = 0
         var next = nextPlace(gap)
         while places[next] != 0 {
             let home = firstPlace(RegistrationTable.hash(rows[Int(places[next]) - 1].deviceKey))
-            // The distance of each place from its first choice, counted forward around the end.
+            // How far a place is from the first choice of its row, counted forward and around the end.
             let mask = places.count - 1
             if (next - home) & mask >= (next - gap) & mask {
                 places[gap] = places[next]
@@ -113,7 +114,7 @@ struct RegistrationShard {
     private func firstPlace(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (places.count - 1) }
     private func nextPlace(_ place: Int) -> Int { (place + 1) & (places.count - 1) }
 
-    /// The place of the destination's row, or the free place where it would be.
+    /// The place of the destination's row. If there is no such row, the free place where it would be.
     private func place(of destination: Destination, hash: UInt64) -> Int {
         var place = firstPlace(hash)
         while places[place] != 0 {

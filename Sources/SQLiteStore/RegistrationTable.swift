@@ -4,10 +4,11 @@ import Synchronization
 
 /// All registrations in memory. Every push looks its registration up here.
 ///
-/// The table is divided into shards with a lock each, so that readers, and a shard that grows, do not delay the others.
+/// The table is divided into shards. Each has its own lock, so that readers and a growing shard do not delay the
+/// other shards.
 final class RegistrationTable: KnownRegistrations {
-    /// A power of two, because bits of the hash choose the shard. With this number two threads seldom need the same
-    /// shard, and several look-ups of a batch share one.
+    /// The number of shards. It is a power of two, because bits of the hash choose the shard. With eight shards, two
+    /// threads seldom need the same one, and several look-ups of a batch share one lock.
     static let shardCount = 8
 
     private let shards: [Shard]
@@ -17,9 +18,9 @@ final class RegistrationTable: KnownRegistrations {
         init(capacity: Int) { value = Mutex(RegistrationShard(capacity: capacity)) }
     }
 
-    /// - Parameter capacity: the number of registrations at first.
+    /// - Parameter capacity: the number of registrations to make room for.
     init(capacity: Int = 0) {
-        // Slightly more than the average, because devices are not distributed evenly.
+        // Make slightly more room than the average, because devices are not distributed evenly over the shards.
         let perShard = capacity / Self.shardCount
         shards = (0..<Self.shardCount).map { _ in Shard(capacity: perShard + perShard / 16) }
     }
@@ -37,7 +38,7 @@ final class RegistrationTable: KnownRegistrations {
         guard destinations.count > 1 else { return destinations.map { known($0) } }
         let hashes = destinations.map { Self.hash($0.deviceKey) }
         var found = [KnownRegistration?](repeating: .neverRegistered, count: destinations.count)
-        // Shard by shard: each lock makes the processor wait for its earlier reads.
+        // Look up shard by shard, because each lock makes the processor wait for its earlier reads.
         for (number, shard) in shards.enumerated() {
             var hasAny = false
             for hash in hashes where Self.shard(hash) == number { hasAny = true }
@@ -57,7 +58,7 @@ final class RegistrationTable: KnownRegistrations {
         shard(hash).value.withLock { $0.set(registration, of: destination, hash: hash) }
     }
 
-    /// All of one device's registrations at once, so that no reader sees only some of them.
+    /// Sets all registrations of one device at once, so that readers never see only some of them.
     func set(_ registrations: [(destination: Destination, registration: Registration)], of device: DeviceKey) {
         let hash = Self.hash(device)
         shard(hash).value.withLock { shard in
@@ -72,17 +73,18 @@ final class RegistrationTable: KnownRegistrations {
         shard(hash).value.withLock { $0.remove(destination, hash: hash) }
     }
 
-    /// The position of a search through all rows.
+    /// How far a search through all rows has come.
     struct Position: Equatable {
-        /// How many shards are not completely searched.
+        /// How many shards are not completely searched yet.
         var shards = RegistrationTable.shardCount
-        /// In the last of these shards, the row up to which nothing was searched; nil for all rows.
+        /// In the last of these shards, only the rows below this number are not searched yet; nil for all of its
+        /// rows.
         var row: Int?
     }
 
-    /// Continues a search for the registrations of matching apps, until it has `limit` destinations or there are no
-    /// more rows. Removing what it found does not disturb the search: the last row, which replaces a removed one, was
-    /// searched before.
+    /// Continues a search for the registrations of matching apps, until it has `limit` destinations or reaches the
+    /// end. The found registrations may be removed between two calls. A removed row is replaced by the last row,
+    /// which was searched before.
     func destinations(
         from position: inout Position,
         limit: Int,
@@ -110,8 +112,8 @@ final class RegistrationTable: KnownRegistrations {
     private func shard(_ hash: UInt64) -> Shard { shards[Self.shard(hash)] }
     private static func shard(_ hash: UInt64) -> Int { Int(hash >> 32) & (shardCount - 1) }
 
-    /// The hash of a device. The upper bits choose the shard, the lower bits the place. The service chooses device IDs
-    /// at random, so a fixed function is safe.
+    /// The hash of a device. Its upper bits choose the shard, and its lower bits the place. Attackers cannot cause
+    /// collisions, because the service chooses device IDs at random. So the hash needs no secret.
     static func hash(_ device: DeviceKey) -> UInt64 {
         var hash = device.device.rawValue &+ (device.environment == .production ? 0x9e37_79b9_7f4a_7c15 : 0)
         // The finaliser of SplitMix64.

@@ -22,11 +22,11 @@ struct SQLiteFailure: Error, Sendable {
         }
     }
 
-    /// The disk or the database has no room.
+    /// Whether the disk or the database has no room.
     var isFull: Bool { code.primaryResultCode == .SQLITE_FULL }
 
-    /// Whether the whole transaction has to be rolled back, because the failure is not about one statement's values.
-    /// SQLite may have done it already (https://www.sqlite.org/lang_transaction.html, 3).
+    /// Whether the whole transaction has to be rolled back, because the failure is not only about the values of one
+    /// statement. SQLite may have rolled it back already (https://www.sqlite.org/lang_transaction.html, 3).
     var endsTransaction: Bool {
         switch code.primaryResultCode {
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE: false
@@ -34,8 +34,8 @@ struct SQLiteFailure: Error, Sendable {
         }
     }
 
-    /// Whether a COMMIT with this failure certainly did not commit: the log had no room, or the lock was not available.
-    /// After any other failure, such as a failed fsync, a restart may find the transaction in the log.
+    /// Whether this failure of a COMMIT proves that it did not commit: the log had no room, or the lock was not
+    /// available. After other failures, such as a failed fsync, a restart may still find the transaction in the log.
     var provesCommitFailed: Bool {
         switch code.primaryResultCode {
         case .SQLITE_FULL, .SQLITE_BUSY, .SQLITE_CONSTRAINT: true
@@ -46,7 +46,7 @@ struct SQLiteFailure: Error, Sendable {
     /// The error for callers if the work was certainly not done.
     var storeError: StoreError {
         switch code.primaryResultCode {
-        // The shared-memory index of the log is a file too.
+        // The second code means that there was no room for the shared-memory index of the log, which is a file too.
         case .SQLITE_FULL,
             _ where code == .SQLITE_IOERR_SHMSIZE:
             StoreError(.unavailable, "The disk is full: free some space, then storing works again.")
@@ -63,7 +63,7 @@ struct SQLiteFailure: Error, Sendable {
         }
     }
 
-    /// The error for callers if it is uncertain whether a COMMIT was done.
+    /// The error for callers if it is uncertain whether the COMMIT succeeded.
     var doubtfulCommit: StoreError {
         StoreError(.unknown, "The disk failed at the end of a transaction (\(summary)): check the disk and try again.")
     }

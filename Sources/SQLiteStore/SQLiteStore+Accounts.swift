@@ -39,7 +39,7 @@ extension SQLiteStore: Accounts {
     /// The result of applying a change.
     private enum Application: Sendable {
         case applied(AccountsSnapshot)
-        /// The change made no difference.
+        /// The accounts already had what the change asks for.
         case unchanged
         /// The change was refused, and nothing was written.
         case refused(StoreError)

@@ -20,8 +20,8 @@ extension SQLiteStore: AttemptNumbers {
             let kept = try Self.metaIfPresent(.attemptsBound, in: database) ?? 0
             let bound = Int64(clamping: mark.bound)
             guard bound > kept else { return }
-            // Both rows are missing in a folder of an older release, and on a full disk they could not be added at the
-            // start.
+            // Insert the rows if they are missing. That is so in a folder of an older release, if a full disk
+            // prevented adding them at the start.
             try database.run(
                 """
                 INSERT INTO meta (key, value) VALUES (?, ?), (?, ?)

@@ -42,7 +42,7 @@ extension SQLiteStore: Channels {
         await writeEach(keys) { key, database throws(SQLiteFailure) -> Result<Bool, StoreError> in
             try database.run(
                 "DELETE FROM broadcast WHERE environment = ? AND app = ? AND channel = ?", key.arguments)
-            // Its subscriptions lead nowhere now, and are removed with other leftovers.
+            // The channel's subscriptions have no effect from now on. They are removed later, with other leftovers.
             return .success(
                 try database.run(
                     "DELETE FROM channel WHERE environment = ? AND app = ? AND id = ?", key.arguments) > 0)
@@ -167,7 +167,7 @@ extension SQLiteStore: Channels {
                 """, []
             ),
         ]
-        // A sweep with nothing to do must not write.
+        // If there is nothing to remove, do not begin a write.
         guard limit > 0,
             try await read({ database throws(SQLiteFailure) in
                 try Self.hasLeftovers(before: moment, in: database)
@@ -187,7 +187,7 @@ extension SQLiteStore: Channels {
 
     // MARK: Batches
 
-    /// Writes each item in one transaction, and returns a result for each.
+    /// Writes all items in one transaction, and returns one result for each.
     private func writeEach<Item: Sendable, Value: Sendable>(
         _ items: [Item],
         _ write: @escaping @Sendable (Item, Database) throws(SQLiteFailure) -> Result<Value, StoreError>,

@@ -5,8 +5,9 @@ import Notifications
 import struct Foundation.Data
 
 extension SQLiteStore: Feedback {
-    /// The most entries of all lists together. Beyond it the oldest are removed. A provider that reads its list once a
-    /// day loses nothing unless a million apps are removed in that day. A full list takes some 120 MB on disk.
+    /// The largest number of entries in all lists together, about 120 MB on disk. If there are more, the oldest are
+    /// removed. A provider that reads its list once a day loses entries only if more than a million apps are removed
+    /// within that day.
     static let defaultMaximumFeedbackEntries: Int64 = 1_000_000
 
     package func note(_ entries: [FeedbackEntry]) async throws(StoreError) {
@@ -65,25 +66,25 @@ extension SQLiteStore: Feedback {
 // MARK: - Rows
 
 extension SQLiteStore {
-    /// Removes the entries of an app that is on its device again.
+    /// Removes the entries of an app that is on its device again, and of its services.
     static func removeFeedback(
         on destination: Destination,
         generation: UInt32,
         in database: Database,
     ) throws(SQLiteFailure) {
         try database.run(
-            "DELETE FROM feedback WHERE environment = ? AND device = ? AND app = ? AND generation = ?",
-            destination.arguments + [generation],
+            "DELETE FROM feedback WHERE environment = ? AND device = ? AND app = ? AND generation & ? = ?",
+            destination.arguments + [TokenNumber.lastGeneration, generation],
         )
     }
 
-    /// Whether the registration still agrees with the entry: the app may have registered again.
+    /// Whether the entry is still true. The app may have registered again since.
     private static func isTrue(_ entry: FeedbackEntry, in database: Database) throws(SQLiteFailure) -> Bool {
         entry.agrees(with: try registration(of: entry.destination, in: database))
     }
 
     /// - Returns: false if the entry was there already.
-    private static func insert(_ entry: FeedbackEntry, in database: Database) throws(SQLiteFailure) -> Bool {
+    static func insert(_ entry: FeedbackEntry, in database: Database) throws(SQLiteFailure) -> Bool {
         try database.run(
             """
             INSERT INTO feedback (environment, device, app, generation, moment, token) VALUES (?, ?, ?, ?, ?, ?)
@@ -93,7 +94,8 @@ extension SQLiteStore {
         ) > 0
     }
 
-    /// Entry numbers only grow, so this leaves no more entries than the limit.
+    /// Removes the oldest entries if there are more than the limit. Entry numbers only grow, so the number alone
+    /// tells which to remove.
     private static func forgetOldest(beyond limit: Int64, in database: Database) throws(SQLiteFailure) {
         try database.run("DELETE FROM feedback WHERE number <= (SELECT max(number) FROM feedback) - ?", [limit])
     }

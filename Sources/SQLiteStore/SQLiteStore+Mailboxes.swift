@@ -46,7 +46,7 @@ extension SQLiteStore: Mailboxes {
         }
     }
 
-    /// Splits a batch into parts that each fit into one transaction, submits them in their order, and collects the
+    /// Splits a batch into parts that each fit into one transaction, writes them in their order, and collects the
     /// results.
     private func inParts<Item: Sendable, Value: Sendable>(
         _ items: [Item],
@@ -97,8 +97,8 @@ extension SQLiteStore: Mailboxes {
         }.get()
     }
 
-    /// Reads on a separate connection, which neither waits for the writer nor delays it. The read begins after the
-    /// call, so it sees everything that was answered before the call.
+    /// Reads on a separate connection, so that the read neither waits for the writer nor delays it. It begins after
+    /// the call, so it sees every write that was answered before the call.
     package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
         try await read { database throws(SQLiteFailure) in
             try Self.entries(of: device, in: database)
@@ -106,13 +106,13 @@ extension SQLiteStore: Mailboxes {
     }
 }
 
-/// Collects the results of a batch's parts, which come one after the other.
+/// Collects the results of a batch's parts, which arrive one after the other.
 private final class GatheredResults<Item: Sendable>: Sendable {
     private let parts: Mutex<(results: [[Item]], missing: Int)>
 
     init(parts: Int) { self.parts = Mutex((Array(repeating: [], count: parts), parts)) }
 
-    /// - Returns: all results after the last part, otherwise nil.
+    /// - Returns: all results, if this was the last part; otherwise nil.
     func add(_ items: [Item], of part: Int) -> [Item]? {
         parts.withLock { parts in
             parts.results[part] = items
@@ -134,7 +134,8 @@ extension SQLiteStore {
         for reference in references {
             let removed = try database.run(
                 "DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ? AND version = ?",
-                reference.destination.arguments + [Int64(clamping: reference.version.rawValue)],
+                // A damaged version is negative, and is removed as what it is.
+                reference.destination.arguments + [Int64(bitPattern: reference.version.rawValue)],
             )
             results.append(.success(removed > 0 ? .removed : .superseded))
         }
@@ -161,7 +162,7 @@ extension SQLiteStore {
         return entries
     }
 
-    /// Empties one mailbox, whatever it contains.
+    /// Empties one mailbox, whichever version it contains.
     /// - Returns: what it contained.
     static func empty(
         _ destination: Destination,
@@ -180,7 +181,7 @@ extension SQLiteStore {
         return ended
     }
 
-    /// The results of the accepted items. For the others the result is that there was no room.
+    /// The results of all items. Items that were not accepted get the error that there was no room.
     private static func results<Value>(
         _ outcome: Result<[Result<Value, StoreError>], StoreError>,
         of count: Int,
@@ -196,46 +197,54 @@ extension SQLiteStore {
 extension Row {
     /// A row with the columns environment, device, app, id and topic.
     fileprivate func endedNotification(_ step: DeliveryStep) throws(SQLiteFailure) -> EndedNotification {
-        guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)),
-            let id = NotificationID(column: blob(3))
-        else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a mailbox that is not valid") }
+        guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)) else {
+            throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a mailbox that is not valid")
+        }
+        // A damaged identifier must not stop the removal of other notifications.
+        let id = NotificationID(column: blob(3)) ?? NotificationID(high: 0, low: 0)
         let destination = Destination(
             environment: environment, device: DeviceID(column: integer(1)), app: AppID(rawValue: app))
         return EndedNotification(id: id, destination: destination, topic: text(4), step: step)
     }
 
-    /// Nil if this store did not write the row.
-    fileprivate func mailboxEntry(of device: DeviceKey) -> StoredMailboxEntry? {
-        guard let app = UInt32(exactly: integer(0)), let version = UInt64(exactly: integer(1)),
-            let id = NotificationID(column: blob(3)),
-            let priority = UInt8(exactly: integer(4)).flatMap(Priority.init(rawValue:)),
-            let contents = UInt8(exactly: integer(6))
-        else { return nil }
-        let pushType = hasNull(atIndex: 7) ? nil : PushType(stored: text(7))
-        let collapseID = hasNull(atIndex: 9) ? nil : CollapseIdentifier(rawValue: text(9))
-        guard hasNull(atIndex: 7) || pushType != nil, hasNull(atIndex: 9) || collapseID != nil else { return nil }
-
-        let notification = Notification(
-            id: id,
-            topic: text(8),
-            pushType: pushType,
-            priority: priority,
-            expiration: hasNull(atIndex: 5) ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(5))),
-            collapseID: collapseID,
-            payload: Payload(stored: Array(blob(10)), contents: Payload.Contents(rawValue: contents)),
-        )
+    /// A row with the columns of a mailbox, from this one on; nil if not even its destination can be read.
+    func mailboxEntry(of device: DeviceKey, from first: Int = 0) -> StoredMailboxEntry? {
+        guard let app = UInt32(exactly: integer(first)) else { return nil }
         let destination = Destination(
-            environment: device.environment,
-            device: device.device,
-            app: AppID(rawValue: app),
-        )
+            environment: device.environment, device: device.device, app: AppID(rawValue: app))
+        let version = MailboxVersion(rawValue: UInt64(bitPattern: integer(first + 1)))
+        let expires = Timestamp(column: integer(first + 2))
+        guard let notification = self.notification(from: first) else {
+            return .damaged(
+                destination, version, id: NotificationID(column: blob(first + 3)), topic: text(first + 8),
+                expires: expires)
+        }
         return StoredMailboxEntry(
-            entry: MailboxEntry(
-                destination: destination,
-                notification: notification,
-                expires: Timestamp(column: integer(2)),
-            ),
-            version: MailboxVersion(rawValue: version),
+            entry: MailboxEntry(destination: destination, notification: notification, expires: expires),
+            version: version)
+    }
+
+    /// Nil if this store did not write the columns.
+    private func notification(from first: Int) -> Notification? {
+        guard integer(first + 1) >= 0, let id = NotificationID(column: blob(first + 3)),
+            let priority = UInt8(exactly: integer(first + 4)).flatMap(Priority.init(rawValue:)),
+            let contents = UInt8(exactly: integer(first + 6))
+        else { return nil }
+        let type = hasNull(atIndex: first + 7) ? nil : StoredPushType(text(first + 7))
+        let collapseID = hasNull(atIndex: first + 9) ? nil : CollapseIdentifier(rawValue: text(first + 9))
+        guard hasNull(atIndex: first + 7) || type != nil, hasNull(atIndex: first + 9) || collapseID != nil else {
+            return nil
+        }
+        return Notification(
+            id: id,
+            topic: text(first + 8),
+            pushType: type?.pushType,
+            priority: priority,
+            expiration: hasNull(atIndex: first + 5)
+                ? .unspecified : Expiration(seconds: UInt64(bitPattern: integer(first + 5))),
+            collapseID: collapseID,
+            activity: type?.activity,
+            payload: Payload(stored: Array(blob(first + 10)), contents: Payload.Contents(rawValue: contents)),
         )
     }
 }

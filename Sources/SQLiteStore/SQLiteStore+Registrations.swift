@@ -15,7 +15,7 @@ extension SQLiteStore: Registrations {
         registrations.registrations(of: device)
     }
 
-    /// Reads the file and not the table in memory, which has no order.
+    /// Reads the database and not the table in memory, because the table has no order.
     package func devices(
         in environment: Environment,
         after device: DeviceID?,
@@ -116,8 +116,8 @@ extension SQLiteStore: Registrations {
         let orphans = orphanSearch.next(in: table, accounts, limit: limit)
         let removal = await commits.write(items: max(1, orphans.count), undoable: true) {
             database, accepted throws(SQLiteFailure) -> ([Destination], [EndedNotification]) in
-            // These belong to an app that is gone. A later registration names another app, so they can never be
-            // delivered.
+            // Record the discarded notifications. They belong to a deleted app and can never be delivered, because a
+            // later app has another number.
             var discarded: [EndedNotification] = []
             let removed = Array(orphans.prefix(accepted))
             for destination in removed {
@@ -136,7 +136,7 @@ extension SQLiteStore: Registrations {
             guard removed == orphans.count else { throw .busy }
             return removed
         } catch {
-            // The search has to find them again.
+            // The removal failed, so search again from the beginning to find these registrations again.
             orphanSearch.restart()
             throw error
         }
@@ -146,7 +146,7 @@ extension SQLiteStore: Registrations {
 
     private enum Renewal: Sendable {
         case renewed([RegistrationRow], [EndedNotification])
-        /// One of the device's apps is at the last generation; nothing was changed.
+        /// One of the device's apps has used its last generation of device tokens. Nothing was changed.
         case refused
     }
 }
@@ -160,8 +160,8 @@ extension SQLiteStore {
         ) { _ in true } ?? false
     }
 
-    /// Whether an app was ever deleted. App numbers are consecutive, so the count shows it. This is one statement,
-    /// which sees one state of both tables.
+    /// Whether any app was ever deleted. App numbers are consecutive, so the number of apps shows it. This is one
+    /// statement, so that it sees both tables in the same state.
     private static func hasDeletedApps(in database: Database) throws(SQLiteFailure) -> Bool {
         let count = try database.firstRow(
             """
@@ -221,7 +221,8 @@ extension SQLiteStore {
         return rows
     }
 
-    /// In the order of the column. Both searches use the primary key, so they read only the rows of the page.
+    /// Returns the devices in the order of their column. Both queries use the primary key, so they read only the rows
+    /// of the page.
     private static func devices(
         in environment: Environment,
         _ range: ClosedRange<Int64>,
@@ -257,7 +258,7 @@ extension SQLiteStore {
         return devices
     }
 
-    private static func set(
+    static func set(
         _ registration: Registration,
         of destination: Destination,
         in database: Database,
@@ -279,7 +280,7 @@ extension SQLiteStore {
 }
 
 extension Row {
-    fileprivate func registration() throws(SQLiteFailure) -> (destination: Destination, registration: Registration) {
+    func registration() throws(SQLiteFailure) -> (destination: Destination, registration: Registration) {
         guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)),
             let generation = UInt32(exactly: integer(3)), let tokenKeyID = UInt32(exactly: integer(4))
         else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a registration that is not valid") }

@@ -21,9 +21,9 @@ extension SQLiteStore: Store {
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             DispatchQueue.global().async { [pool] in
-                // Copy the log into the database, because closing does not copy it if the last connection to close is
-                // a reader's: readers cannot write. If the copy fails, the next start makes it. Do not truncate the
-                // log: GRDB writes to an empty log when it opens the database, and that fails on a full disk.
+                // Copy the log into the database. Closing does so only if the last connection to close can write, and
+                // a reader's cannot. If the copy fails, the next start makes it. Do not empty the log: GRDB would
+                // write to an empty log when it opens the database, and that fails on a full disk.
                 try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.restart) }
                 try? pool.close()
                 continuation.resume()

@@ -16,7 +16,8 @@ package final class SQLiteStore: Sendable {
     package static let secretsFolderName = "secrets"
 
     /// The token keys and the certificate authority.
-    package let secrets: any Secrets
+    package var secrets: any Secrets { fileSecrets }
+    let fileSecrets: FileSecrets
     /// The secrets' folder and files that others could read before the store was opened, by path.
     package let exposedSecrets: [String]
 
@@ -25,17 +26,18 @@ package final class SQLiteStore: Sendable {
     let mailboxVersions: VersionCounter
     let registrations: RegistrationTable
     let subscribedDevices: SubscribedDevices
-    /// For the writer's thread alone.
+    /// The registrations in the current transaction. Only the writer's thread uses them.
     let writing: RegistrationsInWriting
     let accounts: AccountsFeed
     let journal: MailboxJournal
     let orphanSearch = OrphanSearch()
-    /// Whether the files have been closed, or are being closed.
+    /// Whether the files are closed, or are being closed.
     let isClosed = Atomic(false)
     let maximumFeedbackEntries: Int64
     let folder: DatabaseFolder
     let files: DatabaseFiles
-    /// The loss that was found and accepted when the database was opened; nil if there was none.
+    /// A sentence that says what was lost with a damaged log that the administrator accepted; nil if nothing was
+    /// lost.
     package let loss: String?
     let openReads = OpenReads()
 
@@ -45,6 +47,7 @@ package final class SQLiteStore: Sendable {
     ///   - path: the folder's path.
     ///   - log: records the notifications that leave the mailboxes without a requested removal.
     ///   - acceptsDamage: whether to open a database whose write-ahead log is damaged: see ``loss``.
+    ///   - isForCopy: whether it may be an unfinished copy, which is of no use for anything else.
     ///   - clock: tells the time, in milliseconds since 1970.
     /// - Throws: ``StoreError/Code/unreadable`` if the file is not a database of ours, is of a newer version or is
     ///   damaged, ``StoreError/Code/unavailable`` if the folder cannot be used or another process uses it. Nothing is
@@ -53,12 +56,14 @@ package final class SQLiteStore: Sendable {
         folder path: String,
         log: any DeliveryLog = NoDeliveryLog(),
         acceptsDamage: Bool = false,
+        isForCopy: Bool = false,
         clock: @escaping @Sendable () -> Timestamp = { Timestamp(milliseconds: 0) },
     ) async throws(StoreError) -> SQLiteStore {
         try await open(
             folder: path,
             maximumPendingItems: GroupCommit.defaultMaximumPendingItems,
             acceptsDamage: acceptsDamage,
+            isForCopy: isForCopy,
             journal: MailboxJournal(log: log, clock: clock),
         )
     }
@@ -67,10 +72,12 @@ package final class SQLiteStore: Sendable {
         folder path: String,
         maximumPendingItems: Int,
         acceptsDamage: Bool = false,
+        isForCopy: Bool = false,
         maximumFeedbackEntries: Int64 = defaultMaximumFeedbackEntries,
         journal: MailboxJournal = MailboxJournal(log: NoDeliveryLog(), clock: { Timestamp(milliseconds: 0) }),
     ) async throws(StoreError) -> SQLiteStore {
-        // Opening reads every registration, which would block one of the few threads that tasks run on.
+        // Opening reads every registration. Do this on a separate thread, because it would block one of the few
+        // threads that run tasks.
         try await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 continuation.resume(
@@ -79,6 +86,7 @@ package final class SQLiteStore: Sendable {
                             folder: path,
                             maximumPendingItems: maximumPendingItems,
                             acceptsDamage: acceptsDamage,
+                            isForCopy: isForCopy,
                             maximumFeedbackEntries: maximumFeedbackEntries,
                             journal: journal,
                         )
@@ -92,6 +100,7 @@ package final class SQLiteStore: Sendable {
         folder path: String,
         maximumPendingItems: Int,
         acceptsDamage: Bool,
+        isForCopy: Bool,
         maximumFeedbackEntries: Int64,
         journal: MailboxJournal,
     ) throws(StoreError) {
@@ -105,8 +114,8 @@ package final class SQLiteStore: Sendable {
             try DatabaseOpening.create(in: folder)
         }
         pool = try DatabaseOpening.open(in: folder, keepsLog: loss == nil)
-        let secrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
-        (self.secrets, exposedSecrets) = (secrets, secrets.exposed)
+        fileSecrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
+        exposedSecrets = fileSecrets.exposed
         do {
             (mailboxVersions, registrations, subscribedDevices, accounts) = try pool.writeWithoutTransaction {
                 database in
@@ -120,6 +129,7 @@ package final class SQLiteStore: Sendable {
         } catch {
             throw folder.explain(SQLiteFailure(error))
         }
+        if !isForCopy { try Self.checkCopy(pool, folder) }
         let files = try DatabaseFiles(of: folder.databasePath)
         self.files = files
         let writing = RegistrationsInWriting(registrations)
@@ -129,20 +139,20 @@ package final class SQLiteStore: Sendable {
             ended: { writing.transactionEnded() })
     }
 
-    /// How many transactions have been committed since the store was opened, and how many items in them.
+    /// The number of transactions that were committed since the store was opened, and the number of items in them.
     package var committed: (transactions: Int, items: Int) {
         let statistics = commits.statistics
         return (statistics.transactions, statistics.items)
     }
 
-    /// Reads on one of the readers' connections.
+    /// Reads on a connection for readers.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws(SQLiteFailure) -> Value,
     ) async throws(StoreError) -> Value {
         guard openReads.begin() else { throw .closed }
         defer { openReads.end() }
         let result: Result<Value, SQLiteFailure> = await withCheckedContinuation { continuation in
-            // Without a transaction: one statement sees one state of the database anyway.
+            // No transaction is needed, because a single statement sees one state of the database.
             pool.asyncUnsafeRead { database in
                 continuation.resume(
                     returning: Result { () throws(SQLiteFailure) in
@@ -162,7 +172,7 @@ package final class SQLiteStore: Sendable {
     }
 }
 
-/// The counter of mailbox versions, which the writer alone uses, behind a lock as the compiler wants it.
+/// The counter of mailbox versions. Only the writer uses it; the lock is there because the compiler cannot know that.
 final class VersionCounter: Sendable {
     private let versions: Mutex<MailboxVersions>
 

@@ -1,11 +1,11 @@
 import GRDB
 
-/// The tables, and how they came to be, one migration after the other.
+/// The tables of the database, as migrations from each version to the next.
 enum Schema {
-    /// Marks a database file as ours ("Cari" as a big-endian 32-bit integer, at offset 68 of the file).
+    /// Marks a database file as one of Carillon's ("Cari" as a big-endian 32-bit integer, at offset 68 of the file).
     static let applicationID: UInt32 = 0x4361_7269
 
-    /// A database that holds a migration not listed here was made by a newer version.
+    /// The migrations. If a database has a migration that is not listed here, a newer version has made it.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
@@ -23,17 +23,19 @@ enum Schema {
         return migrator
     }
 
-    /// Keys of the table `meta`.
+    /// The keys of the table `meta`.
     enum Meta: String {
-        /// No mailbox version from this one on has been given out.
+        /// The first mailbox version that is not reserved. No version from this one on was used.
         case mailboxVersionsReserved = "mailbox_versions_reserved"
         case accountsVersion = "accounts_version"
         /// The version of the newest stored broadcast.
         case broadcastVersion = "broadcast_version"
-        /// All delivery attempts have numbers below it. Missing until there is one.
+        /// A bound that the numbers of all delivery attempts are below. Missing until there is one.
         case attemptsBound = "attempts_bound"
-        /// The time at which that bound was chosen, in milliseconds since 1970. Missing like it.
+        /// When the bound was chosen, in milliseconds since 1970. Missing until there is a bound.
         case attemptsTime = "attempts_time"
+        /// The source of an unfinished copy. Missing in a store that can be used.
+        case copySource = "copy_source"
     }
 
     private static let version1 = """
@@ -48,7 +50,8 @@ enum Schema {
             name TEXT NOT NULL
         ) STRICT, WITHOUT ROWID;
 
-        -- AUTOINCREMENT: the number of an app that is gone must never name another, since device tokens carry it.
+        -- AUTOINCREMENT: device tokens contain an app's number, so the number of a deleted app must never be used
+        -- again.
         CREATE TABLE app (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             bundle_id TEXT NOT NULL UNIQUE,
@@ -56,7 +59,7 @@ enum Schema {
         ) STRICT;
         CREATE INDEX app_by_team ON app (team);
 
-        -- revoked: milliseconds since 1970, NULL while the key is good.
+        -- revoked: milliseconds since 1970, NULL if the key is not revoked.
         CREATE TABLE signing_key (
             id TEXT PRIMARY KEY,
             team TEXT NOT NULL REFERENCES team (id),
@@ -80,8 +83,8 @@ enum Schema {
             PRIMARY KEY (environment, device, app)
         ) STRICT, WITHOUT ROWID;
 
-        -- The version and the moment stand before what may overflow to other pages. expiration: as the provider wrote
-        -- it, in seconds since 1970, NULL where it did not. contents: what was seen in the payload, a set of bits.
+        -- Version and time come before the columns that may overflow to other pages. expiration: the provider's value
+        -- in seconds since 1970, NULL if it gave none. contents: a set of bits that says what the payload contains.
         CREATE TABLE mailbox (
             environment INTEGER NOT NULL,
             device INTEGER NOT NULL,
@@ -102,10 +105,11 @@ enum Schema {
         """
 
     private static let trust = """
-        -- The bundle IDs that a key is restricted to, with spaces between; NULL for all of its team's.
+        -- The bundle IDs that a key is restricted to, separated by spaces; NULL if the key is valid for all apps of
+        -- its team.
         ALTER TABLE signing_key ADD COLUMN bundle_ids TEXT;
 
-        -- serial: 16 bytes. Moments: milliseconds since 1970. revoked: NULL while the certificate is good.
+        -- serial: 16 bytes. Times: milliseconds since 1970. revoked: NULL if the certificate is not revoked.
         CREATE TABLE provider_certificate (
             serial BLOB PRIMARY KEY,
             team TEXT NOT NULL REFERENCES team (id),
@@ -124,7 +128,7 @@ enum Schema {
             PRIMARY KEY (environment, device)
         ) STRICT, WITHOUT ROWID;
 
-        -- digest: SHA-256 of a code that lets a device in.
+        -- digest: SHA-256 of the code with which a device activates.
         CREATE TABLE invitation (
             digest BLOB PRIMARY KEY,
             environment INTEGER NOT NULL,
@@ -134,8 +138,8 @@ enum Schema {
         """
 
     private static let feedback = """
-        -- Device tokens whose app is gone. AUTOINCREMENT: a number names a place in its list and must never come again.
-        -- moment: milliseconds since 1970.
+        -- Device tokens whose app was removed. AUTOINCREMENT: a number is a position in its list, and must never be
+        -- used again. moment: milliseconds since 1970.
         CREATE TABLE feedback (
             number INTEGER PRIMARY KEY AUTOINCREMENT,
             environment INTEGER NOT NULL,
@@ -152,7 +156,7 @@ enum Schema {
     private static let channels = """
         INSERT INTO meta VALUES ('broadcast_version', 0);
 
-        -- policy: 0 keeps nothing, 1 the newest broadcast. created: milliseconds since 1970.
+        -- policy: 0 stores no broadcast, 1 stores the newest one. created: milliseconds since 1970.
         CREATE TABLE channel (
             environment INTEGER NOT NULL,
             app INTEGER NOT NULL,
@@ -162,7 +166,7 @@ enum Schema {
             PRIMARY KEY (environment, app, id)
         ) STRICT, WITHOUT ROWID;
 
-        -- The newest broadcast of a channel, once for all devices; columns as in mailbox.
+        -- The newest broadcast of a channel, stored once for all devices. The columns are those of the table mailbox.
         CREATE TABLE broadcast (
             environment INTEGER NOT NULL,
             app INTEGER NOT NULL,
@@ -180,7 +184,7 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX broadcast_by_expiry ON broadcast (expires);
 
-        -- seen: the version of the newest broadcast that the device has acknowledged, 0 for none.
+        -- seen: the version of the newest broadcast that the device has acknowledged, 0 if it has acknowledged none.
         CREATE TABLE subscription (
             environment INTEGER NOT NULL,
             device INTEGER NOT NULL,

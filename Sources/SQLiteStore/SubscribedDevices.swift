@@ -3,9 +3,10 @@ import GRDB
 import Notifications
 import Synchronization
 
-/// The devices that have subscriptions, so that a device that connects and has none costs no access to the disk.
+/// The devices that have subscriptions. Without it, each device that connects would cost an access to the disk, even
+/// if it has none.
 ///
-/// Only the writer's thread changes it, after each commit, in the order of the commits.
+/// Only the writer's thread changes it: after each commit, in the order of the commits.
 final class SubscribedDevices: Sendable {
     private let devices: Mutex<Set<DeviceKey>>
 
@@ -25,7 +26,7 @@ final class SubscribedDevices: Sendable {
 }
 
 extension Row {
-    /// A row that begins with the columns environment and device.
+    /// Reads a row that begins with the columns environment and device.
     func deviceKey() throws(SQLiteFailure) -> DeviceKey {
         guard let environment = Environment(column: integer(0)) else {
             throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a subscription that cannot be")

@@ -9,22 +9,24 @@ import PrivateFiles
     import Glibc
 #endif
 
-/// The write-ahead log that a process left behind when it did not end cleanly. It is read before SQLite opens it
-/// (https://www.sqlite.org/fileformat2.html, 4).
+/// Inspects the write-ahead log that a process has left if it did not end cleanly. This happens before SQLite opens
+/// the log (https://www.sqlite.org/fileformat2.html, 4).
 ///
-/// SQLite uses the frames before the first wrong checksum and silently ignores the rest. After a crash the rest is the
-/// transaction that was being written. But a few bits that the disk has changed look the same, and may be anywhere in
-/// the log. The service writes one transaction after the other, each with an fsync (`synchronous=FULL`). So after a
-/// crash or a power cut, at most one frame behind the first wrong checksum ends a transaction. If there are more,
-/// answered transactions are lost.
+/// SQLite uses the frames before the first wrong checksum, and silently ignores the rest. After a crash, the rest is
+/// the transaction that was being written, so ignoring it is right. But if the disk has changed a few bits, they look
+/// the same to SQLite, and may be anywhere in the log.
+///
+/// The two cases can be distinguished. The service writes one transaction after the other, each with an fsync
+/// (`synchronous=FULL`). So after a crash or a power cut, at most one frame after the first wrong checksum ends a
+/// transaction. If more frames do, transactions that were answered are lost.
 enum WriteAheadLog {
     enum Finding: Sendable, Equatable {
         case intact
-        /// This many transactions end behind the damage.
+        /// The log is damaged, and this many transactions end after the damage.
         case damaged(transactions: Int)
         /// The log's header is wrong, so nothing of the log can be read.
         case unreadable
-        /// The log is missing although its index exists. SQLite removes the index first.
+        /// The log is missing although its index exists. SQLite itself removes the index first.
         case missing
     }
 
@@ -35,7 +37,7 @@ enum WriteAheadLog {
         let file = try Files.open(log, O_RDONLY)
         let header = try Files.read(file, upTo: WriteAheadLogFrames.headerByteCount, of: log)
         guard var frames = WriteAheadLogFrames(header: header) else {
-            // The header is written to disk before any frame, so a log without a frame has lost nothing.
+            // A log without a frame has lost nothing, because its header is written to disk before any frame.
             let rest = try Files.read(file, upTo: WriteAheadLogFrames.smallestFrameByteCount, of: log)
             return rest.count < WriteAheadLogFrames.smallestFrameByteCount ? .intact : .unreadable
         }
@@ -47,11 +49,11 @@ enum WriteAheadLog {
         return frames.lostTransactions > 1 ? .damaged(transactions: frames.lostTransactions) : .intact
     }
 
-    /// A quarter of a MiB.
+    /// These are about a quarter of a MiB.
     private static let framesPerRead = 64
 }
 
-/// Reads the frames of a log, and counts the transactions that end behind the first wrong frame.
+/// Reads the frames of a log, and counts the transactions that end after the first wrong frame.
 struct WriteAheadLogFrames {
     static let headerByteCount = 32
     private static let frameHeaderByteCount = 24
@@ -59,18 +61,18 @@ struct WriteAheadLogFrames {
     static let smallestFrameByteCount = frameHeaderByteCount + pages.lowerBound
 
     let frameByteCount: Int
-    /// How many transactions end behind the first frame that is wrong.
+    /// The number of transactions that end after the first wrong frame.
     private(set) var lostTransactions = 0
 
     private let salt: ArraySlice<UInt8>
     private var sum: Checksum
     private var isSound = true
 
-    /// - Returns: nil if the bytes are not the header of a log.
+    /// - Returns: nil if the bytes are not the header of a write-ahead log.
     init?(header: [UInt8]) {
         guard header.count == Self.headerByteCount else { return nil }
         let magic = header.bigEndian(at: 0)
-        // The last bit says in which byte order the checksum reads numbers.
+        // The lowest bit gives the byte order in which the checksum reads its input.
         guard magic & ~1 == 0x377f_0682, header.bigEndian(at: 4) == 3_007_000,
             let page = Int(exactly: header.bigEndian(at: 8)), Self.pages.contains(page), page & (page - 1) == 0
         else { return nil }
@@ -81,7 +83,7 @@ struct WriteAheadLogFrames {
         salt = header[16..<24]
     }
 
-    /// - Parameter bytes: the next frames. Less than a whole frame is the end of the file.
+    /// - Parameter bytes: the next frames. If they are not a whole number of frames, the end of the file was reached.
     mutating func take(_ bytes: [UInt8]) {
         var start = 0
         while bytes.count - start >= frameByteCount {
@@ -92,7 +94,7 @@ struct WriteAheadLogFrames {
 
     private mutating func take(_ frame: ArraySlice<UInt8>) {
         let start = frame.startIndex
-        // Frames from an earlier use of the file have another salt.
+        // Frames with another salt are left from an earlier use of the file.
         let isOfThisUse = frame[start + 8..<start + 16].elementsEqual(salt)
         if isSound {
             sum.add(frame[start..<start + 8])
@@ -101,7 +103,7 @@ struct WriteAheadLogFrames {
                 isOfThisUse && sum.first == frame.bigEndian(at: start + 16)
                 && sum.second == frame.bigEndian(at: start + 20)
         }
-        // This field is the size of the database. It is zero unless the frame ends a transaction.
+        // In the last frame of a transaction, this field is the size of the database. In other frames it is zero.
         if !isSound, isOfThisUse, frame.bigEndian(at: start + 4) != 0 { lostTransactions += 1 }
     }
 

@@ -10,6 +10,7 @@ package import Logging
 import Management
 import NIOCore
 import NIOPosix
+import Peers
 import NIOSSL
 import Notifications
 import PrometheusMetrics
@@ -18,7 +19,7 @@ import Rates
 import Trust
 import VirtualDevices
 
-/// The parts of a running service.
+/// The parts of a running service, which the start makes.
 struct ServiceParts {
     var description: ServiceDescription
     var descriptionFile: DescriptionFile
@@ -34,6 +35,8 @@ struct ServiceParts {
     var switchboard: LocalSwitchboard
     /// Nil if no other service uses the store.
     var sharedSwitchboard: SharedSwitchboard?
+    /// Likewise.
+    var peers: PeerParts?
     /// Nil for a store without broadcast channels.
     var broadcasts: Broadcasts?
     var providerTokens: ProviderTokens
@@ -41,7 +44,7 @@ struct ServiceParts {
     var courierListeners: [Listener]
     var management: ManagementServer
     var managementListeners: [Listener]
-    /// Nil outside the development environment.
+    /// The tools for tests; nil if the service does not serve the development environment.
     var development: DevelopmentParts?
     var state: ServiceState
     /// Reads all metrics.
@@ -51,16 +54,16 @@ struct ServiceParts {
 }
 
 extension CarillonService {
-    /// Opens the data folder and every listener. Returns when all of them accept connections.
-    ///
-    /// If it fails, it has overwritten nothing.
-    /// - Parameter wrap: for tests: what the service uses in place of its store.
+    /// Opens the data folder and every listener, and returns when all listeners accept connections. If the start
+    /// fails, it has overwritten nothing.
+    /// - Parameter wrap: lets tests replace the store by one that wraps it.
     package static func start(
         _ settings: Settings,
         logger: Logger,
         wrapping wrap: @Sendable (any Store) -> any Store = { $0 },
     ) async throws(ServiceError) -> CarillonService {
         try settings.checkClock()
+        try settings.checkNode()
         let folder = settings.folder
         do throws(ServiceError) {
             return try await start(settings, in: folder, logger, wrap)
@@ -114,12 +117,12 @@ extension CarillonService {
             return CarillonService(try await builder.build())
         } catch {
             await store.close()
-            try? await group.shutdownGracefully()  // The first error is the one to tell.
+            try? await group.shutdownGracefully()  // Report the first error, not this one.
             throw error
         }
     }
 
-    /// The delivery log, which tells its readers, the metrics and the service's own log what it has written.
+    /// Opens the delivery log. After each write it tells the log's readers, the metrics and the service's own log.
     private static func openLog(
         _ folder: DataFolder,
         _ settings: Settings,
@@ -143,16 +146,16 @@ extension CarillonService {
     }
 }
 
-/// Puts the parts together.
+/// Makes the parts of the service and connects them.
 private struct ServiceBuilder {
     let settings: Settings
     let folder: DataFolder
     let lock: DataFolderLock
     let store: any Store
     let deliveryLog: FileDeliveryLog
-    /// The receiver of events: the delivery log, or the journal in front of it if there is one.
+    /// Receives all events: the delivery log, or the journal, which passes them on to it.
     let log: any DeliveryLog
-    /// Nil outside the development environment.
+    /// The journal; nil if the service does not serve the development environment.
     let journal: RequestJournal?
     let signal: LogSignal
     let registry: PrometheusRegistry
@@ -167,7 +170,7 @@ private struct ServiceBuilder {
             from: store.secrets, under: settings.authority?.read(), isFirstStart: store.current.version == 0,
             tokenByteCount: settings.deviceTokenBytes, now: clock.machineTime)
         try folder.check(secrets.authority.rootPEM, of: settings.store)
-        // Stored only if it differs, so that a full disk does not prevent a start.
+        // Write the file only if it differs, so that a full disk does not prevent a start.
         if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
             try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, isPublic: true)
         }
@@ -183,25 +186,29 @@ private struct ServiceBuilder {
         do throws(StoreError) {
             try await virtualDevices?.endEarlier(in: store, at: clock.time)
         } catch {
-            // The next start tries again.
+            // Go on, because the next start tries this again.
             logger.warning(
                 "Virtual devices of an earlier start are still in the store", metadata: ["cause": "\(error.cause)"])
         }
         let broadcasts = store.broadcastChannels.map {
             Broadcasts(
                 channels: $0, accounts: store, log: log, limits: settings.channels,
-                limitExceeded: { limitLog.limitExceeded($0) }, clock: clock)
+                limitExceeded: { limitLog.limitExceeded($0) },
+                sent: { [metrics] in metrics.broadcastSent(to: $0) }, clock: clock)
         }
         let development = journal.map {
             DevelopmentParts(
                 journal: $0, keep: settings.keptRequests, store: store, switchboard: switchboard,
-                tokenKeys: secrets.tokenKeys.keys, clock: clock, file: virtualDevices)
+                tokenKeys: secrets.tokenKeys.keys, clock: clock,
+                tokensByService: settings.tokensByService, file: virtualDevices)
         }
         let devices = development?.devices
         var random = SystemRandomNumberGenerator()
+        let origin = OfferOrigin.random(using: &random)
+        let peers = try await openPeers(shared, origin, secrets)
         let delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
-            origin: .random(using: &random), log: log, limits: settings.delivery,
+            origin: origin, log: log, limits: settings.delivery,
             limitExceeded: { limitLog.limitExceeded($0) }, isExpired: { devices?.isExpired($0) ?? false }, clock: clock)
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: settings.conformance, using: &random), accounts: store,
@@ -224,6 +231,7 @@ private struct ServiceBuilder {
                 authority: secrets.authority,
                 tokens: tokens, tokenKeys: secrets.tokenKeys.keys, accounts: store, delivery: delivery,
                 broadcasts: broadcasts, deliveryLog: log, names: environment == .development ? development?.names : nil,
+                tokensByService: settings.tokensByService,
                 watch: environment == .development ? development?.watch : nil, limits: settings.provider,
                 limitLog: limitLog, clock: clock)
         }
@@ -268,13 +276,13 @@ private struct ServiceBuilder {
         let state = ServiceState(store: store)
         let history = MetricsHistory()
         let readMetrics = metricsReader(local, delivery)
-        // The first reading: later readings are compared with it.
+        // Take the first reading now, because each sample is the difference between two readings.
         history.add(readMetrics())
         let management = try await ManagementOpening(
             settings: settings, folder: folder, certificate: certificate,
             connects: ConnectGuard(.managementConnectRate, settings.managementConnects, budget: budget, log: limitLog),
             logger: logger
-        ).open(managementParts(secrets, switchboard, local, delivery, state, history, development))
+        ).open(managementParts(secrets, switchboard, local, delivery, broadcasts, state, history, development, peers))
         description.management = management.tcp.map { listener in
             ServiceDescription.Management(
                 url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
@@ -287,11 +295,26 @@ private struct ServiceBuilder {
             description: description, descriptionFile: descriptionFile, folder: folder, lock: lock, budget: budget,
             settings: settings, store: store,
             deliveryLog: deliveryLog, group: group, certificate: certificate, delivery: delivery,
-            switchboard: local, sharedSwitchboard: shared, broadcasts: broadcasts, providerTokens: tokens,
+            switchboard: local, sharedSwitchboard: shared, peers: peers, broadcasts: broadcasts, providerTokens: tokens,
             providerListeners: providerListeners.all + binaryListeners.all + feedbackListeners.all,
             courierListeners: courierListeners.all, management: management.server,
             managementListeners: management.listeners, development: development, state: state,
             readMetrics: readMetrics, history: history, logger: logger)
+    }
+
+    /// - Returns: nil if no other service uses the store.
+    private func openPeers(
+        _ switchboard: SharedSwitchboard?,
+        _ origin: OfferOrigin,
+        _ secrets: SharedSecrets,
+    ) async throws(ServiceError) -> PeerParts? {
+        guard let switchboard, let cluster = store as? any ClusterNodes else { return nil }
+        let parts = try await PeerOpening(
+            settings: settings, authority: secrets.authority, clock: clock, group: group, logger: logger
+        ).open(cluster, origin: origin)
+        parts.peers.report(to: switchboard)
+        switchboard.use(parts.peers)
+        return parts
     }
 
     private func metricsReader(
@@ -319,19 +342,26 @@ private struct ServiceBuilder {
         _ switchboard: any Switchboard,
         _ local: LocalSwitchboard,
         _ delivery: Delivery,
+        _ broadcasts: Broadcasts?,
         _ state: ServiceState,
         _ history: MetricsHistory,
         _ development: DevelopmentParts?,
+        _ peers: PeerParts?,
     ) -> ManagementParts {
         let (metrics, registry, tokenKeys, clock) = (metrics, registry, secrets.tokenKeys, clock)
         let (authority, accounts): (_, any Accounts) = (secrets.authority, store)
         let names = DeviceTokenNames { tokenKeys.keys.current }
+        let source = DeliveryLogSource(
+            folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal,
+            flush: { [deliveryLog] in await deliveryLog.flush() })
+        peers?.peers.answerLogQuestions { id in
+            // A log that cannot be read is as one without entries.
+            (try? await source.lines(of: id, limit: ManagementLimits.entriesOfOne)) ?? []
+        }
         return ManagementParts(
             accounts: store, invitations: store, registrations: store, switchboard: switchboard,
-            tokenKeys: tokenKeys.keys, authority: authority,
-            log: DeliveryLogSource(
-                folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: signal,
-                flush: { [deliveryLog] in await deliveryLog.flush() }),
+            broadcasts: broadcasts, tokenKeys: tokenKeys.keys, authority: authority,
+            log: source,
             rotateTokenKey: { try await tokenKeys.rotate().rawValue },
             revocationList: { try authority.revocationList(of: accounts.current, at: clock.machineTime) },
             metrics: {
@@ -342,16 +372,23 @@ private struct ServiceBuilder {
             history: { history.samples(after: $0) }, clock: clock,
             rehearsals: development?.rehearsals,
             advance: { [deliveryLog] duration throws(ServiceClock.AdvanceError) in
-                // Earlier events keep their time.
+                // Write the earlier events first, with the times that they have.
                 await deliveryLog.flush()
                 let time = try clock.advance(by: duration)
-                // Before anything new is written, because a file's age counts from its last event.
+                // Remove old files before writing anything new, because a file's age counts from its last event.
                 await deliveryLog.removeOld()
                 local.tick()
                 await delivery.catchUp()
                 await deliveryLog.flush()
                 return time
-            }, testing: development?.forManagement)
+            }, testing: development?.forManagement, cluster: store as? any ClusterNodes,
+            otherLogs: otherLogs(peers))
+    }
+
+    /// - Returns: nil if no other service uses the store.
+    private func otherLogs(_ peers: PeerParts?) -> (@Sendable (NotificationID) async -> OtherLogs)? {
+        guard let peers, let cluster = store as? any ClusterNodes else { return nil }
+        return { await peers.otherLogs(of: $0, cluster) }
     }
 
     private func binaryGateways(
@@ -363,6 +400,7 @@ private struct ServiceBuilder {
             BinaryGateway(
                 certificates: certificates, conformance: settings.conformance, tokenKeys: secrets.tokenKeys.keys,
                 delivery: delivery, names: certificates.environment == .development ? development?.names : nil,
+                tokensByService: settings.tokensByService,
                 watch: certificates.environment == .development ? development?.watch : nil, limits: settings.binary)
         }
     }
@@ -389,6 +427,6 @@ private struct ServiceBuilder {
         return Dictionary(uniqueKeysWithValues: zip(settings.environments, services))
     }
 
-    /// A certificate cannot contain an address that means all addresses of a machine.
+    /// Whether a certificate can name the host. An address that stands for all addresses of a machine is not a name.
     private static func isNameForClients(_ host: String) -> Bool { host != "0.0.0.0" && host != "::" }
 }

@@ -7,6 +7,7 @@ import Logging
 import Management
 import NIOCore
 import NIOPosix
+import Peers
 package import Notifications
 import ProviderGateway
 import ServiceLifecycle
@@ -28,6 +29,7 @@ package final class CarillonService: Sendable {
     private let delivery: Delivery
     private let switchboard: LocalSwitchboard
     private let sharedSwitchboard: SharedSwitchboard?
+    private let peers: PeerParts?
     private let broadcasts: Broadcasts?
     private let descriptionFile: DescriptionFile
     private let providerTokens: ProviderTokens
@@ -55,6 +57,7 @@ package final class CarillonService: Sendable {
         delivery = parts.delivery
         switchboard = parts.switchboard
         sharedSwitchboard = parts.sharedSwitchboard
+        peers = parts.peers
         broadcasts = parts.broadcasts
         providerTokens = parts.providerTokens
         providerListeners = parts.providerListeners
@@ -69,14 +72,15 @@ package final class CarillonService: Sendable {
         state.serve()
     }
 
-    /// Serves until the task is cancelled or a graceful shutdown begins. Then it stores or delivers everything it has
-    /// accepted, and returns.
+    /// Serves until the task is cancelled or a graceful shutdown begins. Then it delivers or stores every
+    /// notification that it has accepted, and returns.
     package func run() async {
         await withTaskGroup { group in
             group.addTask { await self.delivery.run() }
             group.addTask { await self.switchboard.run() }
             group.addTask { await self.sharedSwitchboard?.run() }
             group.addTask { await self.broadcasts?.run() }
+            group.addTask { await self.watchCluster() }
             group.addTask { await self.providerTokens.run() }
             group.addTask { await self.development?.devices.run() }
             group.addTask { await self.renewCertificates() }
@@ -84,37 +88,39 @@ package final class CarillonService: Sendable {
             group.addTask { await self.watchStore() }
             group.addTask { await self.descriptionFile.run() }
             group.addTask { await self.keepHistory() }
-            // This wait ends first.
+            // Wait for a shutdown here. Then end the other tasks.
             try? await gracefulShutdownOrCancellation()
             await shutDown()
             group.cancelAll()
         }
         await store.close()
         await deliveryLog.flush()
-        // Threads that have ended cannot be stopped again.
+        // This can fail only if the threads have ended already.
         try? await group.shutdownGracefully()
         folder.removeIfTemporary()
     }
 
-    /// Returns the number of connected devices that get what is sent to a channel.
+    /// Returns the number of connected devices that receive the broadcasts of a channel.
     package func subscribers(of channel: ChannelID, of bundleID: BundleID, in environment: Environment) -> Int {
         guard let app = store.current.apps[bundleID], let broadcasts else { return 0 }
         let list = ChannelList(environment: environment, app: app.id)
         return broadcasts.connectedSubscribers(of: ChannelKey(list: list, id: channel))
     }
 
-    /// Runs a task on every event loop and returns when all have run it, which shows that none of them hangs.
+    /// Runs a task on every event loop, and returns when all have run it. Tests use this to show that no event loop
+    /// hangs.
     package func visitEventLoops() async {
         for loop in group.makeIterator() { try? await loop.submit {}.get() }
     }
 
-    /// In this order: providers get their answers while devices can still acknowledge. Then unacknowledged
-    /// notifications go to their mailboxes. The management API is last.
+    /// Ends the parts in an order that loses nothing. First providers get their answers, while devices can still
+    /// acknowledge. Then notifications without an acknowledgement go to their mailboxes. The management API ends
+    /// last.
     private func shutDown() async {
         logger.info("Shutting down")
         state.shutDown()
         descriptionFile.remove()
-        // One time limit for both, so that the whole shutdown is limited by it.
+        // Use one time limit for both, so that the whole shutdown ends in time.
         let end = NIODeadline.now() + settings.shutdownTimeout
         await Self.shutDown(providerListeners, within: settings.shutdownTimeout)
         await Self.shutDown(courierListeners, within: max(.zero, end - .now()))
@@ -125,10 +131,36 @@ package final class CarillonService: Sendable {
         }
         await delivery.drain()
         await broadcasts?.settle()
+        peers?.peers.close()
+        if let listener = peers?.listener { await listener.shutDown(within: .seconds(1)) }
         management.endStreams()
         await Self.shutDown(managementListeners, within: .seconds(1))
         await management.close()
         unlink(description.socket)
+    }
+
+    private func watchCluster() async {
+        guard let cluster = store as? any ClusterNodes else { return }
+        await ClusterWatch(
+            cluster: cluster, peer: peers?.address, drain: { await self.drain(over: $0) },
+            update: { self.peers?.peers.update($0) }
+        ).run()
+    }
+
+    /// Sends all clients to other nodes, one after the other: providers get GOAWAY, devices the last line of their
+    /// streams. New clients are not accepted any more.
+    package func drain(over time: Duration) async {
+        logger.info("Draining the node", metadata: ["over": "\(time)"])
+        state.drain()
+        let (seconds, attoseconds) = time.components
+        let amount = TimeAmount.seconds(seconds) + .nanoseconds(attoseconds / 1_000_000_000)
+        let limit = settings.shutdownTimeout
+        await withDiscardingTaskGroup { group in
+            for listener in providerListeners + courierListeners {
+                group.addTask { await listener.drain(over: amount, within: limit) }
+            }
+        }
+        logger.info("The node is drained")
     }
 
     private static func shutDown(_ listeners: [Listener], within limit: TimeAmount) async {
@@ -138,13 +170,16 @@ package final class CarillonService: Sendable {
     }
 
     /// Renews the listeners' certificate if needed. Open connections keep theirs.
-    package func renewCertificate(now: Timestamp) throws { try certificate.renew(now: now) }
+    package func renewCertificate(now: Timestamp) throws {
+        try certificate.renew(now: now)
+        try peers?.certificate?.renew(now: now)
+    }
 
     /// Adds a sample of the metrics to the history.
     package func sampleMetrics() { history.add(readMetrics()) }
 
     private func keepHistory() async {
-        // The sleep ends early only if the task is cancelled.
+        // The sleep fails only if the task is cancelled, which ends the loop.
         while (try? await Task.sleep(for: MetricsHistory.interval)) != nil { sampleMetrics() }
     }
 
@@ -156,7 +191,7 @@ package final class CarillonService: Sendable {
     private func giveMemoryBack() async {
         var relief = MemoryRelief()
         while !Task.isCancelled {
-            // The sleep ends early only if the task is cancelled, and then the loop ends too.
+            // The sleep fails only if the task is cancelled, which ends the loop.
             try? await Task.sleep(for: MemoryRelief.interval)
             if relief.isDue(openConnections: budget.openConnections) { MemoryRelief.giveBack() }
         }

@@ -2,7 +2,7 @@ import DeliveryLogFiles
 import Logging
 import Synchronization
 
-/// Writes to the service's log when the delivery log begins to lose events, and when that ends.
+/// Writes a warning to the service's log when the delivery log begins to lose events, and a note when that ends.
 final class DeliveryLogWatch: Sendable {
     private let logger: Logger
     private let lost = Mutex<UInt64>(0)

@@ -6,8 +6,8 @@ import SQLiteStore
 import Synchronization
 import Trust
 
-/// Finds the device tokens for the entries of the delivery log. The log has the contents of a token, and the token keys
-/// seal them again.
+/// Finds the device tokens that the delivery log's entries are about. The log contains only what a token seals; this
+/// seals it again with the token keys.
 package final class DeviceTokenNames: Sendable {
     private struct SealedToken: Hashable {
         let destination: Destination
@@ -20,10 +20,11 @@ package final class DeviceTokenNames: Sendable {
         var known: [SealedToken: String] = [:]
     }
 
-    /// The number of remembered tokens, about 10 MB. Sealing one takes one or two microseconds.
+    /// The number of device tokens to remember, which take about 10 MB. Sealing one again takes one or two
+    /// microseconds.
     private static let maximumKnown = 65_536
 
-    /// The current keys. They are loaded again when an entry names an unknown key.
+    /// Returns the current keys. It is called again if an entry names an unknown key.
     private let readKeys: @Sendable () -> TokenKeys?
     private let state: Mutex<State>
 
@@ -32,12 +33,13 @@ package final class DeviceTokenNames: Sendable {
         state = Mutex(State(keys: readKeys()))
     }
 
-    /// Makes the names from the keys in a data folder, for a command that reads the log while no service runs.
-    /// - Throws: If a key cannot be read. If there are no keys, no entry has a device token.
+    /// Reads the keys from a data folder, for a command that reads the log while no service runs.
+    /// - Throws: If a key cannot be read. If the folder has no keys, this does not fail, and no entry gets a device
+    ///   token.
     package convenience init(_ folder: DataFolder) async throws(ServiceError) {
         let path = folder.path + "/" + SQLiteStore.secretsFolderName
         do {
-            // Only the service creates the folder.
+            // Do not create the folder here, because only the service does that.
             let isThere = FileManager.default.fileExists(atPath: path)
             let keys = isThere ? try await TokenKeyRotation.read(from: FileSecrets(folder: path)) : nil
             self.init { keys }
@@ -47,7 +49,7 @@ package final class DeviceTokenNames: Sendable {
     }
 
     /// The device token that an entry is about, as hexadecimal digits.
-    /// - Parameter key: which key sealed it; 0 if that is not known.
+    /// - Parameter key: the number of the key that sealed the token; 0 if that is not known.
     /// - Returns: nil if the token is not known.
     package func token(_ address: NotificationSubject.Address, key: UInt32) -> String? {
         switch address {
@@ -73,7 +75,7 @@ package final class DeviceTokenNames: Sendable {
     /// - Returns: nil if the key is not known.
     private static func seal(_ token: SealedToken, _ keys: TokenKeys?) -> String? {
         let contents = DeviceTokenContents(
-            device: token.destination.device, app: token.destination.app, generation: token.generation)
+            device: token.destination.device, app: token.destination.app, number: token.generation)
         // It fails only if the key is missing.
         let sealed = try? keys?.seal(
             contents, environment: token.destination.environment, key: TokenKeyID(rawValue: token.key))

@@ -3,14 +3,14 @@ import Dispatch
 
 /// Decides when to return the memory of closed connections to the system.
 ///
-/// The C library keeps freed memory for the next allocation, and returns only the end of its heaps. After eight
-/// thousand devices had disconnected it kept 430 MB, of which 50 MB were in use.
+/// The C library keeps freed memory for later allocations, and returns only the ends of its heaps. For example, it
+/// kept 430 MB after eight thousand devices had disconnected, of which only 50 MB were in use.
 struct MemoryRelief {
-    /// The number of connections that must have ended: about 25 MB, worth the few milliseconds of returning them.
+    /// Memory is returned after this number of connections have ended. That is about 25 MB, worth the few
+    /// milliseconds that it takes.
     static let connections = 500
 
-    /// The number of connections that must have ended if the number of open ones no longer changes: the rest, if fewer
-    /// than ``connections`` have ended since memory was returned.
+    /// If the number of open connections no longer changes, memory is returned after this smaller number have ended.
     static let remainder = 50
 
     /// The time between two checks.
@@ -19,8 +19,8 @@ struct MemoryRelief {
     private var most = 0
     private var last = 0
 
-    /// Whether to return memory now: most connections have ended since the last time, or some have ended and their
-    /// number no longer changes.
+    /// Whether to return memory now: many connections have ended since the last time, or some have ended and the
+    /// number of open connections no longer changes.
     mutating func isDue(openConnections open: Int) -> Bool {
         most = max(most, open)
         let isQuiet = open == last
@@ -31,7 +31,8 @@ struct MemoryRelief {
         return true
     }
 
-    /// Returns free memory, on a thread that serves no connection, because the heaps are locked one after the other.
+    /// Returns free memory to the system. Call it on a thread that serves no connection, because it locks one heap
+    /// after the other.
     static func giveBack() {
         #if canImport(Glibc)
             DispatchQueue.global(qos: .utility).async { _ = malloc_trim(0) }

@@ -1,4 +1,4 @@
-/// The reason why the service cannot start, or cannot do what an administrator asked.
+/// Why the service cannot start, or cannot do what an administrator asked for.
 package struct ServiceError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: Sendable, Hashable {
         /// An option or a setting has an invalid value.

@@ -1,11 +1,12 @@
 import Delivery
 import Synchronization
 
-/// Whether the service takes requests: what `/ready` answers.
+/// Whether the service accepts requests. `/ready` shows this.
 final class ServiceState: Sendable {
     private enum Phase {
         case starting
         case serving
+        case draining
         case shuttingDown
     }
 
@@ -17,6 +18,9 @@ final class ServiceState: Sendable {
     /// All listeners accept connections.
     func serve() { phase.withLock { if $0 == .starting { $0 = .serving } } }
 
+    /// The node sends its clients to other nodes.
+    func drain() { phase.withLock { if $0 == .serving { $0 = .draining } } }
+
     /// The service accepts nothing new.
     func shutDown() { phase.withLock { $0 = .shuttingDown } }
 
@@ -24,6 +28,7 @@ final class ServiceState: Sendable {
     func unreadiness() async -> String? {
         switch phase.withLock(\.self) {
         case .starting: return "The service is starting."
+        case .draining: return "The node is being drained, or was; it accepts clients again after a restart."
         case .shuttingDown: return "The service is shutting down."
         case .serving: break
         }

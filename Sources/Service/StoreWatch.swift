@@ -1,9 +1,9 @@
 import Delivery
 import Logging
 
-/// Logs when the store becomes unusable, and when it is usable again.
+/// Logs when the store becomes unusable, and when it becomes usable again.
 struct StoreWatch {
-    /// How often the store is checked: often enough for somebody who looks for the reason of a 503.
+    /// How often the store is checked. Within this time, the log explains why providers get 503.
     static let interval = Duration.seconds(1)
 
     private let store: any Store
@@ -19,7 +19,7 @@ struct StoreWatch {
     mutating func run() async {
         while !Task.isCancelled {
             note(await store.trouble())
-            // If the task is cancelled, the sleep and the loop end.
+            // If the task is cancelled, the sleep fails and the loop ends.
             try? await Task.sleep(for: Self.interval)
         }
     }

@@ -5,9 +5,9 @@ import X509
 
 /// The public keys that our certificates may contain.
 enum AcceptedPublicKey {
-    /// In bits. Public authorities have required this minimum since 2014.
+    /// The shortest RSA key in bits. Public authorities have required this since 2014.
     static let minimumRSABits = 2048
-    /// In bits. Longer keys make each check more expensive for the service, and are no better than P-256.
+    /// The longest RSA key in bits. Longer keys would make each check more expensive, and are no better than P-256.
     static let maximumRSABits = 4096
 
     /// Refuses any key but P-256, P-384 and RSA of a usual size.

@@ -5,7 +5,7 @@ import Crypto
 package struct ActivationCode: Sendable, Hashable, CustomStringConvertible {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
     private static let length = 20
-    /// In bytes. A longer header cannot contain a code.
+    /// The largest size of a header with a code, in bytes. A longer header cannot contain a valid code.
     private static let maximumBytes = 64
 
     package let text: String

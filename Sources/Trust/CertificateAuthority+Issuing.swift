@@ -117,6 +117,26 @@ extension CertificateAuthority {
         )
     }
 
+    /// Issues a node's certificate, with which it calls other nodes, and a key for it.
+    /// - Parameter now: seconds since 1970.
+    package func issueNodeCertificate(
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws(TrustError) -> IssuedCertificate {
+        let key = P256.Signing.PrivateKey()
+        return try issue(
+            Certificate.PublicKey(key.publicKey),
+            by: administrators,
+            subject: { try Self.name("Node") },
+            life: CertificateLives.node,
+            usage: .clientAuth,
+            extensions: { [try Certificate.Extension(CertificateRole.node)] },
+            keyPEM: key.pemRepresentation + "\n",
+            now: now,
+            using: &generator,
+        )
+    }
+
     private func issue(
         _ publicKey: Certificate.PublicKey,
         by issuer: CertificateIssuer,

@@ -6,7 +6,8 @@ import X509
 extension CertificateAuthority {
     /// The largest number of certificates in a peer's chain. Ours have two, or three with the root.
     package static let maximumChainLength = 4
-    /// In bytes, of each certificate. Ours take some 700; a provider's with an RSA key of 4096 bits some 1,400.
+    /// The largest size of each certificate, in bytes. Ours have some 700, and a provider's with an RSA key of 4096
+    /// bits some 1,400.
     package static let maximumCertificateBytes = 16 * 1024
 
     /// Returns the identity of a peer, or throws why it is not trusted.
@@ -20,10 +21,12 @@ extension CertificateAuthority {
     ///   - chain: in DER, the leaf first, as the TLS library returns it.
     ///   - role: the role that the listener requires.
     ///   - now: seconds since 1970.
+    ///   - mayHaveExpired: whether the leaf may have expired. The caller then looks at the identity's `validUntil`.
     package func verifyPeer(
         chain: [[UInt8]],
         as role: PeerRole,
         now: Double,
+        mayHaveExpired: Bool = false,
     ) throws(TrustError) -> PeerIdentity {
         guard chain.count <= Self.maximumChainLength, chain.allSatisfy({ $0.count <= Self.maximumCertificateBytes })
         else { throw TrustError(.tooLarge, "The certificate chain is too long or one of its certificates too large.") }
@@ -38,7 +41,8 @@ extension CertificateAuthority {
             throw TrustError(.untrusted, "The certificate was not issued here for a \(role.rawValue).")
         }
         try AcceptedPublicKey.check(leaf.publicKey)
-        for certificate in [leaf, issuer.certificate, root.certificate] {
+        try Self.checkDates(of: leaf, now: mayHaveExpired ? min(now, leaf.notValidAfter.timeIntervalSince1970) : now)
+        for certificate in [issuer.certificate, root.certificate] {
             try Self.checkDates(of: certificate, now: now)
         }
         try Self.checkUsage(of: leaf)
@@ -52,7 +56,7 @@ extension CertificateAuthority {
         return identity
     }
 
-    /// As ``verifyPeer(chain:as:now:)``, for a listener of providers.
+    /// Does the same as ``verifyPeer(chain:as:now:)`` for the certificate of a provider.
     package func verifyProvider(chain: [[UInt8]], now: Double) throws(TrustError) -> ProviderIdentity {
         guard case .provider(let identity) = try verifyPeer(chain: chain, as: .provider, now: now) else {
             throw TrustError(.wrongUse, "The certificate is not a provider's.")
@@ -64,7 +68,9 @@ extension CertificateAuthority {
         switch role {
         case .device: devices
         case .provider: providers
-        case .administrator: administrators
+        // The certificates of administrators and nodes differ by their role, which is in a critical extension. An
+        // authority whose root is kept elsewhere cannot make another intermediate.
+        case .administrator, .node: administrators
         }
     }
 
@@ -118,6 +124,8 @@ extension CertificateAuthority {
                 ))
         case .administrator:
             return .administrator(AdministratorIdentity(serial: serial, validUntil: validUntil))
+        case .node:
+            return .node(NodeIdentity(serial: serial, validUntil: validUntil))
         case .provider:
             guard let uid = userID(of: leaf.subject) else {
                 throw TrustError(.wrongUse, "The certificate's subject has no UID.")

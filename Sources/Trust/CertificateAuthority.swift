@@ -180,8 +180,8 @@ package struct CertificateAuthority: Sendable {
         return try CertificateIssuer(certificate: certificate, key: key)
     }
 
-    /// Only a common name, because both sides of a connection keep the other's parsed certificates in memory, with 200
-    /// bytes for each attribute of each name.
+    /// A name that consists only of a common name. Both sides of a connection keep the other's parsed certificates in
+    /// memory, and each attribute of a name takes 200 bytes.
     static func name(_ commonName: String) throws -> DistinguishedName {
         try DistinguishedName { CommonName(commonName) }
     }

@@ -7,7 +7,7 @@ import X509
 /// A certificate that signs others, and its key: the root or an intermediate.
 struct CertificateIssuer: Sendable {
     let certificate: Certificate
-    /// Nil for a root whose key is kept elsewhere. It cannot sign any more.
+    /// The key; nil for a root whose key is kept elsewhere. Such a root cannot sign any more.
     private let key: P256.Signing.PrivateKey?
     let certificatePEM: String
     let keyIdentifier: SubjectKeyIdentifier

@@ -17,6 +17,8 @@ package enum CertificateLives {
     package static let device = 365 * day
     /// Short, because single certificates cannot be revoked: a remote administrator gets a new one each month.
     package static let administrator = 30 * day
+    /// A node makes a new one for each connection, so it only has to outlive the handshake and differences of clocks.
+    package static let node = day
     /// As in Apple's developer account: a year, and a month in which the old and the new certificate overlap.
     package static let provider = 396 * day
 }

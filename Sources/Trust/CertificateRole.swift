@@ -3,13 +3,14 @@ import SwiftASN1
 import X509
 
 /// The role of a client certificate's holder, in an extension of our own, so that a certificate of one role is never
-/// accepted for another. The extension is critical in certificates of devices and administrators, so software that does
+/// accepted for another. The extension is critical in certificates of devices, administrators and nodes, so software that does
 /// not know it refuses them. It is not critical in provider certificates, because ordinary tools read them (Guide,
 /// 2.3.2). Their intermediate has the same meaning.
 enum CertificateRole: Sendable, Hashable {
     case device(DeviceID, Environment)
     case provider
     case administrator
+    case node
 
     /// Whether software that does not know the extension has to refuse the certificate (RFC 5280, 4.2).
     var isCritical: Bool { kind != .provider }
@@ -19,12 +20,13 @@ enum CertificateRole: Sendable, Hashable {
         case .device: .device
         case .provider: .provider
         case .administrator: .administrator
+        case .node: .node
         }
     }
 }
 
 // Role ::= SEQUENCE {
-//     kind         UTF8String,            -- "device", "provider" or "administrator"
+//     kind         UTF8String,            -- "device", "provider", "administrator" or "node"
 //     environment  UTF8String OPTIONAL,   -- both with a device, neither with the others
 //     device       UTF8String OPTIONAL }  -- 16 hexadecimal digits
 //
@@ -39,6 +41,8 @@ extension CertificateRole: DERImplicitlyTaggable {
                 return .provider
             case .administrator:
                 return .administrator
+            case .node:
+                return .node
             case .device:
                 guard let environment = Environment(rawValue: String(try ASN1UTF8String(derEncoded: &nodes))),
                     let device = DeviceID(String(try ASN1UTF8String(derEncoded: &nodes)))

@@ -4,7 +4,8 @@ import Synchronization
 /// Device tokens that were given for tests, besides those that the service seals. They exist in the development
 /// environment only.
 package final class NamedTokens: Sendable {
-    /// In bytes. APNs' own have 32. Tests of clients use others, up to the length that Apple's documents allow.
+    /// The allowed sizes in bytes. APNs' own device tokens have 32. Tests of clients use other sizes, up to the
+    /// length that Apple's documents allow.
     package static let byteCounts = 8...200
 
     /// The registration that such a token means.
@@ -19,38 +20,54 @@ package final class NamedTokens: Sendable {
         }
     }
 
-    /// One token may be used for several apps, as in fixtures that have a single token for everything.
-    private let meanings = Mutex<[[UInt8]: [AppID: Meaning]]>([:])
+    /// The app or the service of an app that a token is for.
+    private struct Purpose: Hashable {
+        let app: AppID
+        let service: TopicKind
 
-    package init() {}
-
-    /// The meaning of a token for the given app, or for any app if it has none for this one. The caller can then say
-    /// that the token belongs to another app.
-    package func meaning(of token: [UInt8], app: AppID?) -> Meaning? {
-        meanings.withLock { meanings in
-            guard let apps = meanings[token] else { return nil }
-            return app.flatMap { apps[$0] } ?? apps.values.first
+        init(_ contents: DeviceTokenContents) {
+            app = contents.app
+            service = contents.service
         }
     }
 
-    package func contains(_ token: [UInt8], app: AppID) -> Bool {
-        meanings.withLock { $0[token]?[app] != nil }
+    /// One token may be used for several apps and services, as in fixtures that have a single token for everything.
+    private let meanings = Mutex<[[UInt8]: [Purpose: Meaning]]>([:])
+
+    package init() {}
+
+    /// The meaning of a token for the given app and service. If it has none for these, the meaning for the app, or for
+    /// any app. The caller can then say that the token belongs to another one.
+    package func meaning(of token: [UInt8], app: AppID?, service: TopicKind = .app) -> Meaning? {
+        meanings.withLock { meanings in
+            guard let known = meanings[token]?.values else { return nil }
+            let ofApp = known.filter { $0.contents.app == app }
+            return ofApp.first { $0.contents.service == service } ?? ofApp.first { $0.contents.service == .app }
+                ?? ofApp.first ?? known.first
+        }
     }
 
-    /// - Returns: False if the token is already used for the app on another device. Then nothing changes.
-    package func add(_ token: [UInt8], _ meaning: Meaning) -> Bool {
+    package func contains(_ token: [UInt8], app: AppID, service: TopicKind = .app) -> Bool {
         meanings.withLock { meanings in
-            guard Self.byteCounts.contains(token.count), meanings[token]?[meaning.contents.app] == nil else {
-                return false
-            }
-            meanings[token, default: [:]][meaning.contents.app] = meaning
+            meanings[token]?.keys.contains { $0.app == app && $0.service == service } ?? false
+        }
+    }
+
+    /// - Returns: False if the token is already used for the app or the service on another device. Then nothing
+    ///   changes.
+    package func add(_ token: [UInt8], _ meaning: Meaning) -> Bool {
+        let purpose = Purpose(meaning.contents)
+        return meanings.withLock { meanings in
+            guard Self.byteCounts.contains(token.count), meanings[token]?[purpose] == nil else { return false }
+            meanings[token, default: [:]][purpose] = meaning
             return true
         }
     }
 
-    package func remove(_ token: [UInt8], app: AppID) {
+    /// Removes a token of an app, or of one of its services.
+    package func remove(_ token: [UInt8], app: AppID, service: TopicKind = .app) {
         meanings.withLock { meanings in
-            meanings[token]?[app] = nil
+            meanings[token] = meanings[token]?.filter { $0.key.app != app || $0.key.service != service }
             if meanings[token]?.isEmpty == true { meanings[token] = nil }
         }
     }

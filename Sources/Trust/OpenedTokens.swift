@@ -10,8 +10,8 @@ final class OpenedTokens: Sendable {
     /// Each has its own lock, so that two event loops seldom wait for each other.
     static let shardCount = 16
 
-    /// In total 262,144 tokens of 64 bytes, at most 16 MiB, allocated when needed. If more tokens are in use, the
-    /// service decrypts some of them again.
+    /// The number of remembered tokens in each shard: in total 262,144 tokens of 64 bytes, at most 16 MiB, which are
+    /// allocated when needed. If more tokens are in use, the service decrypts some of them again.
     static let maximumSlotsPerShard = 16384
     static let firstSlots = 64
 
@@ -21,7 +21,8 @@ final class OpenedTokens: Sendable {
 
     private let shards = (0..<OpenedTokens.shardCount).map { _ in Shard() }
 
-    /// Nil for longer tokens, which are for tests: two of them can have the same first bytes.
+    /// The contents of a remembered token. Nil for longer tokens, which only tests use: two of them could have the
+    /// same first bytes.
     func contents(of token: DeviceToken, environment: Environment) -> DeviceTokenContents? {
         guard token.count == DeviceToken.byteCount else { return nil }
         let key = Slots.Key(token, environment)
@@ -57,7 +58,19 @@ private struct Slots {
 
     private struct Slot {
         let key: Key
-        let contents: DeviceTokenContents
+        private let device: DeviceID
+        private let app: AppID
+        private let number: UInt32
+
+        /// Tokens of this length have no activity, and a place for one would double the size of the table.
+        init(key: Key, contents: DeviceTokenContents) {
+            self.key = key
+            device = contents.device
+            app = contents.app
+            number = contents.number
+        }
+
+        var contents: DeviceTokenContents { DeviceTokenContents(device: device, app: app, number: number) }
     }
 
     private static let ways = 4

@@ -13,13 +13,14 @@ struct ProviderTokenMemory: Sendable {
 
     /// The largest number of tokens.
     let capacity: Int
-    /// Random, so that nobody can choose tokens with equal hashes.
+    /// A random start value of the hash, so that nobody can choose tokens with equal hashes.
     let seed: UInt64
-    /// In order of arrival; full once it has `capacity` entries, and from then on a ring.
+    /// The tokens in the order in which they were added. When there are `capacity` of them, the oldest is replaced by
+    /// the next (a ring).
     private var entries: [Entry?] = []
     /// The index of the next entry in a full ring.
     private var oldest = 0
-    /// From a token's hash to its place. Of two tokens with the same hash the later one is remembered.
+    /// For each hash, the place of its token. If two tokens have the same hash, the later one is remembered.
     private var places: [UInt64: Int] = [:]
 
     init(capacity: Int, using generator: inout some RandomNumberGenerator) {
@@ -66,8 +67,8 @@ struct ProviderTokenMemory: Sendable {
         }
     }
 
-    /// Eight bytes at a time, each mixed in by a multiplication to 128 bits. The hash only finds a place, so it has to
-    /// be fast (some tens of nanoseconds) and not cryptographic.
+    /// Hashes eight bytes at a time, with a multiplication to 128 bits. The hash only finds a place, so it has to be
+    /// fast (some tens of nanoseconds) and need not be cryptographic.
     private func hash(_ token: Span<UInt8>) -> UInt64 {
         var state = seed ^ UInt64(truncatingIfNeeded: token.count)
         Self.forEachWord(of: token) { word in

@@ -4,12 +4,13 @@ package import Notifications
 /// Verifies provider tokens (Guide, 2.3.1). A pure function of its arguments that remembers nothing; one verification
 /// costs some 34 µs, nearly all of it for the signature.
 package struct ProviderTokenRules: Sendable, Hashable {
-    /// In bytes. Tokens in use have 150 to 250; the limit keeps what is decoded and hashed small.
+    /// The largest size of a token in bytes. Tokens in use have 150 to 250. The limit bounds the work of decoding and
+    /// hashing.
     package static let maximumBytes = 4096
-    /// In seconds: "within the last hour" (Guide, 2.3.1).
+    /// How long a token is valid, in seconds: "within the last hour" (Guide, 2.3.1).
     package static let lifetime: Double = 3600
-    /// In seconds. A provider's clock may be ahead of ours, as Kerberos commonly allows, but not by so much that a
-    /// token lives noticeably longer than its hour.
+    /// How far a provider's clock may be ahead of ours, in seconds. Kerberos commonly allows as much. It is short, so
+    /// that a token does not live noticeably longer than its hour.
     package static let clockTolerance: Double = 300
     /// A greater `iat` is in milliseconds. In seconds this would be the year 5138, in milliseconds it is 1973.
     package static let millisecondsAbove: Double = 1e11
@@ -196,7 +197,7 @@ extension ProviderTokenRules {
             }
         }
 
-        /// In bytes: a sequence of two integers of 33 bytes.
+        /// The largest size of a signature in DER, in bytes: a sequence of two integers of 33 bytes.
         private static let maximumDistinguishedBytes = 72
 
         /// The signature, if it is in DER. Only one encoding is accepted for each signature.

@@ -61,7 +61,7 @@ package struct ProviderTokenVerifier: Sendable {
         as verified: VerifiedProviderToken,
         since revision: UInt64,
     ) -> Bool {
-        // It was verified, so it has a scheme; otherwise there is nothing to remember.
+        // A verified token always has a scheme. If there is none, there is nothing to remember.
         guard revision == self.revision, let start = try? ProviderTokenRules.tokenStart(in: authorization) else {
             return false
         }

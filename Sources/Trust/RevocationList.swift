@@ -13,7 +13,7 @@ package struct RevocationList: Sendable, Hashable {
     /// DER (RFC 5280, 5.1; its media type is `application/pkix-crl`).
     package let der: [UInt8]
 
-    /// Of ``der`` (RFC 5280, 4.2.1.13).
+    /// The media type of ``der`` (RFC 5280, 4.2.1.13).
     package static let mediaType = "application/pkix-crl"
 
     package init(der: [UInt8]) { self.der = der }

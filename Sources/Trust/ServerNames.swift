@@ -6,7 +6,7 @@ enum ServerNames {
     /// The largest number of names. The certificate is sent in every handshake, and a machine has only a few names.
     static let maximumCount = 100
 
-    /// These reach any server on the same machine.
+    /// The names of the machine itself, which every server certificate contains.
     static let local = ["localhost", "127.0.0.1", "::1"]
 
     /// ``local`` and the given names, each a host name or an IP address, without duplicates.
@@ -32,7 +32,8 @@ enum ServerNames {
         return .dnsName(name.lowercased())
     }
 
-    /// RFC 1123, 2.1, with underscores as they are in use, and `*` for the first label (RFC 9525, 6.3).
+    /// Whether the name is a host name (RFC 1123, 2.1). Underscores are allowed, because many names have them, and so is
+    /// `*` as the first label (RFC 9525, 6.3).
     private static func isHostName(_ name: String.UTF8View) -> Bool {
         guard (1...253).contains(name.count) else { return false }
         var labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)[...]

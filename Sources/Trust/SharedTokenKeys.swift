@@ -1,16 +1,18 @@
 package import Notifications
 import Synchronization
 
-/// The token keys that all connections use. A new key may join while the service runs, made here or on another node.
+/// The token keys that all connections use. While the service runs, a new key may be added, by this node or by
+/// another one.
 package final class SharedTokenKeys: Sendable {
     /// Asks the store for keys that are not known here.
     package typealias FindKeys = @Sendable (_ known: TokenKeys) async throws -> [TokenKeyID: [UInt8]]
 
-    /// The time between two look-ups, whatever the number of device tokens that no key opens.
+    /// The time between two look-ups. It limits the look-ups that device tokens of unknown keys can cause.
     package static let searchInterval = Duration.milliseconds(100)
 
     private let ring: KeyRing
-    /// Stays valid when a key joins, because each token is opened by one key only.
+    /// The device tokens that were opened recently. They stay valid when a key is added, because only one key can
+    /// open each token.
     private let opened = OpenedTokens()
     private let search: TokenKeySearch?
 
@@ -22,7 +24,8 @@ package final class SharedTokenKeys: Sendable {
             guard !more.isEmpty else { return }
             try keys.withLock { keys throws(TrustError) in
                 let all = keys.rawKeys.merging(more) { known, _ in known }
-                // The newest key is used, because nodes may hear of keys in any order.
+                // Use the newest key, which need not be the last one that was added: nodes may learn of keys in any
+                // order.
                 let newest = all.keys.max { $0.rawValue < $1.rawValue } ?? keys.current
                 keys = try TokenKeys(keys: all, current: newest, tokenByteCount: keys.tokenByteCount)
             }
@@ -46,8 +49,8 @@ package final class SharedTokenKeys: Sendable {
 
     package var current: TokenKeys { ring.keys.withLock { $0 } }
 
-    /// Whether a device token that no key opens may still be valid, because another node may have made its key. Then
-    /// ``findKeys()`` has to be awaited before the token is refused.
+    /// Whether a device token that no known key opens may still be valid, because another node may have made its key.
+    /// If so, the caller has to await ``findKeys()`` before it refuses the token.
     package var mayLackKeys: Bool { search != nil }
 
     /// Asks the store for keys. When it returns, all keys that existed at the time of the call are known.

@@ -4,7 +4,7 @@ package import Notifications
 /// A provider's signing key as the account page provides it: an identifier, and a private key in a `.p8` file (PKCS#8,
 /// PEM).
 package struct SigningKey: Sendable, CustomStringConvertible {
-    /// In bytes of PEM. A P-256 key takes some 250.
+    /// The largest size of a key in PEM, in bytes. A P-256 key has some 250.
     package static let maximumBytes = 4096
 
     package let id: KeyID

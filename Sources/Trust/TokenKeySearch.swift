@@ -52,7 +52,7 @@ final class TokenKeySearch: Sendable {
                 answer = .failure(error)
             }
             for continuation in waiting { continuation.resume(with: answer) }
-            // Nobody cancels this task.
+            // The sleep cannot fail, because nobody cancels this task.
             try? await Task.sleep(for: interval)
         }
     }

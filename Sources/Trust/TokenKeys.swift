@@ -16,10 +16,12 @@ package struct TokenKeyID: RawRepresentable, Sendable, Hashable {
 /// has the same token. With this cipher a repeated nonce only shows whether two tokens are equal, and equal tokens are
 /// the same token. The environment is authenticated, so a token is valid in its own environment only.
 ///
+/// Tokens of Live Activities have 80 bytes, as APNs' have: the activity is inside the seal too.
+///
 /// Longer tokens, for testing clients, have zeros after the 16 bytes, inside the seal. Tokens of every length can be
 /// opened, whatever length new ones have.
 package struct TokenKeys: Sendable {
-    /// In bytes, of a key.
+    /// The size of a key, in bytes.
     package static let keyByteCount = 32
 
     /// Each key adds about 1.2 µs to the opening of every token. A service does not change its key more than sixteen
@@ -41,7 +43,7 @@ package struct TokenKeys: Sendable {
     private let keys: [Key]
     /// The key that seals the tokens of new registrations.
     package let current: TokenKeyID
-    /// In bytes, of the tokens that are issued.
+    /// The size of the tokens that are issued, in bytes.
     package let tokenByteCount: Int
 
     /// - Parameters:
@@ -96,9 +98,11 @@ package struct TokenKeys: Sendable {
             throw TrustError(.untrusted, "There is no such token key.")
         }
         let box = try TrustError.wrapping(.failed, "The device token could not be sealed.", quoting: false) {
-            let padding = [UInt8](repeating: 0, count: tokenByteCount - DeviceToken.byteCount)
+            let plaintext = contents.plaintext
+            let missing = tokenByteCount - (DeviceToken.byteCount - DeviceTokenContents.byteCount) - plaintext.count
+            let padding = [UInt8](repeating: 0, count: max(0, missing))
             return try AES.GCM._SIV.seal(
-                contents.plaintext + padding, using: key.key, nonce: nonce, authenticating: Self.data(for: environment))
+                plaintext + padding, using: key.key, nonce: nonce, authenticating: Self.data(for: environment))
         }
         guard let token = DeviceToken(box.combined.dropFirst(Self.nonceBytes.count)) else {
             throw TrustError(.failed, "The device token has an unexpected length.")

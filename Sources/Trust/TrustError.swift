@@ -6,7 +6,7 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// The bytes do not have the expected form.
         case malformed
-        /// More bytes, certificates, names or topics than the limit.
+        /// The limit of bytes, certificates, names or topics was exceeded.
         case tooLarge
         /// A name that no certificate can carry.
         case badName
@@ -38,7 +38,7 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The shortened message of the library that failed; nil if none did.
     package let cause: String?
 
-    /// In characters. Such messages may quote their input, which comes from outside.
+    /// The greatest length in characters. Such messages may quote their input, which comes from outside.
     package static let maximumCauseLength = 200
 
     package init(_ code: Code, _ reason: String, cause: (any Error)? = nil) {

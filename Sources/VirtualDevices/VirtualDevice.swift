@@ -7,28 +7,41 @@ package struct VirtualDevice: Sendable {
     package let name: String?
     package let team: TeamID
     package internal(set) var behaviour: DeviceBehaviour
-    /// What it reports of its power while it is connected.
+    /// The power state that the device reports while it is connected.
     package internal(set) var power: DevicePower
     /// When it got this behaviour.
     package internal(set) var since: Timestamp
     package internal(set) var apps: [VirtualApp]
+
+    var destinations: [Destination] {
+        apps.map { Destination(environment: key.environment, device: key.device, app: $0.app.id) }
+    }
 }
 
 /// One app of a virtual device.
 package struct VirtualApp: Sendable {
     package let app: App
-    /// The device token that the service sealed.
-    package internal(set) var sealed: DeviceToken?
-    /// The device token that the fixture named; nil if it named none.
-    package let named: [UInt8]?
+    /// The device tokens that the service sealed: the app's own, and those of services that tests use.
+    package internal(set) var sealed: [TopicKind: DeviceToken] = [:]
+    /// The device tokens that the fixture named for the app and its services.
+    package let named: [TopicKind: [UInt8]]
 
-    package init(_ app: App, named: [UInt8]? = nil) {
+    package init(_ app: App, named: [TopicKind: [UInt8]] = [:]) {
         self.app = app
         self.named = named
     }
 
-    /// The device token that tests use, in hexadecimal digits.
-    package var token: String { named.map(Hexadecimal.string) ?? sealed?.description ?? "" }
+    /// The app's own device token that tests use, in hexadecimal digits.
+    package var token: String { token(.app) }
+
+    /// The device tokens that tests use, by topic.
+    package var tokens: [String: String] {
+        Dictionary(uniqueKeysWithValues: sealed.keys.map { (app.bundleID.topic($0), token($0)) })
+    }
+
+    private func token(_ service: TopicKind) -> String {
+        named[service].map(Hexadecimal.string) ?? sealed[service]?.description ?? ""
+    }
 }
 
 /// The stream of a virtual device. It passes notifications to the task that acknowledges for all of them.

@@ -17,6 +17,8 @@ package final class VirtualDevices: Sendable {
     private let switchboard: any Switchboard
     private let tokenKeys: SharedTokenKeys
     private let clock: ServiceClock
+    /// Whether tests need a device token for each service, because an app's own serves none.
+    private let tokensByService: Bool
     private let remember: @Sendable (DeviceID) throws -> Void
     package let names: NamedTokens
     private let entries = Mutex<[DeviceKey: Entry]>([:])
@@ -24,13 +26,16 @@ package final class VirtualDevices: Sendable {
     private let acknowledgements = VirtualAcknowledgements()
     private let turns = Turns()
 
-    /// - Parameter remember: notes a device that is about to be in the store, for a store that outlives the process.
+    /// - Parameters:
+    ///   - tokensByService: whether devices show the device tokens of all services.
+    ///   - remember: notes a device that is about to be in the store, for a store that outlives the process.
     package init(
         registrations: any Registrations,
         switchboard: any Switchboard,
         tokenKeys: SharedTokenKeys,
         names: NamedTokens,
         clock: ServiceClock,
+        tokensByService: Bool = false,
         remember: @escaping @Sendable (DeviceID) throws -> Void = { _ in },
     ) {
         self.registrations = registrations
@@ -38,6 +43,7 @@ package final class VirtualDevices: Sendable {
         self.tokenKeys = tokenKeys
         self.names = names
         self.clock = clock
+        self.tokensByService = tokensByService
         self.remember = remember
     }
 
@@ -83,7 +89,7 @@ package final class VirtualDevices: Sendable {
 // MARK: - Changes
 
 extension VirtualDevices {
-    /// Makes a device: all of it, or nothing.
+    /// Makes a device. If something fails, nothing of the device remains.
     /// - Throws: ``StoreError`` if the store cannot take it now, or a named token is taken.
     package func create(
         name: String?,
@@ -101,7 +107,7 @@ extension VirtualDevices {
             for index in apps.indices { try await register(&device.apps[index], of: key) }
             let made = device
             entries.withLock { $0[key] = Entry(device: made) }
-            return try await change(key.device, to: behaviour) ?? made
+            return try await settle(made, as: behaviour) ?? made
         } catch {
             entries.withLock { $0[key] = Entry(device: device) }
             await remove(key.device)
@@ -113,42 +119,58 @@ extension VirtualDevices {
         let destination = Destination(environment: key.environment, device: key.device, app: app.app.id)
         let registration = try await registrations.register(
             destination, tokenKeyID: tokenKeys.current.current.rawValue, at: clock.time)
-        let contents = DeviceTokenContents(
-            device: key.device, app: app.app.id, generation: registration.generation)
-        let sealed = try await tokenKeys.seal(
-            contents, environment: key.environment, key: TokenKeyID(rawValue: registration.tokenKeyID))
-        if let named = app.named {
-            guard names.add(named, NamedTokens.Meaning(contents: contents, sealed: sealed)) else {
-                throw StoreError(
-                    .exists, "Another device has the token \(Hexadecimal.string(named)) for \(app.app.bundleID).")
+        for service in TopicKind.allCases where service == .app || tokensByService || app.named[service] != nil {
+            let contents = DeviceTokenContents(
+                device: key.device, app: app.app.id, generation: registration.generation, service: service)
+            let sealed = try await tokenKeys.seal(
+                contents, environment: key.environment, key: TokenKeyID(rawValue: registration.tokenKeyID))
+            if let named = app.named[service] {
+                guard names.add(named, NamedTokens.Meaning(contents: contents, sealed: sealed)) else {
+                    let topic = app.app.bundleID.topic(service)
+                    throw StoreError(
+                        .exists, "Another device has the token \(Hexadecimal.string(named)) for \(topic).")
+                }
             }
+            app.sealed[service] = sealed
         }
-        app.sealed = sealed
+    }
+
+    /// Removes the names of an app's tokens that this device has. A name that was taken belongs to another device.
+    private func removeNames(of app: VirtualApp) {
+        for (service, named) in app.named where app.sealed[service] != nil {
+            names.remove(named, app: app.app.id, service: service)
+        }
     }
 
     /// Gives a device another behaviour.
     /// - Returns: the device; nil if there is none.
     package func change(_ id: DeviceID, to behaviour: DeviceBehaviour) async throws -> VirtualDevice? {
-        let key = DeviceKey(environment: .development, device: id)
         guard let device = self[id] else { return nil }
-        let destinations = device.apps.map { Destination(environment: key.environment, device: id, app: $0.app.id) }
-        let now = clock.time
+        // Only an active registration can end. One that is to stay may have been ended by its token's renewal.
+        if !device.behaviour.hasApps || behaviour.hasApps {
+            for destination in device.destinations { try await register(destination, at: clock.time) }
+        }
+        return try await settle(device, as: behaviour)
+    }
+
+    /// Gives a device whose apps are registered a behaviour.
+    /// - Returns: the device; nil if it was removed meanwhile.
+    private func settle(_ device: VirtualDevice, as behaviour: DeviceBehaviour) async throws -> VirtualDevice? {
+        let (key, now) = (device.key, clock.time)
         // The device is disconnected before the change or connected after it, so nothing is delivered in between.
         if !behaviour.isConnected { detach(key) }
-        for destination in destinations {
+        for destination in device.destinations {
             switch behaviour {
             case .removed(let since):
-                // Only an active registration can end, and it ends at the time that the behaviour names.
-                if !device.behaviour.hasApps { try await register(destination, at: now) }
+                // It ends at the time that the behaviour names.
                 _ = try await registrations.end(
                     destination, at: since.map { clock.serviceTime(ofClient: Timestamp(milliseconds: $0)) } ?? now)
             case .expired:
-                if !device.behaviour.hasApps { try await register(destination, at: now) }
                 _ = expired.withLock { $0.insert(destination) }
                 _ = try await registrations.end(destination, at: now)
                 continue
             case .online, .slow, .offline, .silent:
-                try await register(destination, at: now)
+                break
             }
             _ = expired.withLock { $0.remove(destination) }
         }
@@ -187,8 +209,7 @@ extension VirtualDevices {
         guard let entry = entries.withLock({ $0.removeValue(forKey: key) }) else { return 0 }
         for app in entry.device.apps {
             let destination = Destination(environment: key.environment, device: id, app: app.app.id)
-            // Remove only names that this device has: a name that was taken belongs to another device.
-            if let named = app.named, app.sealed != nil { names.remove(named, app: app.app.id) }
+            removeNames(of: app)
             _ = expired.withLock { $0.remove(destination) }
             // If a registration cannot be ended now, nobody uses it: the device does not come back.
             _ = try? await registrations.end(destination, at: clock.time)
@@ -206,7 +227,7 @@ extension VirtualDevices {
         entries.withLock { entries in
             for key in entries.keys {
                 for gone in entries[key]?.device.apps.filter({ $0.app.id == app }) ?? [] {
-                    if let named = gone.named { names.remove(named, app: app) }
+                    removeNames(of: gone)
                 }
                 entries[key]?.device.apps.removeAll { $0.app.id == app }
             }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Service
 
-/// What teams, apps, keys and certificates have in common: the management API lists them, and shows one by its
+/// A team, an app, a key or a certificate. The management API lists these in the same way, and shows each by its
 /// identifier.
 protocol AccountItem: Codable, Sendable {
     /// The path of the list in the management API.
@@ -19,11 +19,11 @@ protocol AccountItem: Codable, Sendable {
     var line: String { get }
 }
 
-/// An item that can be deleted, with everything below it.
+/// An item that can be deleted, with everything that belongs to it.
 protocol DeletableItem: AccountItem {
     /// For the help text: "Delete the team".
     static var kind: String { get }
-    /// What is deleted with it, for the help text.
+    /// The other things that are deleted with it, for the help text.
     static var consequence: String { get }
 }
 
@@ -113,7 +113,7 @@ struct RevokeCommand<Item: RevocableItem>: AsyncParsableCommand {
     }
 }
 
-/// A time of the management API, for people.
+/// A time of the management API as text for people.
 func shown(_ milliseconds: UInt64) -> String {
     Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601)
 }

@@ -11,7 +11,8 @@ enum Advice {
             + "certificate with --ca FILE."
     }
 
-    /// Advice after a refusal that a person may not understand. In production the service gives no `detail`.
+    /// Advice after a rejection whose reason a person may not understand. In production the service gives no
+    /// `detail`.
     static func onRefusal(_ answer: PushAnswer, in environment: Environment) -> String? {
         guard answer.reason == "BadDeviceToken", answer.detail == nil else { return nil }
         let other: Environment = environment == .production ? .development : .production

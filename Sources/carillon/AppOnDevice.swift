@@ -9,7 +9,7 @@ struct AppOnDevice: ParsableArguments {
     @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
     var bundleID: String
 
-    /// Makes one request with the device, and then closes its connection.
+    /// Makes one request as the device, and then closes the connection.
     func ask<Answer>(_ request: (Device, String) async throws -> Answer) async throws -> Answer {
         let device = try device.device(common)
         let answer = try await request(device, bundleID)

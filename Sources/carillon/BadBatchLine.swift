@@ -1,7 +1,7 @@
 /// A line of a batch that is not a notification.
 ///
-/// Its answer contains the device token, if it can be read from the line. A line that was cut off or is too long
-/// usually still has it.
+/// The answer for such a line contains the device token, if the line has one. Even a line that was cut off or is too
+/// long usually has it.
 struct BadBatchLine: Error {
     let number: Int
     let token: String?
@@ -17,8 +17,8 @@ struct BadBatchLine: Error {
         id = Self.value(of: "id", in: text)
     }
 
-    /// The text value that the outermost dictionary has for a key, if it has no escapes. The rest of the
-    /// line may be invalid.
+    /// The text that the outermost dictionary has for a key, if it contains no escapes. The rest of the line may be
+    /// invalid.
     private static func value(of key: String, in text: ArraySlice<UInt8>) -> String? {
         var depth = 0
         var rest = text

@@ -1,18 +1,19 @@
 import APNSProvider
 import Foundation
 
-/// The answer that a batch prints for one line: the service's, or why there is none, with the same keys.
+/// What a batch prints for one line: the service's answer, or why there is none. Both have the same keys.
 ///
-/// Without an answer there is no `status`, and `reason` is the name of a ``ProviderError/Code``. These names begin with
-/// a small letter, the service's reasons with a capital letter. Standard error has a sentence with the details.
+/// If there is no answer, `status` is missing, and `reason` is the name of a ``ProviderError/Code``. These names
+/// begin with a small letter, while the service's reasons begin with a capital letter. Standard error has a sentence
+/// with the details.
 struct BatchAnswer: Encodable {
-    /// As the line has it; empty if none can be read.
+    /// The device token as it is in the line; empty if the line has none.
     var token: String
     /// The notification's identifier, if it is known.
     var id: String?
     var status: Int?
     var reason: String?
-    /// In milliseconds since 1970; with a 410 only.
+    /// The timestamp of a 410, in milliseconds since 1970.
     var timestamp: UInt64?
 
     init(_ request: PushRequest, _ result: Result<PushReceipt, ProviderError>) {

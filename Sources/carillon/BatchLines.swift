@@ -8,7 +8,7 @@ import Synchronization
 
 /// The lines of a batch. Each line is a notification (a JSON dictionary) or is skipped.
 struct BatchLines: Sendable {
-    /// In bytes. A notification of 5 KB with all its keys stays below 8.
+    /// The longest line that is read, in bytes. A notification of 5 KB with all its keys has less than 8 KB.
     static let maximumLineBytes = 65_536
 
     /// The values for keys that a line does not have.
@@ -124,7 +124,7 @@ struct BatchLines: Sendable {
         }
     }
 
-    /// Runs on a separate thread, because reading blocks it.
+    /// Reads a piece of the file on a separate thread, because reading blocks it.
     private func readPiece() async throws -> [UInt8] {
         let descriptor = file.fileDescriptor
         let piece = try await NIOThreadPool.singleton.runIfActive { () throws -> [UInt8] in
@@ -164,7 +164,7 @@ struct BatchLines: Sendable {
         return request
     }
 
-    /// A text or a number, as a header's value; nil if there is none.
+    /// A text or a number in the form of a header's value; nil if the line has none.
     private static func text(_ object: JSONObject, _ key: String) -> String? {
         guard let raw = object[raw: key], raw.first != UInt8(ascii: "\"") else { return object[text: key] }
         let text = String(decoding: raw, as: UTF8.self)

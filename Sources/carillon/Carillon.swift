@@ -12,9 +12,10 @@ struct Carillon: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, DemoCommand.self, TeamCommand.self, AppCommand.self, KeyCommand.self,
             CertificateCommand.self, TokenKeyCommand.self, AdministratorCommand.self, DeviceCommand.self,
-            SendCommand.self, FeedbackCommand.self, LogCommand.self, HealthCommand.self, FixtureCommand.self,
+            ChannelCommand.self, SendCommand.self, BroadcastCommand.self, FeedbackCommand.self, LogCommand.self,
+            HealthCommand.self, FixtureCommand.self,
             RequestsCommand.self, WaitCommand.self, ClockCommand.self, RehearseCommand.self,
-            ReportCommand.self, ConsoleCommand.self, ProviderCommand.self,
+            ReportCommand.self, ConsoleCommand.self, StoreCommand.self, NodeCommand.self, ProviderCommand.self,
         ],
     )
 

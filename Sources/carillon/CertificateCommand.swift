@@ -99,7 +99,7 @@ struct CertificateCommand: AsyncParsableCommand {
         private static func passphrase(in file: String) throws -> String {
             let path = DataFolder(file).path
             let data = try InputFile.read(path, "passphrase")
-            // The error does not quote it.
+            // The error does not quote the passphrase.
             guard let text = String(data: data, encoding: .utf8), let line = Self.line(text), PKCS12.isAllowed(line)
             else {
                 throw CommandError("The passphrase in \(path) has to be \(PKCS12.allowed), on one line.")

@@ -1,8 +1,13 @@
 import ArgumentParser
 
-/// Reads an option whose value is one of a library type's few words.
+/// Reads an option whose value is one of a few words, which a type of a library defines.
 func choice<Value: RawRepresentable<String> & CaseIterable>(_ text: String) throws -> Value {
-    if let value = Value(rawValue: text) { return value }
-    let choices = Value.allCases.map(\.rawValue).joined(separator: ", ")
+    try choice(text, among: Array(Value.allCases))
+}
+
+/// Reads an option that takes some of a type's words.
+func choice<Value: RawRepresentable<String>>(_ text: String, among values: [Value]) throws -> Value {
+    if let value = values.first(where: { $0.rawValue == text }) { return value }
+    let choices = values.map(\.rawValue).joined(separator: ", ")
     throw ValidationError("\(text) is not one of \(choices).")
 }

@@ -10,25 +10,25 @@ struct CommonOptions: ParsableArguments {
     @Flag(help: "Print one JSON object per line on standard output, and nothing else.")
     var json = false
 
-    /// The folder that an option or the environment names. Otherwise the default folder, or that of the installed
-    /// service if only the installed service is running.
+    /// The folder that an option or the environment names. If they name none: the installed service's folder, if only
+    /// that service is running, and otherwise the default folder.
     var folder: DataFolder {
         if let name = data ?? ProcessInfo.processInfo.environment["CARILLON_DATA"] { return DataFolder(name) }
         let (here, installed) = (DataFolder(Settings.defaultDataFolder), DataFolder(Self.installedFolder))
         let manager = FileManager.default
-        // A folder that this user may not open counts as well: the error then says so.
+        // A folder that this user may not open counts too, so that the error says that.
         let isInstalled =
             !manager.fileExists(atPath: here.descriptionFile)
             && (manager.fileExists(atPath: installed.descriptionFile) || installed.isClosedToThisUser)
         return isInstalled ? installed : here
     }
 
-    /// Where a packaged service keeps its data.
+    /// The data folder of a service that a package installed.
     private static let installedFolder = "/var/lib/carillon"
 
-    /// The management API of the service on the folder, or of the service that the environment names.
+    /// The management API of the service with this folder, or of the service that the environment names.
     func management() throws -> ManagementClient { try ManagementClient(folder) }
 
-    /// The running service on the folder.
+    /// The running service with this folder.
     func runningService() throws -> RunningService { try RunningService(folder) }
 }

@@ -2,7 +2,7 @@ import APNSProvider
 import ArgumentParser
 import Service
 
-/// The options with a provider's credentials.
+/// The options for a provider's credentials.
 struct CredentialOptions: ParsableArguments {
     @Option(name: .customLong("key-file"), help: "The signing key, a .p8 file; the development team's by default.")
     var keyFile: String?
@@ -16,7 +16,7 @@ struct CredentialOptions: ParsableArguments {
     @Option(help: "A provider certificate with its key, PEM, instead of a signing key.")
     var certificate: String?
 
-    /// The credentials of the options, or those of the development team if there are none.
+    /// The credentials that the options give. If they give none, those of the development team.
     func credentials(_ common: CommonOptions) throws -> ProviderCredentials {
         switch (keyFile, keyID, teamID, certificate) {
         case (let file?, let key?, let team?, nil):

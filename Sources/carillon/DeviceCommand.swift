@@ -68,12 +68,27 @@ struct DeviceCommand: AsyncParsableCommand {
 
     struct Register: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Register an app on a device; prints its device token.")
+            abstract: "Register an app on a device; prints its device token.",
+            discussion: """
+                With --service it prints the device token of one of the app's services instead, which is only for that \
+                service's topic.
+                """)
 
         @OptionGroup var app: AppOnDevice
 
+        @Option(
+            help: """
+                A service of the app: voip, complication, fileprovider, location, liveactivity, pushtotalk, controls or \
+                widgets.
+                """,
+            transform: { try choice($0, among: PushService.withTokens) })
+        var service: PushService?
+
         func run() async throws {
-            let token = try await app.ask { device, bundleID in try await device.register(bundleID) }
+            let token = try await app.ask { [service] device, bundleID in
+                guard let service else { return try await device.register(bundleID) }
+                return try await device.register(bundleID, for: service)
+            }
             Output(isJSON: app.common.json).print(Registered(token: token), token)
         }
     }

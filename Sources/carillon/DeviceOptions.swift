@@ -6,7 +6,7 @@ struct DeviceOptions: ParsableArguments {
     @Option(help: "The device's identity, a file that carillon device activate made.")
     var identity: String
 
-    /// A device that only makes requests.
+    /// A device that only makes requests, and does not listen.
     func device(_ common: CommonOptions) throws -> Device {
         try device(common, delegate: Nobody(), listens: false)
     }

@@ -33,7 +33,7 @@ struct FeedbackCommand: AsyncParsableCommand {
     var every: Double?
 
     func validate() throws {
-        // Reading more often than once a minute is not worth a connection.
+        // More than one reading a minute is not worth a connection each.
         guard every.map({ $0 >= 1.0 / 60 && $0 <= 8_784 }) ?? true else {
             throw ValidationError("--every takes hours, from a minute (0.017) to a year (8,784).")
         }
@@ -49,7 +49,7 @@ struct FeedbackCommand: AsyncParsableCommand {
                     do {
                         try await read(reader, isOnce: false)
                     } catch let error as ProviderError where error.code != .badCredentials {
-                        // The service keeps the list until it is read, so a later attempt gets it.
+                        // The service keeps the list until it is read, so the next attempt gets it.
                         Output.note(error.cause)
                     }
                     try await Task.sleep(for: .seconds(every * 3_600))
@@ -87,7 +87,7 @@ struct FeedbackCommand: AsyncParsableCommand {
 
     private struct Entry: Encodable {
         let token: String
-        /// In seconds since 1970 (Guide, Table A-5).
+        /// When the app was removed, in seconds since 1970 (Guide, Table A-5).
         let timestamp: UInt32
     }
 }

@@ -5,7 +5,7 @@ struct HostAndPort {
     let host: String
     let port: Int
 
-    /// - Parameter text: with or without `https://`. Without a port it gets 443 (Guide, 2.3.3).
+    /// - Parameter text: an address with or without `https://`. If it has no port, the port is 443 (Guide, 2.3.3).
     init(_ text: String, defaultPort: Int = 443) throws {
         let url = text.contains("://") ? text : "https://" + text
         guard let parts = URLComponents(string: url), parts.scheme == "https", let host = parts.host, !host.isEmpty

@@ -53,7 +53,7 @@ struct KeyCreateCommand: AsyncParsableCommand {
             throw ValidationError("Missing expected argument '--out <out>': the folder for the new key's file.")
         }
         guard out == nil || publicKey == nil else {
-            throw ValidationError("--out is for a key with its private half; a public key is not written.")
+            throw ValidationError("--out writes a private key to a file, and --public-key has none.")
         }
     }
 
@@ -67,14 +67,14 @@ struct KeyCreateCommand: AsyncParsableCommand {
         if let keyID, FileManager.default.fileExists(atPath: Self.file(keyID, in: folder)) {
             throw CommandError("\(Self.file(keyID, in: folder)) is there already, and is not overwritten.")
         }
-        // Create the file first: if it cannot be written, no key is made that nobody has.
+        // Create the file first. If that fails, no key is made: nobody would have its private half.
         let unnamed = folder + "/AuthKey_new_\(UUID().uuidString).p8"
         try DataFolder.write(key.pemRepresentation + "\n", to: unnamed)
         let made: ManagementMessages.KeyMade
         do {
             made = try await register(key.publicKey)
         } catch {
-            try? FileManager.default.removeItem(atPath: unnamed)  // The first error is the one to report.
+            try? FileManager.default.removeItem(atPath: unnamed)  // Report the first error, not this one.
             throw error
         }
         let path = Self.file(made.keyID, in: folder)

@@ -5,8 +5,8 @@ import Foundation
 import Notifications
 import Service
 
-/// Shows what happened to notifications. Asks the running service, or reads the delivery log's files if no service
-/// runs.
+/// Shows what happened to notifications. It asks the running service. If no service runs, it reads the delivery log's
+/// files.
 struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
@@ -39,18 +39,28 @@ struct LogCommand: AsyncParsableCommand {
         do {
             client = try common.management()
         } catch is ServiceError {
-            // No service runs on the folder.
+            // No service runs with this folder.
             return try await readFiles()
         }
         do {
             try await client.lines(path) { line in
-                guard let entry = LogLine(line) else { return }
+                guard let entry = LogLine(line) else { return note(line) }
                 Output(isJSON: common.json).printRaw(String(line), entry.text)
             }
         } catch is ManagementClient.NotReached where client.isLocal {
-            // The service was killed, so the stream had no proper end.
+            // The service was killed, so its stream ended early. Read the rest from the files.
             try await readFiles()
         }
+    }
+
+    /// Says which nodes of a cluster did not answer.
+    private func note(_ line: Substring) {
+        struct Unanswered: Decodable {
+            let unanswered: [String]
+        }
+        guard let nodes = try? JSONDecoder().decode(Unanswered.self, from: Data(line.utf8)).unanswered else { return }
+        Output.note(
+            "What these nodes have logged is missing, because they did not answer: \(nodes.joined(separator: ", "))")
     }
 
     private var path: String {

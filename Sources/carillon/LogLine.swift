@@ -1,6 +1,6 @@
 import Foundation
 
-/// One entry of the delivery log, read from its JSON and shown to people.
+/// An entry of the delivery log, read from its JSON, to show it to people.
 struct LogLine: Decodable {
     private let time: UInt64
     private let event: String

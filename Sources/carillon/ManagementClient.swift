@@ -19,10 +19,10 @@ struct ManagementClient: Sendable {
     }
 
     private let place: Place
-    /// The error message if there is no answer.
+    /// The error message if no answer comes.
     private let silence: String
 
-    /// - Parameter folder: the service's data folder. An address in the environment takes precedence.
+    /// - Parameter folder: the service's data folder. If the environment names an address, that is used in its place.
     init(_ folder: DataFolder) throws {
         if let remote = try Self.remote() {
             (place, silence) = remote
@@ -89,14 +89,14 @@ struct ManagementClient: Sendable {
         }
     }
 
-    /// Passes on the lines of an answer as they arrive.
+    /// Calls `body` with each line of an answer as it arrives.
     func lines(_ path: String, _ body: (Substring) -> Void) async throws {
         try await exchange(.get, path, Never?.none) { response in
             var bytes: [UInt8] = []
             do {
                 for try await chunk in response.body {
                     bytes += chunk.readableBytesView
-                    // Wait for whole lines: a chunk may end inside a character.
+                    // Pass on only whole lines, because a chunk may end inside a character.
                     guard let end = bytes.lastIndex(of: UInt8(ascii: "\n")) else { continue }
                     let lines = String(decoding: bytes[...end], as: UTF8.self)
                     bytes.removeSubrange(...end)
@@ -108,12 +108,12 @@ struct ManagementClient: Sendable {
         }
     }
 
-    /// Whether requests go to the service on the data folder, and not to an address of the environment.
+    /// Whether requests go to the service with the data folder, and not to an address from the environment.
     var isLocal: Bool {
         if case .socket = place { true } else { false }
     }
 
-    /// The longest answer, in bytes. It has room for a page of a list, or for the metrics.
+    /// The longest answer, in bytes. A page of a list and the metrics are shorter.
     private static let maximumAnswerBytes = 64 << 20
 
     private func exchange<Result>(
@@ -226,7 +226,7 @@ extension ManagementClient {
         do {
             tls.certificateChain = try NIOSSLCertificate.fromPEMFile(identity).map { .certificate($0) }
             tls.privateKey = .privateKey(try NIOSSLPrivateKey(file: identity, format: .pem))
-            // Only checks that the files can be used.
+            // Check here that the files can be used.
             _ = try NIOSSLContext(configuration: tls)
         } catch {
             throw CommandError(

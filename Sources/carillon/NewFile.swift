@@ -8,9 +8,9 @@ struct NewFile {
     /// - Parameter path: a file that must not exist yet.
     init(_ path: String) { self.path = path }
 
-    /// Creates the file before its contents, so that no key is made that cannot be saved. Removes the file if making
-    /// the contents fails.
-    /// - Parameter text: the contents until then.
+    /// Creates the file before its contents are made, so that no key is made that cannot be saved. If making the
+    /// contents fails, removes the file.
+    /// - Parameter text: the contents of the file until then.
     func fill<Made>(
         with text: String = "",
         _ make: () async throws -> (bytes: [UInt8], made: Made),
@@ -21,7 +21,7 @@ struct NewFile {
             try DataFolder.write(bytes, to: path)
             return made
         } catch {
-            try? FileManager.default.removeItem(atPath: path)  // The first error is the one to report.
+            try? FileManager.default.removeItem(atPath: path)  // Report the first error, not this one.
             throw error
         }
     }

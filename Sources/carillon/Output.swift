@@ -11,7 +11,7 @@ struct Output: Sendable {
         if isJSON {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-            // Every object printed here has only texts and numbers, so encoding cannot fail.
+            // Encoding cannot fail, because all objects printed here consist of texts and numbers.
             if let data = try? encoder.encode(object) { Self.write(data) }
         } else if let text = text() {
             Self.write(Data(text.utf8))
@@ -23,7 +23,8 @@ struct Output: Sendable {
         Self.write(Data((isJSON ? json() : text()).utf8))
     }
 
-    /// Writes a line at once: lines of several tasks do not mix, and the reader of a pipe gets each without delay.
+    /// Writes a line at once. So lines of several tasks do not mix, and the reader of a pipe gets each line without
+    /// delay.
     private static func write(_ line: Data) {
         do {
             try FileHandle.standardOutput.write(contentsOf: line + Data("\n".utf8))
@@ -36,7 +37,7 @@ struct Output: Sendable {
 
     /// Writes a line for people on standard error.
     static func note(_ text: String) {
-        // If standard error cannot be written, nobody reads it.
+        // Ignore a failure: nobody could be told about it.
         try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// A line on standard error that is drawn again and again during long work. It is not drawn if standard error is not a
 /// terminal.
 final class ProgressBar: Sendable {
-    /// The shortest time between two drawings: the eye does not see more, and a terminal is slow.
+    /// The shortest time between two drawings. People do not see more, and terminals are slow.
     private static let interval = Duration.milliseconds(100)
     private static let width = 30
     /// The control characters that go to the beginning of the line and erase it.
@@ -53,7 +53,7 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// Writes something else. Erases the line first, so that the two do not mix.
+    /// Writes something else. Erases the progress line before, so that the two do not mix.
     func asideFrom(_ body: () -> Void) {
         state.withLock { state in
             if state.isVisible { Self.write(Self.erased) }
@@ -63,7 +63,7 @@ final class ProgressBar: Sendable {
     }
 
     private static func write(_ text: String) {
-        // If standard error cannot be written, nobody reads it.
+        // Ignore a failure: nobody could be told about it.
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 }

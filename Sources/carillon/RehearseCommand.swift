@@ -103,7 +103,7 @@ struct RehearseCommand: AsyncParsableCommand {
         }
     }
 
-    /// One rule, as a line.
+    /// One rule of a rehearsal, as a line of output.
     private struct Line: Encodable {
         let rehearsal: String
         let rule: String

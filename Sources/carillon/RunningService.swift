@@ -4,7 +4,7 @@ import Foundation
 import Notifications
 import Service
 
-/// The running service on a data folder, as commands reach it.
+/// A running service, with the addresses at which commands reach it.
 struct RunningService {
     let description: ServiceDescription
     private let folder: DataFolder

@@ -47,15 +47,15 @@ struct SendBatch: Sendable {
         guard isThere, progress.failed == 0, lines.bad == 0 else { throw ExitCode.failure }
     }
 
-    /// Answers all lines with the error that the server cannot be reached. Standard error has the sentence once, and
-    /// nothing is sent.
+    /// Prints for all lines that the server cannot be reached. Nothing is sent, and standard error has the sentence
+    /// only once.
     private func answerAll(with error: ProviderError) async throws -> SendProgress {
         Output.note(error.cause + (Advice.onFailure(error.cause).map { " " + $0 } ?? ""))
         var progress = SendProgress()
         for try await request in lines.notifications(tellingOthers: tell) {
             progress.taken += 1
             progress.failed += 1
-            // If no server would accept the notification, its own error is more useful.
+            // If the notification itself is invalid, that error is more useful.
             let problem = request.problem
             tell(request, .failure(problem ?? error), inWords: problem != nil)
             bar.show { line(progress, read: lines.read) }
@@ -68,7 +68,7 @@ struct SendBatch: Sendable {
         BatchProgressLine(progress, read: read, total: lines.size, after: ContinuousClock.now - started).description
     }
 
-    /// - Parameter inWords: whether standard error explains the names in a line of JSON.
+    /// - Parameter inWords: whether to explain the reasons on standard error as well.
     private func tell(_ request: PushRequest, _ result: Result<PushReceipt, ProviderError>, inWords: Bool = true) {
         let answer = BatchAnswer(request, result)
         bar.asideFrom {

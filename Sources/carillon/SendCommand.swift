@@ -46,7 +46,7 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "The notification's identifier, a UUID; the service makes one otherwise.")
     var id: String?
 
-    // The value may begin with a hyphen: the service decides whether it is valid.
+    // Accept a value that begins with a hyphen, because the service should decide whether it is valid.
     @Option(parsing: .unconditional, help: "When it is no longer valid, in seconds since 1970; 0 for one attempt.")
     var expiration: String?
 
@@ -114,7 +114,7 @@ struct SendCommand: AsyncParsableCommand {
         let answer = try await ProviderClient.withClient(
             credentials: try credentials.credentials(common), environment: try server(), configuration: configuration
         ) { client in
-            // Send once and show the answer as it is: the command is for seeing what the service says.
+            // Send only once, so that the answer is shown as the service gave it.
             try await client.send(push, retriesRejections: false)
         }
         report(answer)
@@ -171,7 +171,7 @@ struct SendCommand: AsyncParsableCommand {
                     status: answer.status, reason: answer.reason, apnsID: answer.apnsID, timestamp: answer.timestamp,
                     detail: answer.detail),
                 "Refused: \(answer.status) \(answer.reason ?? "without a reason")\(detail)")
-            // With `--url` the environment of the server is not known.
+            // With `--url` it is not known which environment the server belongs to.
             if url == nil, !common.json, let advice = Advice.onRefusal(answer, in: environment) { Output.note(advice) }
         }
     }
@@ -185,7 +185,7 @@ struct SendCommand: AsyncParsableCommand {
         let status: Int
         let reason: String?
         let apnsID: String?
-        /// In milliseconds since 1970; with a 410 only (Guide, Table 8-5).
+        /// The timestamp of a 410, in milliseconds since 1970 (Guide, Table 8-5).
         let timestamp: UInt64?
         /// What was wrong with this request, if the service says so.
         let detail: String?

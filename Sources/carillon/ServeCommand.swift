@@ -66,6 +66,17 @@ struct ServeCommand: AsyncParsableCommand {
     var nodeName: String?
 
     @Option(
+        help: ArgumentHelp(
+            "Where this node listens for other nodes: ADDRESS:PORT (nowhere).", valueName: "address"))
+    var peer: String?
+
+    @Option(
+        name: .customLong("peer-address"),
+        help: ArgumentHelp(
+            "Where other nodes reach this one: ADDRESS:PORT (that of --peer).", valueName: "address"))
+    var peerAddress: String?
+
+    @Option(
         name: .customLong("proxy-protocol"),
         help: ArgumentHelp(
             "The address of a load balancer that begins connections with a PROXY header, or a range of addresses; "
@@ -105,20 +116,33 @@ struct ServeCommand: AsyncParsableCommand {
         let service = try await CarillonService.start(settings, logger: logger)
         let ready = logger
         let announced = Announced(service: service, systemd: SystemdNotifier(environment: environment)) {
-            // The text for people would be noise in a journal.
+            // Do not print the text for people if systemd's journal or a program collects the output.
             if common.json || settings.logFormat.isForPeople(environment: environment) {
                 announce(service, isFirstStart: isFirstStart)
             }
-            // For programs that wait for this line in a container's log.
+            // Log this for programs that wait for it in a container's log.
             ready.info("The service is ready")
         }
         try await ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [.init(service: announced)],
-                gracefulShutdownSignals: [.sigterm, .sigint],
+                gracefulShutdownSignals: [.sigterm, .sigint] + (Self.ignoresHangup ? [] : [.sighup]),
                 logger: quiet(logger),
             )
         ).run()
+    }
+
+    /// Whether the service was started by `nohup`: it stays when its terminal is closed. Otherwise it ends then, and
+    /// removes its temporary folder.
+    private static var ignoresHangup: Bool {
+        var action = sigaction()
+        guard sigaction(SIGHUP, nil, &action) == 0 else { return false }
+        #if canImport(Darwin)
+            let handler = action.__sigaction_u.__sa_handler
+        #else
+            let handler = action.__sigaction_handler.sa_handler
+        #endif
+        return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// Shows only warnings and errors of the life cycle's own messages.
@@ -140,6 +164,8 @@ struct ServeCommand: AsyncParsableCommand {
         settings.dataFolder = common.data ?? settings.dataFolder
         settings.host = host ?? settings.host
         settings.hostnames += hostname
+        if let peer { try settings.setPeer(peer) }
+        if let peerAddress { try settings.setPeerAddress(peerAddress) }
         if let nodeName { try settings.setNodeName(nodeName) }
         if !proxyProtocol.isEmpty { try settings.setProxies(proxyProtocol) }
         settings.environments = self.environment.isEmpty ? settings.environments : self.environment
@@ -183,8 +209,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// Reports readiness only when signals can end the service cleanly: a program that waits for the report may send one at
-/// once.
+/// Reports readiness, but not before signals can end the service cleanly: a program that waits for the report may
+/// send a signal at once.
 private struct Announced: ServiceLifecycle.Service {
     let service: CarillonService
     let systemd: SystemdNotifier
@@ -197,8 +223,8 @@ private struct Announced: ServiceLifecycle.Service {
         await withGracefulShutdownHandler {
             await service.run()
         } onGracefulShutdown: {
-            // Cancel this while the event loops still run, and do not wait for it: an event loop that has ended may
-            // never answer.
+            // Cancel this while the event loops still run, and do not wait for its end: an event loop that has ended
+            // may never answer.
             watching.cancel()
             systemd.stopping()
         }

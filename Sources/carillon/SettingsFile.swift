@@ -37,7 +37,7 @@ struct SettingsFile {
         }
     }
 
-    /// Where the JSON is wrong, if the reader says so.
+    /// Where the JSON is invalid, if the JSON reader says so.
     private static func place(of error: any Error, in contents: Data) -> String {
         let description = (error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String ?? ""
         guard let match = description.firstMatch(of: /line (\d+)/) else { return "" }

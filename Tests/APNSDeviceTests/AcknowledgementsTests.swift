@@ -7,7 +7,7 @@ struct AcknowledgementsTests {
     private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
     private static let soon = start + .milliseconds(999)
 
-    @Test func `One request at a time, and what gathers goes into the next`() {
+    @Test func `Only one request is open at a time; acknowledgements that come meanwhile go into the next`() {
         var acknowledgements = Acknowledgements()
         acknowledgements.taken(1)
         #expect(acknowledgements.next(at: Self.start) == .request([1]))
@@ -20,7 +20,7 @@ struct AcknowledgementsTests {
         #expect(acknowledgements.isEmpty)
     }
 
-    @Test func `Where they keep coming, a request stays open until nothing comes for a second`() {
+    @Test func `If acknowledgements keep coming, a request stays open until none comes for a second`() {
         var acknowledgements = Self.open()
         acknowledgements.taken(3)
         acknowledgements.taken(4)
@@ -35,7 +35,7 @@ struct AcknowledgementsTests {
         #expect(acknowledgements.next(at: Self.soon + .milliseconds(1501)) == .request([5]))
     }
 
-    @Test func `A request is open for ten seconds at most`() {
+    @Test func `A request stays open for ten seconds at most`() {
         var acknowledgements = Self.open()
         var now = Self.soon
         for sending in 3...12 as ClosedRange<UInt64> {
@@ -51,7 +51,7 @@ struct AcknowledgementsTests {
         #expect(acknowledgements.next(at: Self.soon + .seconds(10)) == .begin([13]))
     }
 
-    @Test func `With the last, the open request ends`() {
+    @Test func `With the last acknowledgement, the open request ends`() {
         var acknowledgements = Self.open()
         acknowledgements.taken(3)
         #expect(acknowledgements.next(at: Self.soon, isLast: true) == .add([3]))
@@ -59,7 +59,7 @@ struct AcknowledgementsTests {
         #expect(acknowledgements.next(at: Self.soon, isLast: true) == nil)
     }
 
-    @Test func `The last is a request that is whole`() {
+    @Test func `The last acknowledgements go in a complete request`() {
         var acknowledgements = Acknowledgements()
         for sending in 1...2 as ClosedRange<UInt64> {
             acknowledgements.taken(sending)
@@ -68,7 +68,7 @@ struct AcknowledgementsTests {
         }
     }
 
-    @Test func `What failed is told again, first`() {
+    @Test func `Acknowledgements of a failed request are sent again, before others`() {
         var acknowledgements = Self.open()
         acknowledgements.taken(3)
         _ = acknowledgements.next(at: Self.soon)
@@ -78,7 +78,7 @@ struct AcknowledgementsTests {
         #expect(acknowledgements.next(at: Self.soon + .seconds(1)) == .request([2, 3, 4]))
     }
 
-    @Test func `A request holds a thousand`() {
+    @Test func `A request holds a thousand acknowledgements`() {
         var acknowledgements = Acknowledgements()
         for sending in 0..<2500 as Range<UInt64> { acknowledgements.taken(sending) }
         #expect(acknowledgements.next(at: Self.start) == .request([UInt64](0..<1000)))
@@ -92,7 +92,7 @@ struct AcknowledgementsTests {
         #expect(acknowledgements.next(at: Self.start) == .end)
     }
 
-    @Test func `What waits is bounded, and the newest stays`() {
+    @Test func `The number of waiting acknowledgements is limited, and the newest stay`() {
         var acknowledgements = Acknowledgements()
         for sending in 0..<100_000 { acknowledgements.taken(UInt64(sending)) }
         var all: [UInt64] = []
@@ -104,7 +104,7 @@ struct AcknowledgementsTests {
         #expect(all.last == 99_999)
     }
 
-    /// With a request open, and 2 in it.
+    /// Returns a state with an open request that contains 2.
     private static func open() -> Acknowledgements {
         var acknowledgements = Acknowledgements()
         acknowledgements.taken(1)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import APNSDevice
 
-/// A courier that misbehaves: the caller gets an error, the device tries again if that can help, and nothing crashes.
+/// A misbehaving courier. The caller gets an error, the device tries again if that can help, and nothing crashes.
 @Suite(.timeLimit(.minutes(2))) struct BadCourierTests {
-    /// Misbehaves on the first connections, and then delivers one notification.
+    /// Returns a script that misbehaves on the first connections, and then delivers one notification.
     private static func first(
         connections count: Int = 1,
         _ act: ScriptedCourier.Act,
@@ -35,7 +35,7 @@ import Testing
     ]
 
     @Test(arguments: passing)
-    func `A courier that does this is tried again`(
+    func `After this misbehaviour of the courier, the device tries again`(
         _ name: String, _ act: ScriptedCourier.Act, _ code: DeviceError.Code,
     ) async throws {
         let delegate = RecordingDelegate()
@@ -66,7 +66,7 @@ import Testing
     ]
 
     @Test(arguments: final)
-    func `A courier that does this ends the run`(
+    func `After this misbehaviour of the courier, the run ends`(
         _ name: String, _ act: ScriptedCourier.Act, _ code: DeviceError.Code,
     ) async throws {
         let delegate = RecordingDelegate()
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: ["", "HTTP/1.1 400 Bad Request\r\n\r\n"])
-    func `What is no courier at all is told in a sentence that says what to do`(greeting: String) async throws {
+    func `If the peer is not a courier, the error says what to do`(greeting: String) async throws {
         try await ScriptedCourier.run(act: Self.first(.hang)) { courier in
             let other = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .childChannelInitializer { channel in
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    /// Says something and ends the connection.
+    /// Sends a text and ends the connection.
     private final class Greeter: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `An unknown event is passed over`() async throws {
+    @Test func `An unknown event is ignored`() async throws {
         let delegate = RecordingDelegate()
         let text = #"{"event":"of a later version"}"# + "\n\n" + ScriptedCourier.line(1)
         try await ScriptedCourier.run(act: Self.first(.stream(text))) { courier in
@@ -153,11 +153,14 @@ import Testing
         }
     }
 
-    @Test func `A courier whose certificate begins tomorrow is not trusted, said so, and tried again`() async throws {
+    @Test
+    func `A certificate that becomes valid tomorrow is not trusted; the error says so, and the device tries again`()
+        async throws
+    {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(serverAge: -86_400, act: Self.first(.hang)) { courier in
             try await courier.device(delegate) {
-                // A clock that is a day behind.
+                // A device's clock that is a day behind.
                 $0.now = { Date(timeIntervalSinceNow: -86_400) }
             } _: { _ in
                 try await delegate.record.wait { $0.failures.count >= 2 }
@@ -169,7 +172,7 @@ import Testing
         #expect(causes.first?.cause.contains("before its own certificate was made") == true)
     }
 
-    @Test func `A clock that is a day ahead changes nothing`() async throws {
+    @Test func `A device whose clock is a day ahead still connects`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(act: Self.first(.stream(ScriptedCourier.line(1)))) { courier in
             try await courier.device(delegate) {
@@ -181,7 +184,7 @@ import Testing
         #expect(delegate.record.value.failures.isEmpty)
     }
 
-    @Test func `An authority that did not issue the courier's certificate`() async throws {
+    @Test func `A courier whose certificate another authority issued is refused`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(act: Self.first(.hang)) { other in
             try await ScriptedCourier.run(act: Self.first(.hang)) { courier in
@@ -196,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `A service that was set up anew ends the run, because it does not know the device`() async throws {
+    @Test func `A service with a new data folder does not know the device, so the run ends`() async throws {
         let file = NSTemporaryDirectory() + "authority-\(UUID().uuidString).pem"
         defer { try? FileManager.default.removeItem(atPath: file) }
         let delegate = RecordingDelegate()
@@ -215,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody listens there`() async throws {
+    @Test func `If no courier listens, a request fails as not connected`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(act: Self.first(.hang)) { courier in
             var address = courier.address
@@ -228,7 +231,7 @@ import Testing
     }
 
     @Test(arguments: ["", "<html>", "{}", #"{"token":7}"#, "[]"])
-    func `An answer to a registration without a device token`(_ body: String) async throws {
+    func `If the answer to a registration has no device token, the error says so`(_ body: String) async throws {
         try await ScriptedCourier.run(act: { _ in .answer(200, body) }) { courier in
             let device = try Device(courier.identity, at: courier.address, delegate: RecordingDelegate())
             let error = await #expect(throws: DeviceError.self) { try await device.register("com.example.app") }
@@ -237,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func `A request that is not answered fails in time`() async throws {
+    @Test func `A request that is not answered fails after a time limit`() async throws {
         try await ScriptedCourier.run(act: { _ in .hang }) { courier in
             var configuration = Device.Configuration()
             configuration.requestTimeout = .milliseconds(200)
@@ -249,7 +252,7 @@ import Testing
         }
     }
 
-    @Test func `A key of another certificate`() async throws {
+    @Test func `An identity with the key of another certificate is refused`() async throws {
         try await ScriptedCourier.run(act: { _ in .hang }) { courier in
             var identity = courier.identity
             identity.keyPEM = P256.Signing.PrivateKey().pemRepresentation
@@ -261,7 +264,7 @@ import Testing
     }
 
     @Test(arguments: ["", "key", "chain"])
-    func `An identity that cannot be used`(_ part: String) async throws {
+    func `An identity without a readable key or chain is refused`(_ part: String) async throws {
         try await ScriptedCourier.run(act: { _ in .hang }) { courier in
             var identity = courier.identity
             if part != "key" { identity.chainPEM = "nothing" }
@@ -274,7 +277,7 @@ import Testing
     }
 }
 
-/// Says something to whoever connects, and nothing more.
+/// Sends bytes to every client that connects, and nothing more.
 private final class Greeting: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -316,7 +319,7 @@ private final class Greeting: ChannelInboundHandler {
         ("", DeviceError.Code.timedOut), ("HTTP/1.1 400 Bad Request\r\n\r\n", .disconnected),
         ("\u{15}\u{3}\u{3}", .timedOut),
     ])
-    func `It says nothing, something else than TLS, or half a record`(
+    func `The device reports a peer that sends nothing, something that is not TLS, or half a record`(
         _ greeting: String, _ code: DeviceError.Code,
     ) async throws {
         let delegate = RecordingDelegate()
@@ -327,7 +330,7 @@ private final class Greeting: ChannelInboundHandler {
             configuration.reconnection.longest = .milliseconds(5)
             let device = try Device(identity, at: address, delegate: delegate, configuration: configuration)
             let running = Task { try await device.run() }
-            // Reported, and tried again.
+            // The error is reported, and the device tries again.
             try await accepted.wait { $0 >= 3 }
             try await delegate.record.wait { $0.failures.count >= 2 }
             await device.close()

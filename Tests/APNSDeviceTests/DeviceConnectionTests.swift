@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNSDevice
 
-/// What a device does on its connection without being asked.
+/// What a device does on its connection by itself.
 @Suite(.timeLimit(.minutes(2))) struct DeviceConnectionTests {
     private static func stream(_ text: String) -> @Sendable (ScriptedCourier.Request) -> ScriptedCourier.Act {
         { $0.path == "/1/notifications" ? .stream(text) : .answer(204, "") }
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `While an acknowledgement is under way, what is taken gathers`() async throws {
+    @Test func `While an acknowledgement is under way, further ones gather`() async throws {
         let delegate = RecordingDelegate()
         let lines = (1...50).map { ScriptedCourier.line($0) }.joined()
         try await ScriptedCourier.run { request in
@@ -41,14 +41,14 @@ import Testing
         }
     }
 
-    @Test func `Where notifications keep coming, one request takes all acknowledgements but the first`() async throws {
+    @Test func `If notifications keep coming, one request takes all acknowledgements except the first`() async throws {
         let delegate = RecordingDelegate()
         let lines = (1...5).map { ScriptedCourier.line($0) }
         try await ScriptedCourier.run { request in
             request.path == "/1/notifications" ? .streamInParts(lines) : .answer(204, "")
         } _: { courier in
             try await courier.device(delegate) {
-                // So long that a slow machine does not look like a silence.
+                // A silence this long does not occur in the test, even on a slow machine.
                 $0.acknowledgements.silence = .hours(1)
                 $0.acknowledgements.longest = .hours(1)
                 $0.closeTimeout = .seconds(20)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `A request that stays open ends by itself`() async throws {
+    @Test func `An open request ends by itself`() async throws {
         let delegate = RecordingDelegate()
         let lines = (1...2).map { ScriptedCourier.line($0) }
         try await ScriptedCourier.run { request in
@@ -80,7 +80,10 @@ import Testing
         }
     }
 
-    @Test func `A courier that answers before the end is told again on the next connection`() async throws {
+    @Test
+    func `If a courier answers before the request ends, the acknowledgements are sent again on the next connection`()
+        async throws
+    {
         let delegate = RecordingDelegate()
         let lines = (1...3).map { ScriptedCourier.line($0) }
         try await ScriptedCourier.run { request in
@@ -100,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `With a courier that is going away, the open request ends`() async throws {
+    @Test func `If the courier is going away, the open request ends`() async throws {
         let delegate = RecordingDelegate()
         let lines = (1...2).map { ScriptedCourier.line($0) }
         try await ScriptedCourier.run { request in
@@ -123,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `What was added to a request that broke off is acknowledged on the next connection`() async throws {
+    @Test func `Acknowledgements of a request that broke off are sent again on the next connection`() async throws {
         let delegate = RecordingDelegate()
         let lines = (1...3).map { ScriptedCourier.line($0) }
         try await ScriptedCourier.run { request in
@@ -145,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `What was not answered is acknowledged on the next connection`() async throws {
+    @Test func `Acknowledgements without an answer are sent again on the next connection`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run { request in
             switch (request.path, request.connection) {
@@ -164,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `One that comes again is not given to the app again, and is acknowledged`() async throws {
+    @Test func `A notification that arrives twice is acknowledged, and not given to the app again`() async throws {
         let delegate = RecordingDelegate()
         let text = ScriptedCourier.line(1, id: 5) + ScriptedCourier.line(2, id: 5)
         try await ScriptedCourier.run(act: Self.stream(text)) { courier in
@@ -175,7 +178,9 @@ import Testing
         #expect(delegate.record.value.notifications.count == 1)
     }
 
-    @Test func `Nor after a restart, with a file`() async throws {
+    @Test func `With a file of identifiers, a notification that arrives twice is recognised even after a restart`()
+        async throws
+    {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let delegate = RecordingDelegate()
@@ -192,7 +197,7 @@ import Testing
         #expect(delegate.record.value.notifications.count == 1)
     }
 
-    @Test func `A waiting device connects at once when the network is back`() async throws {
+    @Test func `A device that waits to reconnect does so at once when the network is back`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run { request in
             request.connection == 1 ? .vanish : .stream(ScriptedCourier.line(1))
@@ -208,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `Closing acknowledges what the app has taken first`() async throws {
+    @Test func `Closing first acknowledges the notifications that the app has taken`() async throws {
         let delegate = RecordingDelegate(isHeld: true)
         try await ScriptedCourier.run(act: Self.stream(ScriptedCourier.line(1))) { courier in
             let error = try await courier.device(delegate) {
@@ -224,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func `Closing waits for an app that does not end no longer than it may`() async throws {
+    @Test func `Closing waits only for a limited time for an app that does not finish`() async throws {
         let delegate = RecordingDelegate(isHeld: true)
         try await ScriptedCourier.run(act: Self.stream(ScriptedCourier.line(1))) { courier in
             let error = try await courier.device(delegate) {
@@ -251,7 +256,7 @@ import Testing
         }
     }
 
-    @Test func `One connection serves the stream and every request`() async throws {
+    @Test func `One connection carries the stream and all requests`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run { request in
             switch (request.method, request.path) {
@@ -284,7 +289,7 @@ import Testing
         }
     }
 
-    @Test func `An identity that is past two thirds of its life is renewed, kept and used`() async throws {
+    @Test func `When two thirds of its life are over, an identity is renewed, stored and used`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(identityAge: 300 * 86_400, act: Self.renewing) { courier in
             try await courier.device(delegate) { device in
@@ -293,7 +298,7 @@ import Testing
                 #expect(renewed.keyPEM != courier.identity.keyPEM)
                 let date = try #require(renewed.renewalDate)
                 #expect(date > Date())
-                // The new one is used on a new connection.
+                // The device uses the new identity on a new connection.
                 try await courier.record.wait { $0.requests.contains { $0.connection == 2 } }
                 #expect(await device.identity == renewed)
             }
@@ -301,7 +306,7 @@ import Testing
         }
     }
 
-    @Test func `A renewed identity that cannot be kept is not used`() async throws {
+    @Test func `A renewed identity that cannot be stored is not used`() async throws {
         let delegate = RecordingDelegate(keeps: false)
         try await ScriptedCourier.run(identityAge: 300 * 86_400, act: Self.renewing) { courier in
             try await courier.device(delegate) { device in
@@ -312,7 +317,8 @@ import Testing
         }
     }
 
-    @Test func `An identity that is past two thirds of its life asks for a new one, and takes none of another key`()
+    @Test
+    func `When two thirds of its life are over, a device asks for a new identity, and refuses one with another key`()
         async throws
     {
         let delegate = RecordingDelegate()
@@ -330,7 +336,8 @@ import Testing
                 }
                 let request = try #require(courier.record.value.bodies("/1/renewals").first)
                 #expect(request.hasPrefix("-----BEGIN CERTIFICATE REQUEST-----"))
-                // The certificate is for another key than the requested one, so the device cannot use it and reports
+                // The certificate is for another key than the device has asked for. So the device cannot use it, and
+                // reports that.
                 // that.
                 #expect(delegate.record.value.problems.map(\.code) == [.badIdentity])
                 #expect(delegate.record.value.renewed.isEmpty)
@@ -338,7 +345,7 @@ import Testing
         }
     }
 
-    @Test func `An identity that is young is not renewed`() async throws {
+    @Test func `A young identity is not renewed`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run(identityAge: 200 * 86_400, act: Self.stream(ScriptedCourier.line(1))) { courier in
             try await courier.device(delegate) { _ in

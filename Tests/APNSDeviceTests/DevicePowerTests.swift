@@ -2,15 +2,14 @@ import Testing
 
 @testable import APNSDevice
 
-/// When a device reports its power state, and when it reports it again.
+/// When a device reports its power state, and when it repeats the report.
 @Suite(.timeLimit(.minutes(2))) struct DevicePowerTests {
     /// The paths of the requests on one connection, in order.
     private static func paths(_ courier: ScriptedCourier, on connection: Int) -> [String] {
         courier.record.value.requests.filter { $0.connection == connection }.map(\.path)
     }
 
-    @Test func `What a device says of its power it says again on each new connection, before it listens`() async throws
-    {
+    @Test func `The device reports its power again on each new connection, before it listens`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run { request in
             switch (request.path, request.connection) {
@@ -34,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `What was reported last is said again`() async throws {
+    @Test func `The last report of the power is repeated on a new connection`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run { request in
             switch (request.path, request.connection) {
@@ -57,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `What is read on each connection counts before what was said`() async throws {
+    @Test func `The power that is read on each connection overrides an earlier report`() async throws {
         let delegate = RecordingDelegate()
         let power = Observed(Device.Power?.some(.low))
         try await ScriptedCourier.run { request in
@@ -79,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `A device that has nothing to say of its power says nothing, nor does a request without a stream`()
+    @Test func `A device without a power to report sends no report, and neither does a request without a stream`()
         async throws
     {
         try await ScriptedCourier.run(act: { $0.path == "/1/notifications" ? .stream("") : .answer(204, "") }) {
@@ -96,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `A courier that does not know the state is told of, and the stream goes on`() async throws {
+    @Test func `If the courier does not know the report, the app is told, and the stream goes on`() async throws {
         let delegate = RecordingDelegate()
         try await ScriptedCourier.run { request in
             request.path == "/1/notifications"

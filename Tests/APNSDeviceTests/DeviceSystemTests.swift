@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNSDevice
 
-/// The system between a device and its apps, with a clock that is moved by hand.
+/// The system between a device and its apps, with a clock that the test advances.
 @Suite(.timeLimit(.minutes(1))) struct DeviceSystemTests {
     private static let bundleID = "com.example.app"
 
@@ -11,7 +11,7 @@ import Testing
             id: id, topic: Self.bundleID, bundleID: Self.bundleID, payload: Array(#"{"aps":\#(aps)}"#.utf8))
     }
 
-    /// An app whose answers a test decides.
+    /// An app that answers as the test says.
     private final class TestApp: App {
         let calls = Observed<[String]>([])
         let isHeld = Observed(false)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `In the foreground the app has it and says what is shown`() async {
+    @Test func `In the foreground the app gets the notification and decides what is shown`() async {
         let rig = await Rig()
         await rig.system.open(Self.bundleID)
         let notification = notification(#"{"alert":"x","badge":2}"#)
@@ -65,7 +65,7 @@ import Testing
         #expect(await rig.system.centre.notifications.isEmpty)
     }
 
-    @Test func `In the background it is shown, with its sound and badge`() async throws {
+    @Test func `In the background the notification is shown, with its sound and badge`() async throws {
         let rig = await Rig()
         await rig.system.received(notification(#"{"alert":"x","badge":2,"sound":"ping"}"#))
         let shown = try #require(await rig.system.centre.notifications.first)
@@ -76,13 +76,13 @@ import Testing
             ])
     }
 
-    @Test func `A passive one makes no sound`() async {
+    @Test func `A passive notification makes no sound`() async {
         let rig = await Rig()
         await rig.system.received(notification(#"{"alert":"x","sound":"ping","interruption-level":"passive"}"#))
         #expect(rig.events.value.count == 1)
     }
 
-    @Test func `A silent one wakes the app, which has thirty seconds`() async throws {
+    @Test func `A silent notification wakes the app, which has thirty seconds`() async throws {
         let rig = await Rig()
         rig.app.isHeld.update { $0 = true }
         let silent = notification(#"{"content-available":1}"#)
@@ -96,7 +96,7 @@ import Testing
         try await rig.app.calls.wait { $0 == ["woken", "cancelled"] }
     }
 
-    @Test func `An app that is done in time says what came of it`() async throws {
+    @Test func `An app that finishes in time reports its result`() async throws {
         let rig = await Rig()
         let silent = notification(#"{"content-available":1}"#)
         await rig.system.received(silent)
@@ -111,14 +111,14 @@ import Testing
     }
 
     @Test(arguments: ["empty"])
-    func `An extension that takes the text away has failed`(_ body: String) async throws {
+    func `An extension that removes the text has failed`(_ body: String) async throws {
         let rig = await Rig()
         await rig.system.received(notification(#"{"alert":"\#(body)","mutable-content":1}"#))
         try await rig.events.wait { !$0.isEmpty }
         #expect(await rig.system.centre.notifications.first?.content.body == body)
     }
 
-    @Test func `An extension that takes too long is given up, and what came is shown`() async throws {
+    @Test func `An extension that takes too long is stopped, and the original notification is shown`() async throws {
         let rig = await Rig()
         rig.app.isHeld.update { $0 = true }
         await rig.system.received(notification(#"{"alert":"x","mutable-content":1}"#))
@@ -135,7 +135,7 @@ import Testing
         #expect(rig.app.calls.value == ["dismiss"])
     }
 
-    @Test func `What nobody gets is told, and why`() async {
+    @Test func `A notification that nobody gets is reported with the reason`() async {
         let rig = await Rig()
         await rig.system.forceQuit(Self.bundleID)
         let silent = notification(#"{"content-available":1}"#)
@@ -143,7 +143,7 @@ import Testing
         #expect(rig.events.value == [.dropped(silent, .forceQuit)])
     }
 
-    @Test func `An alert for an app that the user ended is shown, and opens it`() async throws {
+    @Test func `An alert for an app that the user closed is shown, and opens the app`() async throws {
         let rig = await Rig()
         await rig.system.forceQuit(Self.bundleID)
         await rig.system.received(notification(#"{"alert":"x","launch-image":"L","content-available":1}"#))
@@ -153,7 +153,7 @@ import Testing
         #expect(await rig.system.state(of: Self.bundleID) == .foreground)
     }
 
-    @Test func `What the user has switched off is told`() async throws {
+    @Test func `A notification that the user has switched off is reported`() async throws {
         let rig = await Rig()
         await rig.system.change(AppSettings(alerts: .off), of: Self.bundleID)
         let alert = notification(#"{"alert":"x"}"#)
@@ -167,7 +167,7 @@ import Testing
 
     // MARK: Pushes of other services
 
-    /// Records which of its methods was called.
+    /// An app that records which of its methods was called.
     private final class ServiceApp: App {
         let calls = Observed<[String]>([])
         private func called(_ name: String) { calls.update { $0.append(name) } }
@@ -187,7 +187,7 @@ import Testing
         ("location", ".location-query"), ("liveactivity", ".push-type.liveactivity"), ("pushtotalk", ".voip-ptt"),
         ("controls", ".push-type.controls"), ("widgets", ".push-type.widgets"), ("mdm", ""),
     ])
-    func `Each service has a method of its own`(_ type: String, _ suffix: String) async throws {
+    func `Each service of an app has its own method`(_ type: String, _ suffix: String) async throws {
         let events = Observed<[DeviceSystem.Event]>([])
         let system = DeviceSystem { event in events.update { $0.append(event) } }
         let app = ServiceApp()
@@ -200,7 +200,7 @@ import Testing
         try await app.calls.wait { $0 == [type] }
     }
 
-    @Test func `A Live Activity's alert is shown besides`() async throws {
+    @Test func `The alert of a Live Activity is shown too`() async throws {
         let rig = await Rig()
         let push = ReceivedNotification(
             id: "1", topic: Self.bundleID + ".push-type.liveactivity", bundleID: Self.bundleID,
@@ -217,7 +217,7 @@ import Testing
         func userPrefers(languages: [String]) async { self.languages.update { $0.append(languages) } }
     }
 
-    @Test func `An app that runs is told of another language, and what comes then is shown in it`() async throws {
+    @Test func `A running app learns of a change of language, and later notifications are shown in it`() async throws {
         let events = Observed<[DeviceSystem.Event]>([])
         let system = DeviceSystem(languages: ["en"]) { event in events.update { $0.append(event) } }
         let (running, ended) = (LanguageApp(), LanguageApp())
@@ -233,7 +233,7 @@ import Testing
         #expect(await system.centre.notifications.first?.content.body == "Hallo")
     }
 
-    @Test func `At each launch the app is told the user's languages`() async throws {
+    @Test func `At each launch the app learns the user's languages`() async throws {
         try await ScriptedCourier.run { _ in
             .answer(200, #"{"token":"01"}"#)
         } _: { courier in
@@ -270,7 +270,7 @@ import Testing
         return system
     }
 
-    @Test func `The content extension draws a notification with the others of its thread`() async {
+    @Test func `The content extension draws a notification together with the others of its thread`() async {
         let system = await drawing(DrawingApp())
         for (id, body, thread) in [("1", "a", "t"), ("2", "b", "u"), ("3", "c", "t")] {
             await system.received(
@@ -282,7 +282,7 @@ import Testing
     }
 
     @Test(arguments: [#""category":"DRAWN""#, #""category":"OTHER""#])
-    func `Without an extension's view the system shows all of it`(_ category: String) async {
+    func `Without an extension's view, the system shows the whole notification`(_ category: String) async {
         let system = await drawing(DrawingApp())
         await system.received(
             notification(#"{"alert":{"title":"T","subtitle":"S","body":"plain"},\#(category)}"#))
@@ -300,7 +300,7 @@ import Testing
         #expect(await view?.lines == ["slow"])
     }
 
-    @Test func `Opening with a notification tells its launch image and window`() async throws {
+    @Test func `When a notification opens the app, the app learns its launch image and window`() async throws {
         let rig = await Rig()
         await rig.system.received(notification(#"{"alert":{"body":"x","launch-image":"L"},"target-content-id":"W"}"#))
         let shown = try #require(await rig.system.centre.notifications.first)
@@ -309,7 +309,7 @@ import Testing
         #expect(rig.events.value == [.shown(shown), .opened(with: shown)])
     }
 
-    @Test func `At each launch the app registers; a device token that changed is told`() async throws {
+    @Test func `At each launch the app registers; a changed device token is reported`() async throws {
         let tokens = Observed(["01", "01", "02"])
         try await ScriptedCourier.run { _ in
             let token = tokens.value.first ?? ""

@@ -1,7 +1,8 @@
 import APNSDevice
 import Foundation
 
-// The code of the article "Getting started" (Sources/APNSDevice/APNSDevice.docc), compiled. A test compares the two.
+// The code of the article "Getting started" (Sources/APNSDevice/APNSDevice.docc). It is compiled here, and a test
+// compares it with the article.
 
 func identity(at courier: CourierAddress, keptIn path: String) async throws -> DeviceIdentity {
     if FileManager.default.fileExists(atPath: path) { return try DeviceIdentity(path: path) }
@@ -34,11 +35,11 @@ func runKiosk(at courier: CourierAddress, folder: String) async throws {
 
 struct Messages: App {
     func registered(deviceToken: String) async {
-        // Give it to your provider, each time.
+        // Send the device token to your provider, each time.
     }
 
     func userPrefers(languages: [String]) async {
-        // Give the first of them to your provider, if it translates.
+        // If your provider translates its notifications, tell it the first of these languages.
     }
 
     func woken(by notification: ReceivedNotification) async -> BackgroundResult { .newData }

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// The article's code is the code that is compiled beside this file.
+/// The code in the article equals the code that is compiled beside this file.
 struct GettingStartedTests {
     private static let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
-    @Test func `Every block of the article is compiled`() throws {
+    @Test func `Every code block of the article compiles`() throws {
         let article = here.appendingPathComponent(
             "../../Sources/APNSDevice/APNSDevice.docc/GettingStarted.md")
         let example = try String(

@@ -6,7 +6,7 @@ import Testing
 struct KeepAliveTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
-    /// Lets the silence last until a PING is due, and answers it.
+    /// Waits in silence until a PING is due, and answers it.
     private func answer(_ keepAlive: inout KeepAlive, _ now: inout NIODeadline) {
         now = now + keepAlive.interval
         #expect(keepAlive.look(at: now) == .ping(lookAgain: now + .seconds(20)))
@@ -14,7 +14,7 @@ struct KeepAliveTests {
         keepAlive.heard(at: now)
     }
 
-    /// Lets a PING go without an answer.
+    /// Leaves a PING without an answer.
     private func lose(_ keepAlive: inout KeepAlive, _ now: inout NIODeadline) {
         now = now + keepAlive.interval
         _ = keepAlive.look(at: now)
@@ -23,13 +23,13 @@ struct KeepAliveTests {
         keepAlive.begin(at: now)
     }
 
-    @Test func `What comes puts the PING off`() {
+    @Test func `Received data postpones the PING`() {
         var keepAlive = KeepAlive(now: start)
         keepAlive.heard(at: start + .seconds(50))
         #expect(keepAlive.look(at: start + .seconds(60)) == .wait(until: start + .seconds(110)))
     }
 
-    @Test func `The interval grows while PINGs are answered, up to the longest`() {
+    @Test func `The interval grows up to the longest as long as PINGs are answered`() {
         var keepAlive = KeepAlive(now: start)
         var now = start
         var intervals: [TimeAmount] = []
@@ -41,7 +41,7 @@ struct KeepAliveTests {
         #expect(intervals.last == .minutes(15))
     }
 
-    @Test func `A PING without an answer is waited for, and then the connection is dead`() {
+    @Test func `If a PING is not answered in time, the connection is dead`() {
         var keepAlive = KeepAlive(now: start)
         let asked = start + .seconds(60)
         #expect(keepAlive.look(at: asked) == .ping(lookAgain: asked + .seconds(20)))
@@ -49,7 +49,7 @@ struct KeepAliveTests {
         #expect(keepAlive.look(at: asked + .seconds(20)) == .dead)
     }
 
-    @Test func `After a loss the last interval that worked is kept, and a longer one tried only much later`() {
+    @Test func `After a loss the last interval that worked is used, and a longer one is tried much later`() {
         var keepAlive = KeepAlive(now: start)
         var now = start
         answer(&keepAlive, &now)
@@ -65,7 +65,7 @@ struct KeepAliveTests {
         #expect(keepAlive.interval == .seconds(135))
     }
 
-    @Test func `Where what worked works no more, it begins with the shortest`() {
+    @Test func `If the last interval that worked no longer works, the shortest one is used again`() {
         var keepAlive = KeepAlive(now: start)
         var now = start
         answer(&keepAlive, &now)
@@ -74,7 +74,7 @@ struct KeepAliveTests {
         #expect(keepAlive.interval == .seconds(60))
     }
 
-    @Test func `Of another network nothing is known`() {
+    @Test func `On another network the shortest interval is used again`() {
         var keepAlive = KeepAlive(now: start)
         var now = start
         for _ in 0..<5 { answer(&keepAlive, &now) }

@@ -11,7 +11,7 @@ struct LineReaderTests {
         return lines
     }
 
-    @Test func `However the bytes are cut, the lines are the same`() throws {
+    @Test func `However the bytes are split, the lines are the same`() throws {
         let text = ScriptedCourier.line(1) + "\n" + ScriptedCourier.line(2) + #"{"end":"shutdown"}"# + "\n"
         let whole = try read([text])
         #expect(whole.count == 4)
@@ -26,7 +26,7 @@ struct LineReaderTests {
         }
     }
 
-    @Test func `A payload may have all levels that the service takes`() throws {
+    @Test func `A payload may be as deeply nested as the service allows`() throws {
         for (open, close) in [(#"{"a":"#, "}"), ("[", "]")] {
             let inner = String(repeating: open, count: Payload.maximumDepth - 1) + "1"
             let payload = #"{"a":"# + inner + String(repeating: close, count: Payload.maximumDepth - 1) + "}"
@@ -40,7 +40,7 @@ struct LineReaderTests {
         }
     }
 
-    @Test func `A line has every key`() throws {
+    @Test func `A line with every key is read`() throws {
         let line =
             #"{"sending":3,"id":"43ffc19a-9e11-4e5e-83be-7fe45ddc8e18","topic":"com.example.app.voip","#
             + #""bundleID":"com.example.app","priority":5,"expiration":2000000000,"collapseID":"a\"b\u00e9","#
@@ -62,16 +62,16 @@ struct LineReaderTests {
         #"{"sending":1,"id":"43ffc19a-9e11-4e5e-83be-7fe45ddc8e18","topic":7,"bundleID":"b","priority":10,"payload":{}}"#,
         #"{"sending":1,"id":"43ffc19a-9e11-4e5e-83be-7fe45ddc8e18","topic":"t","bundleID":"b","priority":99999999999999999999,"payload":{}}"#,
     ])
-    func `A notification that cannot be read is told by its number`(_ line: String) throws {
+    func `A notification that cannot be read is reported by its number`(_ line: String) throws {
         #expect(try read([line + "\n"]) == [.unreadable(sending: 1)])
     }
 
     @Test(arguments: ["{}", #"{"event":"later"}"#, #"{"sending":-1}"#, #"{"end":7}"#])
-    func `Other lines mean nothing`(_ line: String) throws {
+    func `Other lines are ignored`(_ line: String) throws {
         #expect(try read([line + "\n"]) == [.nothing])
     }
 
-    @Test func `A line of the greatest length is read, and one byte more is not`() throws {
+    @Test func `A line of the greatest length is read, and a line with one more byte is not`() throws {
         let frame = #"{"x":""}"#
         let most = String(repeating: "x", count: LineReader.maximumLineBytes - frame.utf8.count)
         #expect(try read([#"{"x":"\#(most)"}"# + "\n"]) == [.nothing])

@@ -4,7 +4,7 @@ import Testing
 @testable import APNSDevice
 
 struct StringsTableTests {
-    @Test func `Entries, comments, words without marks, and keys alone`() throws {
+    @Test func `Entries, comments, words without quotation marks, and keys without values are read`() throws {
         let table = try StringsTable(
             parsing: """
                 /* A comment
@@ -28,7 +28,7 @@ struct StringsTableTests {
         (#"\n"#, "\n"), (#"\t\r"#, "\t\r"), (#"\"\\"#, "\"\\"), (#"\U00e9"#, "é"), (#"\ud83d\udd14"#, "🔔"),
         (#"\101\60"#, "A0"), (#"\q"#, "q"), ("é🔔", "é🔔"), ("a\nb", "a\nb"), (#"\Ud83d"#, "\u{fffd}"),
     ])
-    func `Escapes`(_ written: String, _ text: String) throws {
+    func `Escapes are resolved`(_ written: String, _ text: String) throws {
         #expect(try StringsTable(parsing: #""key" = "\#(written)";"#)["key"] == text)
     }
 
@@ -36,12 +36,12 @@ struct StringsTableTests {
         ("\n\"key\" = \"text\"", 2), (#""key" "text";"#, 1), (#""key" = ;"#, 1), (#""key" = "text"#, 1),
         ("/* no end", 1), ("\n\n= \"x\";", 3), (#""k" = "\u";"#, 1), (#""k" = "\"#, 1), ("{ a = b; }", 1),
     ])
-    func `What is wrong is told with its line`(_ text: String, _ line: Int) {
+    func `An error names its line`(_ text: String, _ line: Int) {
         let error = #expect(throws: StringsTable.ParseError.self) { try StringsTable(parsing: text) }
         #expect(error?.line == line)
     }
 
-    @Test func `UTF-8 and UTF-16, with a byte order mark`() throws {
+    @Test func `Files in UTF-8 and UTF-16, with a byte order mark, are read`() throws {
         let text = #""key" = "é🔔";"#
         let utf16 = text.utf16.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
         #expect(try StringsTable(bytes: Array(text.utf8))["key"] == "é🔔")
@@ -53,7 +53,7 @@ struct StringsTableTests {
         }
     }
 
-    @Test func `Nothing that comes can crash it`() {
+    @Test func `No input crashes the reader`() {
         var random = SystemRandomNumberGenerator()
         let alphabet = Array("\"'\\/*=;uU0n \n%é{")
         for _ in 0..<2000 {
@@ -78,11 +78,11 @@ struct FormatStringTests {
         ("%@", ["%@ %%"], "%@ %%"),
         ("%%@", ["a"], "%@"),
     ])
-    func `Places are filled`(_ format: String, _ arguments: [String], _ text: String) {
+    func `Placeholders are replaced by the arguments`(_ format: String, _ arguments: [String], _ text: String) {
         #expect(FormatString.filled(format, arguments) == text)
     }
 
-    @Test func `A text that would become very long is cut`() {
+    @Test func `A very long text is cut off`() {
         let text = FormatString.filled(
             String(repeating: "%1$@", count: 1000), [String(repeating: "x", count: 1000)])
         #expect(text.count == FormatString.maximumLength)
@@ -100,16 +100,16 @@ struct LocalizationsTests {
         (["de"], "de"), (["de-CH"], "de"), (["DE_at"], "de"), (["fr", "de", "en"], "de"), (["pt-PT"], "pt-BR"),
         (["zh-Hant-TW"], "zh-Hant"), (["fr"], "en"), ([], "en"), (["d"], "en"),
     ])
-    func `The first of the user's languages that the app knows`(_ languages: [String], _ text: String) {
+    func `The first of the user's languages that the app has is used`(_ languages: [String], _ text: String) {
         #expect(localizations.text("k", for: languages) == text)
     }
 
-    @Test func `A key that is missing in that language is looked up in Base alone`() {
+    @Test func `A key that this language lacks is looked up only in Base`() {
         #expect(localizations.text("base", for: ["de"]) == "base")
         #expect(localizations.text("only-en", for: ["de"]) == nil)
     }
 
-    @Test func `A folder as an app has it`() throws {
+    @Test func `A folder with the languages of an app is read`() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
         let language = folder.appendingPathComponent("de.lproj")

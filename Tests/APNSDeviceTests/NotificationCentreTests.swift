@@ -15,14 +15,14 @@ struct NotificationCentreTests {
             ReceivedNotification(id: "\(id)", topic: app, bundleID: app, collapseID: collapse, payload: []), content)
     }
 
-    @Test func `The newest stands first`() {
+    @Test func `The newest notification is first`() {
         var centre = NotificationCentre()
         centre.show(shown(1))
         centre.show(shown(2))
         #expect(centre.notifications.map(\.id) == ["2", "1"])
     }
 
-    @Test func `One with the same collapse identifier on the same app is replaced`() {
+    @Test func `A notification with the same collapse identifier for the same app is replaced`() {
         var centre = NotificationCentre()
         centre.show(shown(1, collapse: "score"))
         centre.show(shown(2, app: "com.example.other", collapse: "score"))
@@ -31,14 +31,14 @@ struct NotificationCentreTests {
         #expect(centre.notifications.map(\.id) == ["4", "3", "2"])
     }
 
-    @Test func `Those without a collapse identifier replace nothing`() {
+    @Test func `Notifications without a collapse identifier replace nothing`() {
         var centre = NotificationCentre()
         centre.show(shown(1))
         centre.show(shown(2))
         #expect(centre.notifications.count == 2)
     }
 
-    @Test func `Groups are by app and thread, the one with the newest first`() {
+    @Test func `Groups are by app and thread; the group with the newest notification is first`() {
         var centre = NotificationCentre()
         centre.show(shown(1, thread: "a"))
         centre.show(shown(2, thread: "b"))
@@ -49,7 +49,7 @@ struct NotificationCentreTests {
         #expect(groups.map { $0.notifications.map(\.id) } == [["4", "1"], ["3"], ["2"]])
     }
 
-    @Test func `The most relevant of a group stands first, and the group with the newest`() {
+    @Test func `In a group the most relevant notification is first; the group with the newest notification is first`() {
         var centre = NotificationCentre()
         centre.show(shown(1, thread: "a", relevance: 0.9))
         centre.show(shown(2, thread: "a", relevance: 0.9))
@@ -58,7 +58,7 @@ struct NotificationCentreTests {
         #expect(centre.groups.map { $0.notifications.map(\.id) } == [["2", "1", "4"], ["3"]])
     }
 
-    @Test func `A badge: absent leaves it, 0 takes it away, a number sets it`() {
+    @Test func `A missing badge leaves the badge, 0 removes it, and a number sets it`() {
         var centre = NotificationCentre()
         centre.setBadge(3, of: "a")
         centre.setBadge(nil, of: "a")
@@ -67,7 +67,7 @@ struct NotificationCentreTests {
         #expect(centre.badge(of: "a") == 0)
     }
 
-    @Test func `An app that is removed leaves nothing`() {
+    @Test func `Removing an app removes its notifications`() {
         var centre = NotificationCentre()
         centre.show(shown(1))
         centre.setBadge(3, of: "com.example.app")
@@ -79,7 +79,7 @@ struct NotificationCentreTests {
                 }())
     }
 
-    @Test func `The oldest goes when there are too many`() {
+    @Test func `If there are too many, the oldest notification is removed`() {
         var centre = NotificationCentre()
         for id in 0...NotificationCentre.maximumCount { centre.show(shown(id)) }
         #expect(centre.notifications.count == NotificationCentre.maximumCount)

@@ -9,7 +9,7 @@ struct PayloadReadingTests {
         NotificationContent(PayloadReading(Array(payload.utf8)), localizations, languages: languages)
     }
 
-    @Test func `Every key of the tables`() {
+    @Test func `Every key of the Guide's tables is read`() {
         let reading = PayloadReading(
             Array(
                 #"""
@@ -27,7 +27,7 @@ struct PayloadReadingTests {
         #expect(content.relevanceScore == 0.25 && content.filterCriteria == "F")
     }
 
-    @Test func `A text alone is the body`() {
+    @Test func `An alert that is only a text is the body`() {
         #expect(content(#"{"aps":{"alert":"Hello"}}"#).body == "Hello")
     }
 
@@ -37,7 +37,7 @@ struct PayloadReadingTests {
         (#"{"aps":{"content-available":1,"sound":"x"}}"#, false), (#"{"aps":{"content-available":0}}"#, false),
         (#"{"aps":{"content-available":"1"}}"#, false), (#"{"aps":{}}"#, false), ("{}", false),
     ])
-    func `A silent notification`(_ payload: String, _ isSilent: Bool) {
+    func `A silent notification is recognised`(_ payload: String, _ isSilent: Bool) {
         #expect(PayloadReading(Array(payload.utf8)).isSilent == isSilent)
     }
 
@@ -46,23 +46,23 @@ struct PayloadReadingTests {
         #"{"aps":{"alert":{"title":7,"body":[],"loc-args":7},"badge":1e300,"thread-id":null}}"#,
         #"{"aps":{"interruption-level":"loud","relevance-score":"x","mutable-content":[1]}}"#,
     ])
-    func `A key of another type is as if it were missing`(_ payload: String) {
+    func `A key with a value of another type counts as missing`(_ payload: String) {
         #expect(content(payload) == NotificationContent())
     }
 
     @Test(arguments: [("0.5", 0.5), ("7", 1), ("-1", 0)])
-    func `The relevance score lies between 0 and 1`(_ written: String, _ score: Double) {
+    func `The relevance score is between 0 and 1`(_ written: String, _ score: Double) {
         #expect(content(#"{"aps":{"relevance-score":\#(written)}}"#).relevanceScore == score)
     }
 
     @Test(arguments: [("5", 5), ("0", 0), ("-3", 0), ("2.0", 2)])
-    func `The badge`(_ written: String, _ badge: Int) {
+    func `The badge is read`(_ written: String, _ badge: Int) {
         #expect(content(#"{"aps":{"badge":\#(written)}}"#).badge == badge)
     }
 
     private let game = Localizations(["en": StringsTable(["GAME": "%@ and %@ play", "PLAY": "Play"])])
 
-    @Test func `Keys are looked up, with their arguments`() {
+    @Test func `Texts are looked up by their keys, with their arguments`() {
         let shown = content(
             #"{"aps":{"alert":{"title-loc-key":"PLAY","subtitle-loc-key":"GAME","subtitle-loc-args":["a",2],"#
                 + #""loc-key":"GAME","loc-args":["Jenna","Frank"],"action-loc-key":"PLAY"}}}"#, game)
@@ -70,7 +70,7 @@ struct PayloadReadingTests {
         #expect(shown.actionTitle == "Play")
     }
 
-    @Test func `A key that is found counts before a text, and one that is not leaves the text, or is shown itself`() {
+    @Test func `If a key is found, its text is shown; otherwise the given text, or else the key itself`() {
         #expect(content(#"{"aps":{"alert":{"body":"x","loc-key":"PLAY"}}}"#, game).body == "Play")
         #expect(content(#"{"aps":{"alert":{"body":"x","loc-key":"NONE"}}}"#, game).body == "x")
         #expect(content(#"{"aps":{"alert":{"loc-key":"NONE","loc-args":["a"]}}}"#, game).body == "NONE")

@@ -6,7 +6,7 @@ import Testing
 struct ReconnectionTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
-    @Test func `The delay doubles up to the longest, and chance takes up to half of it`() {
+    @Test func `The delay doubles up to the longest, minus a random part of up to half`() {
         var longest = Reconnection()
         var shortest = Reconnection()
         var delays: [TimeAmount] = []
@@ -21,7 +21,7 @@ struct ReconnectionTests {
             ])
     }
 
-    @Test func `A connection that lived for a while begins anew, a short one does not`() {
+    @Test func `After a connection that lasted for a while the delay begins again, after a short one it does not`() {
         var reconnection = Reconnection()
         for _ in 0..<4 { _ = reconnection.ended(at: start, random: 1) }
         reconnection.open(at: start)
@@ -30,13 +30,13 @@ struct ReconnectionTests {
         #expect(reconnection.ended(at: start + .seconds(5), random: 1) == .milliseconds(500))
     }
 
-    @Test func `A connection that was never open does not begin anew, however long it took`() {
+    @Test func `After a connection that never opened the delay goes on growing, however long the attempt took`() {
         var reconnection = Reconnection()
         _ = reconnection.ended(at: start, random: 1)
         #expect(reconnection.ended(at: start + .hours(1), random: 1) == .seconds(1))
     }
 
-    @Test func `Another network begins anew`() {
+    @Test func `On another network the delay begins again`() {
         var reconnection = Reconnection()
         for _ in 0..<6 { _ = reconnection.ended(at: start, random: 1) }
         reconnection.networkIsBack()

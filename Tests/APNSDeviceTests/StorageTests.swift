@@ -13,7 +13,7 @@ struct StorageTests {
         return "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
     }
 
-    @Test func `A file of identifiers knows after a restart what it was told`() throws {
+    @Test func `Identifiers that were stored in a file are still known after a restart`() throws {
         let path = Self.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try FileIdentifiers(path: path).insert(Self.identifier(1))
@@ -23,7 +23,7 @@ struct StorageTests {
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func `It keeps the newest, and the file does not grow without end`() throws {
+    @Test func `The file keeps the newest identifiers, and its size is limited`() throws {
         let path = Self.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         let file = try FileIdentifiers(path: path, capacity: 10)
@@ -33,7 +33,7 @@ struct StorageTests {
         #expect(try FileIdentifiers(path: path, capacity: 10).contains(Self.identifier(1000)))
     }
 
-    @Test func `A line that was cut off, and what is no identifier, is passed over`() throws {
+    @Test func `Incomplete lines and lines that are not identifiers are ignored`() throws {
         let path = Self.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Data("nonsense\n\(Self.identifier(1))\n\(Self.identifier(2).prefix(20))".utf8)
@@ -44,12 +44,12 @@ struct StorageTests {
         #expect(try FileIdentifiers(path: path).contains(Self.identifier(3)))
     }
 
-    @Test func `A file that cannot be written is told`() {
+    @Test func `A file that cannot be written is reported`() {
         let error = #expect(throws: DeviceError.self) { _ = try FileIdentifiers(path: "/nowhere/file") }
         #expect(error?.code == .storage)
     }
 
-    @Test func `In memory, the newest are kept`() {
+    @Test func `In memory, the newest identifiers are kept`() {
         let memory = MemoryIdentifiers(capacity: 2)
         for number in 1...3 { memory.insert(Self.identifier(number)) }
         #expect(!memory.contains(Self.identifier(1)) && memory.contains(Self.identifier(3)))
@@ -60,7 +60,7 @@ struct StorageTests {
         keyPEM: "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----",
         chainPEM: "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n")
 
-    @Test func `An identity file is read as it was written, and its owner's alone`() throws {
+    @Test func `An identity file is read as it was written, and only its owner can read it`() throws {
         let path = Self.path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try identity.write(to: path)
@@ -70,11 +70,11 @@ struct StorageTests {
     }
 
     @Test(arguments: ["Environment: ", "Device: ", "BEGIN PRIVATE KEY", "END PRIVATE KEY", "BEGIN CERTIFICATE"])
-    func `A text that lacks a part is no identity`(_ part: String) {
+    func `A text that lacks a part is not an identity`(_ part: String) {
         #expect(DeviceIdentity(text: identity.text.replacingOccurrences(of: part, with: "x")) == nil)
     }
 
-    @Test func `A file that is too long is no identity`() {
+    @Test func `A file that is too long is not an identity`() {
         #expect(DeviceIdentity(text: identity.text + String(repeating: "\n", count: 70_000)) == nil)
     }
 }

@@ -25,14 +25,15 @@ struct SystemStateTests {
     }
 
     @Test(arguments: [#"{"alert":"x"}"#, #"{"content-available":1}"#, #"{"badge":1}"#])
-    func `Nothing reaches an app that is not there, or was never opened`(_ aps: String) {
+    func `An app that is not installed, or was never opened, gets nothing`(_ aps: String) {
         #expect(state(nil).delivery(of: notification(aps)) == .drop(.notInstalled))
         #expect(state(.neverLaunched).delivery(of: notification(aps)) == .drop(.neverLaunched))
     }
 
-    /// 003 speaks of the app's code; with the app not running the system still displays the notification (Guide, 2.1).
+    /// A notification for an app that the user has closed does not run the app. The system still displays it: "with
+    /// the app not running" (Guide, 2.1).
     @Test(arguments: [#"{"alert":"x"}"#, #"{"badge":1}"#, #"{"sound":"x"}"#, #"{"alert":"x","content-available":1}"#])
-    func `What an app that the user ended has to show is shown, and the app is not run`(_ aps: String) {
+    func `The alert for an app that the user closed is shown, and the app does not run`(_ aps: String) {
         guard case .show(_, isMutable: false, wakesApp: false) = state(.forceQuit).delivery(of: notification(aps))
         else {
             Issue.record("It is not shown so.")
@@ -40,12 +41,12 @@ struct SystemStateTests {
         }
     }
 
-    @Test func `A silent one does not reach an app that the user ended`() {
+    @Test func `A silent notification does not reach an app that the user closed`() {
         let silent = notification(#"{"content-available":1}"#)
         #expect(state(.forceQuit).delivery(of: silent) == .drop(.forceQuit))
     }
 
-    @Test func `The extension of an app that the user ended runs: it is a program of its own`() {
+    @Test func `The extension of an app that the user closed still runs, because it is a program of its own`() {
         let mutable = notification(#"{"alert":"x","mutable-content":1}"#)
         guard case .show(_, isMutable: true, wakesApp: false) = state(.forceQuit).delivery(of: mutable) else {
             Issue.record("The extension does not have its turn.")
@@ -53,11 +54,11 @@ struct SystemStateTests {
         }
     }
 
-    @Test func `What has nothing to show and wakes nobody is dropped`() {
+    @Test func `A notification that shows nothing and wakes nobody is dropped`() {
         #expect(state(.background).delivery(of: notification("{}")) == .drop(.nothingToShow))
     }
 
-    @Test func `An app that was ended gets notifications again once it is opened`() {
+    @Test func `A closed app gets notifications again after it is opened`() {
         var state = state(.forceQuit)
         #expect(state.open(app, []) == true)
         guard case .giveToApp = state.delivery(of: notification(#"{"alert":"x"}"#)) else {
@@ -66,7 +67,7 @@ struct SystemStateTests {
         }
     }
 
-    @Test func `In the foreground the app gets it itself, a silent one too`() {
+    @Test func `In the foreground the app itself gets the notification, even a silent one`() {
         for aps in [#"{"alert":"x"}"#, #"{"content-available":1}"#] {
             guard case .giveToApp = state(.foreground).delivery(of: notification(aps)) else {
                 Issue.record("The app does not get \(aps).")
@@ -79,14 +80,14 @@ struct SystemStateTests {
         (#"{"alert":"x"}"#, false, false), (#"{"alert":"x","mutable-content":1}"#, true, false),
         (#"{"alert":"x","content-available":1}"#, false, true), (#"{"badge":1,"mutable-content":1}"#, false, false),
     ])
-    func `In the background the system shows it`(_ aps: String, _ isMutable: Bool, _ wakesApp: Bool) {
+    func `In the background the system shows the notification`(_ aps: String, _ isMutable: Bool, _ wakesApp: Bool) {
         guard case .show(_, isMutable, wakesApp) = state(.background).delivery(of: notification(aps)) else {
             Issue.record("It is not shown so.")
             return
         }
     }
 
-    @Test func `A silent one wakes the app in the background`() {
+    @Test func `A silent notification wakes the app in the background`() {
         #expect(state(.background).delivery(of: notification(#"{"content-available":1}"#)) == .wake)
     }
 
@@ -100,13 +101,13 @@ struct SystemStateTests {
         #expect(state.open("com.example.nothing", []) == nil)
     }
 
-    @Test func `An app that was never opened cannot be ended by the user`() {
+    @Test func `The user cannot close an app that was never opened`() {
         var state = state(.neverLaunched)
         state.forceQuit(app)
         #expect(state.life(of: app) == .neverLaunched)
     }
 
-    @Test func `After a reset each app has to be opened once`() {
+    @Test func `After a reset each app has to be opened again`() {
         var state = state(.background)
         state.reset()
         #expect(state.delivery(of: notification(#"{"alert":"x"}"#)) == .drop(.neverLaunched))
@@ -149,7 +150,9 @@ struct SystemStateTests {
     @Test(arguments: [
         (NotificationResponse.open, true), (.dismiss, false), (.action("reply"), false), (.action("see"), true),
     ])
-    func `A response takes it away, and opens the app or not`(_ response: NotificationResponse, _ opens: Bool) {
+    func `A response removes the notification, and opens the app or does not`(
+        _ response: NotificationResponse, _ opens: Bool
+    ) {
         var state = state(.background, categories: [category])
         _ = show(#"{"alert":"x","category":"MSG"}"#, in: &state)
         let result = state.respond(to: "1", response)
@@ -165,7 +168,7 @@ struct SystemStateTests {
         #expect(state.centre.notifications.count == 1)
     }
 
-    @Test func `An app that is removed is gone with what it shows`() {
+    @Test func `Removing an app also removes what it shows`() {
         var state = state(.background)
         _ = show(#"{"alert":"x"}"#, in: &state)
         #expect(state.remove(app) == true)
@@ -188,18 +191,19 @@ struct SystemStateTests {
     }
 
     @Test(arguments: PushService.allCases, [AppState.background, .foreground])
-    func `A push of another service is handed to it`(_ service: PushService, _ life: AppState) {
+    func `A push for another service of the app is given to that service`(_ service: PushService, _ life: AppState) {
         for payload in ["{}", #"{"aps":{"content-available":1}}"#] {
             #expect(state(life).delivery(of: push(service, payload)) == .giveToService(service, shows: nil))
         }
     }
 
-    @Test(arguments: PushService.allCases) func `It takes the app's code`(_ service: PushService) {
+    @Test(arguments: PushService.allCases)
+    func `A push for a service is dropped if the user closed the app or never opened it`(_ service: PushService) {
         #expect(state(.forceQuit).delivery(of: push(service)) == .drop(.forceQuit))
         #expect(state(.neverLaunched).delivery(of: push(service)) == .drop(.neverLaunched))
     }
 
-    @Test func `The alert of a Live Activity is shown, that of a call is the app's`() {
+    @Test func `The alert of a Live Activity is shown; the alert of a call is left to the app`() {
         let payload = #"{"aps":{"alert":"x"}}"#
         guard
             case .giveToService(.liveActivity, let content?) = state(.background).delivery(
@@ -216,13 +220,13 @@ struct SystemStateTests {
         }
     }
 
-    @Test func `Device management without a push type is known by its payload`() {
+    @Test func `A device management notification without a push type is recognised by its payload`() {
         let notification = ReceivedNotification(
             id: "1", topic: app, bundleID: app, payload: Array(#"{"mdm":"magic"}"#.utf8))
         #expect(notification.service == .mdm)
     }
 
-    @Test func `A bundle ID that ends as a service's topic does is the app's own`() {
+    @Test func `A bundle ID that ends like a service's topic is still the app's own topic`() {
         let notification = ReceivedNotification(
             id: "1", topic: "com.example.voip", bundleID: "com.example.voip", payload: Array("{}".utf8))
         #expect(notification.service == nil)
@@ -233,19 +237,19 @@ struct SystemStateTests {
     @Test(arguments: [
         ("ping.aiff", "ping.aiff"), ("none.aiff", "default"), ("default", "default"),
     ])
-    func `A sound file that is missing is the default sound`(_ name: String, _ played: String) {
+    func `A missing sound file is replaced by the default sound`(_ name: String, _ played: String) {
         var state = state(.background, sounds: ["ping.aiff"])
         #expect(notice(#"{"sound":"\#(name)"}"#, in: &state).sound?.name == played)
         let critical = notice(#"{"sound":{"critical":1,"name":"\#(name)","volume":0.5}}"#, in: &state).sound
         #expect(critical == NotificationContent.Sound(name: played, isCritical: true, volume: 0.5))
     }
 
-    @Test func `If the app's sounds are not known every name counts`() {
+    @Test func `If the app's sounds are not known, every name is accepted`() {
         var state = state(.background)
         #expect(notice(#"{"sound":"none.aiff"}"#, in: &state).sound?.name == "none.aiff")
     }
 
-    @Test func `The user's settings decide what is noticed`() {
+    @Test func `The user's settings decide how a notification is shown`() {
         let aps = #"{"alert":"x","badge":2,"sound":"default"}"#
         for (settings, alert, sound, badge) in [
             (AppSettings(), true, true, true), (AppSettings(alerts: .off), false, true, true),
@@ -266,14 +270,14 @@ struct SystemStateTests {
         #expect(show(#"{"alert":"x"}"#, in: &state)?.style == .alert)
     }
 
-    @Test func `Badges that are switched off go at once`() {
+    @Test func `Switching badges off removes them at once`() {
         var state = state(.background)
         _ = notice(#"{"badge":2}"#, in: &state)
         state.change(AppSettings(badges: false), of: app)
         #expect(state.centre.badge(of: app) == 0)
     }
 
-    @Test func `What an app in the foreground wants to be shown, the user can still refuse`() {
+    @Test func `The user's settings also limit what an app in the foreground wants to show`() {
         var state = state(.foreground)
         state.change(AppSettings(alerts: .off), of: app)
         #expect(notice(#"{"alert":"x"}"#, in: &state, .all).isNothing)

@@ -5,12 +5,12 @@ import Testing
 
 @testable import APNSProvider
 
-/// Keys and certificates that are none: a typed error that says what is wrong, before anything is sent.
+/// Invalid keys and certificates: a typed error says what is wrong, before anything is sent.
 struct BadCredentialsTests {
     private static let keyID = "ABC123DEFG"
     private static let teamID = "DEF123GHIJ"
 
-    @Test func aKeyFileThatIsNotThere() throws {
+    @Test func `A key file that is not there`() throws {
         let error = #expect(throws: ProviderError.self) {
             try ProviderCredentials(keyFile: "/nowhere/AuthKey.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
         }
@@ -18,14 +18,14 @@ struct BadCredentialsTests {
         #expect(error?.cause.contains("/nowhere/AuthKey.p8") == true)
     }
 
-    @Test func aKeyFileThatIsNoKey() throws {
+    @Test func `A key file that is no key`() throws {
         let error = #expect(throws: ProviderError.self) {
             try ProviderCredentials(key: "hello", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
         }
         #expect(error?.code == .badCredentials)
     }
 
-    @Test func aKeyOfAnotherCurveIsNamed() throws {
+    @Test func `A key of another curve is named`() throws {
         let error = #expect(throws: ProviderError.self) {
             try ProviderCredentials(
                 key: P384.Signing.PrivateKey().pemRepresentation, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
@@ -33,7 +33,7 @@ struct BadCredentialsTests {
         #expect(error?.cause.contains("P-384") == true)
     }
 
-    @Test(arguments: ["short", "abc123defg", ""]) func aBadKeyID(_ keyID: String) throws {
+    @Test(arguments: ["short", "abc123defg", ""]) func `A bad key ID`(_ keyID: String) throws {
         let error = #expect(throws: ProviderError.self) {
             try ProviderCredentials(
                 key: P256.Signing.PrivateKey().pemRepresentation, keyID: keyID, teamID: "DEF123GHIJ")
@@ -41,25 +41,25 @@ struct BadCredentialsTests {
         #expect(error?.code == .badCredentials)
     }
 
-    @Test func aCertificateFileThatIsNotThere() throws {
+    @Test func `A certificate file that is not there`() throws {
         let error = #expect(throws: ProviderError.self) {
             try ProviderCredentials(certificateFile: "/nowhere/provider.pem")
         }
         #expect(error?.code == .badCredentials)
     }
 
-    @Test func aCertificateThatIsNone() throws {
+    @Test func `A certificate that is none`() throws {
         let error = #expect(throws: ProviderError.self) { try ProviderCredentials(certificate: "hello") }
         #expect(error?.cause.contains("certificate") == true)
     }
 
-    @Test func aCertificateWithoutItsKey() throws {
+    @Test func `A certificate without its key`() throws {
         let made = try TestAuthority.providerCertificate()
         let error = #expect(throws: ProviderError.self) { try ProviderCredentials(certificate: made.chain) }
         #expect(error?.cause.contains("private key") == true)
     }
 
-    @Test func aCertificateWithTheKeyOfAnother() throws {
+    @Test func `A certificate with the key of another`() throws {
         let (one, other) = (try TestAuthority.providerCertificate(), try TestAuthority.providerCertificate())
         let error = #expect(throws: ProviderError.self) {
             try ProviderCredentials(certificate: one.chain, key: other.key)
@@ -67,7 +67,7 @@ struct BadCredentialsTests {
         #expect(error?.code == .badCredentials)
     }
 
-    @Test func anAuthorityThatIsNone() throws {
+    @Test func `An authority that is none`() throws {
         let environment = APNSEnvironment(host: "127.0.0.1", authority: .pem("hello"))
         let error = #expect(throws: ProviderError.self) {
             try ProviderClient(credentials: TestAuthority.credentials(), environment: environment)
@@ -82,7 +82,7 @@ struct BadCredentialsTests {
         ("-----BEGIN PRIVATE KEY-----\nMEECAQAw\n-----END PRIVATE KEY-----\n", "key"),
         ("", "key"),
     ])
-    func aKeyThatDoesNotDo(_ pem: String, _ named: String) throws {
+    func `A key that does not do`(_ pem: String, _ named: String) throws {
         let error = #expect(throws: ProviderError.self) {
             try ProviderCredentials(key: pem, keyID: Self.keyID, teamID: Self.teamID)
         }
@@ -90,8 +90,8 @@ struct BadCredentialsTests {
         #expect(error?.cause.contains(named) == true, "\(String(describing: error))")
     }
 
-    /// A folder can be opened, and cannot be read.
-    @Test func filesThatCannotBeRead() throws {
+    /// A folder in place of a file can be opened, but not read.
+    @Test func `Files that cannot be read`() throws {
         let folder = FileManager.default.temporaryDirectory.path
         let key = #expect(throws: ProviderError.self) {
             try ProviderCredentials(keyFile: folder, keyID: Self.keyID, teamID: Self.teamID)
@@ -103,7 +103,7 @@ struct BadCredentialsTests {
         }
     }
 
-    @Test func filesThatAreTooLarge() throws {
+    @Test func `Files that are too large`() throws {
         let long = String(repeating: "x", count: ProviderCertificate.maximumBytes + 1)
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("large-\(UUID().uuidString)").path
         try long.write(toFile: path, atomically: true, encoding: .utf8)

@@ -8,8 +8,8 @@ import Testing
 
 @testable import APNSProvider
 
-/// Every fault of the other side or of a file: an error says what happened, within the deadline, and nothing that may
-/// have been accepted is sent twice.
+/// Faults of the server or of a file. For each, an error says what happened, before the deadline, and no notification
+/// that may have been accepted is sent twice.
 @Suite(.timeLimit(.minutes(2))) struct BadInputTests {
     private func sends(
         to environment: APNSEnvironment,
@@ -24,7 +24,7 @@ import Testing
             logger: .init(label: "test") { _ in SwiftLogNoOpLogHandler() }, internals: internals)
         let (notification, token) = (try Sample.notification(), try Sample.deviceToken())
         let error = await failure { () throws(ProviderError) in
-            // A busy machine takes long to connect, which must not count here.
+            // Connect before, because a busy machine takes long to connect, and that must not count here.
             if connectsAhead { try await client.connect(within: .seconds(60)) }
             try await client.send(notification, to: token, deadline: deadline)
         }
@@ -34,13 +34,13 @@ import Testing
 
     // MARK: No connection
 
-    @Test func anUnknownHost() async throws {
+    @Test func `An unknown host`() async throws {
         let error = try await sends(to: APNSEnvironment(host: "nobody.invalid"))
         #expect(error?.code == .cannotConnect)
         #expect(error?.cause.contains("nobody.invalid") == true)
     }
 
-    @Test func nobodyListens() async throws {
+    @Test func `Nobody listens`() async throws {
         // Nothing listens on port 1 of the loopback address.
         let error = try await sends(
             to: APNSEnvironment(host: "127.0.0.1", port: 1), deadline: .seconds(8), connectsAhead: false)
@@ -48,7 +48,7 @@ import Testing
         #expect(error?.cause.contains("refused") == true)
     }
 
-    @Test func aServerThatNeverBeginsTLS() async throws {
+    @Test func `A server that never begins TLS`() async throws {
         try await RawServer.run(.silent) { environment in
             var internals = ProviderClient.Internals()
             internals.openTimeout = .milliseconds(50)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func aServerOfAnotherAuthority() async throws {
+    @Test func `A server of another authority`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             let error = try await sends(to: APNSEnvironment(host: "127.0.0.1", port: server.port))
             #expect(error?.code == .cannotConnect)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatSpeaksHTTP1() async throws {
+    @Test func `A server that speaks HTTP 1`() async throws {
         let html = "HTTP/1.1 400 Bad Request\r\ncontent-type: text/html\r\n\r\n<html>No</html>"
         try await RawServer.run(.answering(html)) { environment in
             let error = try await sends(to: environment)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatAsksForACertificateAndGetsNone() async throws {
+    @Test func `A server that asks for a certificate and gets none`() async throws {
         var options = ScriptedServer.Options()
         options.asksForCertificate = true
         try await ScriptedServer.run(options, script: { $1.answer($0.stream) }) { server in
@@ -88,7 +88,7 @@ import Testing
 
     // MARK: No answer
 
-    @Test func aServerThatNeverAnswersIsNotAskedTwice() async throws {
+    @Test func `A server that never answers is not asked twice`() async throws {
         try await ScriptedServer.run(script: { _, _ in }) { server in
             let error = try await sends(to: try server.environment())
             #expect(error?.code == .deadlineExceeded)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatAllowsNoStreams() async throws {
+    @Test func `A server that allows no streams`() async throws {
         var options = ScriptedServer.Options()
         options.streams = 0
         try await ScriptedServer.run(options, script: { $1.answer($0.stream) }) { server in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatClosesInTheMiddleOfItsAnswer() async throws {
+    @Test func `A server that closes in the middle of its answer`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             connection.begin(request.stream)
             connection.afterRoundTrip { connection.close() }
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatResetsEveryStream() async throws {
+    @Test func `A server that resets every stream`() async throws {
         try await ScriptedServer.run(script: { $1.reset($0.stream, .internalError) }) { server in
             let error = try await sends(to: try server.environment(), deadline: .seconds(20))
             #expect(error?.code == .gaveUp)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatRefusesEveryStream() async throws {
+    @Test func `A server that refuses every stream`() async throws {
         try await ScriptedServer.run(script: { $1.reset($0.stream, .refusedStream) }) { server in
             let error = try await sends(to: try server.environment(), deadline: .seconds(8))
             #expect(error?.code == .gaveUp)
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: Strange answers
 
-    @Test(arguments: [200, 404]) func anAnswerInHTML(_ status: Int) async throws {
+    @Test(arguments: [200, 404]) func `An answer in HTML`(_ status: Int) async throws {
         try await ScriptedServer.run(script: {
             $1.answer($0.stream, status: status, id: nil, body: "<html>Welcome</html>")
         }) { server in
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func a502InHTMLIsTriedAgain() async throws {
+    @Test func `A 502 in HTML is tried again`() async throws {
         try await ScriptedServer.run(script: {
             if $0.number == 0 {
                 $1.answer($0.stream, status: 502, id: nil, body: "<html>Bad gateway</html>")
@@ -167,14 +167,14 @@ import Testing
         }
     }
 
-    @Test func a502InHTMLToTheEnd() async throws {
+    @Test func `A 502 in HTML to the end`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream, status: 502, id: nil, body: "<html></html>") }) {
             let error = try await sends(to: try $0.environment())
             #expect(error?.code == .unexpectedAnswer)
         }
     }
 
-    @Test func anAnswerWithoutEnd() async throws {
+    @Test func `An answer without end`() async throws {
         let long = String(repeating: "x", count: ServerConnection.maximumAnswerBytes + 1)
         try await ScriptedServer.run(script: { $1.answer($0.stream, status: 400, body: long) }) { server in
             let error = try await sends(to: try server.environment(), deadline: .seconds(20))
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func aReasonThatNobodyKnowsIsKept() async throws {
+    @Test func `A reason that nobody knows is kept`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream, status: 400, reason: "MoonInWrongPhase") }) {
             let error = try await sends(to: try $0.environment(), deadline: .seconds(20))
             #expect(error?.rejection?.reason.rawValue == "MoonInWrongPhase")
@@ -192,7 +192,7 @@ import Testing
 
     // MARK: The caller
 
-    @Test func moreThanMayWait() async throws {
+    @Test func `More than may wait`() async throws {
         try await ScriptedServer.run(script: { _, _ in }) { server in
             try await server.withClient({ $0.maximumWaiting = 2 }) { client in
                 let (notification, token) = (try Sample.notification(), try Sample.deviceToken())
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func aCancelledTaskGivesUpItsStream() async throws {
+    @Test func `A cancelled task gives up its stream`() async throws {
         try await ScriptedServer.run(script: { _, _ in }) { server in
             try await server.withClient { client in
                 let (notification, token) = (try Sample.notification(), try Sample.deviceToken())
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func whoIsCancelledDoesNotWaitForAConnection() async throws {
+    @Test func `Who is cancelled does not wait for a connection`() async throws {
         try await RawServer.run(.silent) { environment in
             let client = try ProviderClient(credentials: TestAuthority.credentials(), environment: environment)
             let connecting = Task {
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func afterTheShutdownNothingIsSent() async throws {
+    @Test func `After the shutdown nothing is sent`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient { client in
                 let (notification, token) = (try Sample.notification(), try Sample.deviceToken())

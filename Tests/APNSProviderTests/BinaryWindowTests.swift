@@ -12,8 +12,8 @@ struct BinaryWindowTests {
 
     private static let allSafe = packet(.missingDeviceToken, BinaryWindow.probe)
 
-    @Test("The probe's packet says that all before it are safe")
-    func probe() {
+    @Test
+    func `The packet for the probe shows that everything before it was accepted`() {
         var window = BinaryWindow(count: 3)
         #expect(window.next == 0..<3)
         let step = window.ended(Self.allSafe)
@@ -21,8 +21,8 @@ struct BinaryWindowTests {
         #expect(window.outcomes == [.accepted, .accepted, .accepted])
     }
 
-    @Test("No more are sent at a time than are kept")
-    func kept() {
+    @Test
+    func `At most as many notifications are sent ahead as are kept`() {
         var window = BinaryWindow(count: 5, limits: .init(kept: 2))
         #expect(window.next == 0..<2)
         _ = window.ended(Self.allSafe)
@@ -33,8 +33,8 @@ struct BinaryWindowTests {
         #expect(step == .finished)
     }
 
-    @Test("After an error packet exactly what came after the faulty one is sent again, at once")
-    func resend() {
+    @Test
+    func `After an error packet, exactly the notifications after the faulty one are sent again, at once`() {
         var window = BinaryWindow(count: 5)
         let step = window.ended(Self.packet(.invalidToken, BinaryWindow.identifier(1)))
         #expect(step == .connect(after: .zero))
@@ -42,32 +42,33 @@ struct BinaryWindowTests {
         #expect(window.outcomes == [.accepted, .refused(.invalidToken), nil, nil, nil])
     }
 
-    @Test("A faulty last one leaves nothing to send")
-    func faultyLast() {
+    @Test
+    func `If the last notification is the faulty one, nothing is sent again`() {
         var window = BinaryWindow(count: 2)
         let step = window.ended(Self.packet(.invalidPayloadSize, BinaryWindow.identifier(1)))
         #expect(step == .finished)
         #expect(window.outcomes == [.accepted, .refused(.invalidPayloadSize)])
     }
 
-    @Test("After a shutdown what came after the last accepted one is sent again")
-    func shutdown() {
+    @Test
+    func `After a shutdown, the notifications after the last accepted one are sent again`() {
         var window = BinaryWindow(count: 4)
         let step = window.ended(Self.packet(.shutdown, BinaryWindow.identifier(2)))
         #expect(step == .connect(after: .zero))
         #expect(window.next == 3..<4)
     }
 
-    @Test("A shutdown before anything was accepted sends all again, after a while")
-    func earlyShutdown() {
+    @Test
+    func `After a shutdown before any acceptance, everything is sent again after a while`() {
         var window = BinaryWindow(count: 4)
         let step = window.ended(Self.packet(.shutdown, 0))
         #expect(step == .connect(after: .seconds(1)))
         #expect(window.next == 0..<4)
     }
 
-    @Test("A processing error is tried again a few times, after growing delays, and then counts")
-    func processingError() {
+    @Test
+    func `After a processing error a notification is tried again a few times with growing delays, then it has failed`()
+    {
         var window = BinaryWindow(count: 2)
         let end = Self.packet(.processingError, BinaryWindow.identifier(0))
         let steps = (0..<4).map { _ in window.ended(end) }
@@ -79,8 +80,9 @@ struct BinaryWindowTests {
         #expect(window.outcomes == [.refused(.processingError), nil])
     }
 
-    @Test("A connection that ends without a word is tried again a few times, and then all the rest has failed")
-    func lost() {
+    @Test
+    func `After a connection that ends without a packet, sending is tried again a few times, then the rest has failed`()
+    {
         var window = BinaryWindow(count: 2)
         let steps = (0..<4).map { _ in window.ended(Self.lost) }
         #expect(
@@ -90,8 +92,8 @@ struct BinaryWindowTests {
         guard case .failed = window.outcomes[1] else { return #expect(Bool(false), "\(window.outcomes)") }
     }
 
-    @Test("Any news begins the count of failures anew")
-    func news() {
+    @Test
+    func `Any progress resets the count of failures`() {
         var window = BinaryWindow(count: 9)
         for _ in 0..<3 { _ = window.ended(Self.lost) }
         _ = window.ended(Self.packet(.invalidToken, BinaryWindow.identifier(3)))
@@ -99,8 +101,8 @@ struct BinaryWindowTests {
         #expect(step == .connect(after: .seconds(1)))
     }
 
-    @Test("An identifier that was not sent is no news")
-    func strangeIdentifier() {
+    @Test
+    func `An identifier that was not sent is not progress`() {
         var window = BinaryWindow(count: 2)
         for identifier in [0, 77] as [UInt32] {
             let step = window.ended(Self.packet(.protocolError, identifier))
@@ -109,8 +111,8 @@ struct BinaryWindowTests {
         }
     }
 
-    @Test("What no field can hold is not a notification")
-    func badPushes() throws {
+    @Test
+    func `A notification with a value that does not fit its field is refused`() throws {
         #expect(throws: ProviderError.self) { try BinaryPush(deviceToken: "0", payload: []) }
         #expect(throws: ProviderError.self) { try BinaryPush(deviceToken: "zz", payload: []) }
         #expect(throws: ProviderError.self) {

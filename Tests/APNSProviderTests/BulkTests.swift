@@ -5,9 +5,9 @@ import Testing
 
 @testable import APNSProvider
 
-/// The bulk form of `send`.
+/// Sending many notifications with one call of `send`.
 @Suite(.timeLimit(.minutes(2))) struct BulkTests {
-    /// Counts what is taken from it.
+    /// Counts the elements that were taken from it.
     private struct Counting: AsyncSequence, Sendable {
         let elements: [Push]
         var failsAtTheEnd = false
@@ -36,7 +36,7 @@ import Testing
         func makeAsyncIterator() -> Iterator { Iterator(source: self) }
     }
 
-    @Test func oneOutcomeForEach() async throws {
+    @Test func `One outcome for each`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             request.path.hasSuffix("07")
                 ? connection.answer(request.stream, status: 400, reason: "BadDeviceToken")
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func noMoreIsTakenThanMayBeOnTheWay() async throws {
+    @Test func `No more is taken than may be on the way`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient({ $0.maximumInFlight = 10 }) { client in
                 let source = Counting(elements: try Sample.pushes(100))
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func whenTheReaderIsCancelledSendingEnds() async throws {
+    @Test func `When the reader is cancelled sending ends`() async throws {
         try await ScriptedServer.run(script: { _, _ in }) { server in
             try await server.withClient { client in
                 let pushes = try Sample.pushes(5)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func whenTheIteratorIsDroppedSendingEnds() async throws {
+    @Test func `When the iterator is dropped sending ends`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             if request.number == 0 { connection.answer(request.stream) }
         }) { server in
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func anErrorOfTheSourceComesAfterTheOutcomes() async throws {
+    @Test func `An error of the source comes after the outcomes`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient { client in
                 var source = Counting(elements: try Sample.pushes(3))
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func aSequenceIsReadOnce() async throws {
+    @Test func `A sequence is read once`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient { client in
                 let outcomes = client.send(try Sample.pushes(2))
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func anEmptySourceEndsAtOnce() async throws {
+    @Test func `An empty source ends at once`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient { client in
                 for await _ in client.send([]) { Issue.record("an outcome of nothing") }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNSProvider
 
-/// Which connections there are, and which gets the next request.
+/// Which connections the client opens, and which connection gets the next request.
 struct ConnectionPlanTests {
     private static let now = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 
@@ -21,13 +21,13 @@ struct ConnectionPlanTests {
         return id
     }
 
-    @Test func theFirstIsOpenedAtOnceAndNoSecondMeanwhile() {
+    @Test func `The first is opened at once and no second meanwhile`() {
         var plan = plan()
         #expect(plan.open(at: Self.now) == .open(1))
         #expect(plan.open(at: Self.now) == .none)
     }
 
-    @Test func nothingIsSentBeforeTheSettingsHaveCome() {
+    @Test func `Nothing is sent before the settings have come`() {
         var plan = plan()
         _ = plan.open(at: Self.now)
         #expect(plan.take() == nil)
@@ -35,7 +35,7 @@ struct ConnectionPlanTests {
         #expect(plan.take() == 1)
     }
 
-    @Test func withATokenOneStreamUntilItIsAccepted() {
+    @Test func `With a token one stream until it is accepted`() {
         var plan = plan(usesTokens: true)
         let id = open(&plan, streams: 10)
         #expect(plan.take() == id)
@@ -45,7 +45,7 @@ struct ConnectionPlanTests {
         #expect(plan.take() == id)
     }
 
-    @Test func aRefusedTokenMeansOneStreamAgain() {
+    @Test func `A refused token means one stream again`() {
         var plan = plan(usesTokens: true)
         _ = open(&plan, streams: 10)
         plan.answered(on: 1, .accepted)
@@ -54,7 +54,7 @@ struct ConnectionPlanTests {
         #expect(plan.take() == nil)
     }
 
-    @Test func anAnswerThatSaysNothingOfTheTokenCountsWhereMoreStreamsAreAnnounced() {
+    @Test func `An answer that says nothing of the token counts where more streams are announced`() {
         var plan = plan(usesTokens: true)
         _ = open(&plan, streams: 1)
         plan.answered(on: 1, .unknown)
@@ -65,7 +65,7 @@ struct ConnectionPlanTests {
         #expect(plan.take() == 1)
     }
 
-    @Test func theAnnouncedNumberHoldsAsItChanges() {
+    @Test func `The announced number holds as it changes`() {
         var plan = plan()
         _ = open(&plan, streams: 2)
         #expect([plan.take(), plan.take(), plan.take()] == [1, 1, nil])
@@ -79,13 +79,13 @@ struct ConnectionPlanTests {
         #expect(plan.take() == 1)
     }
 
-    @Test func noLimitOfTheServiceMeansOurOwn() {
+    @Test func `No limit of the service means our own`() {
         var plan = plan(streams: 2)
         _ = open(&plan, streams: nil)
         #expect([plan.take(), plan.take(), plan.take()] == [1, 1, nil])
     }
 
-    @Test func anotherIsOpenedWhenAllAreFull() {
+    @Test func `Another is opened when all are full`() {
         var plan = plan()
         _ = open(&plan, streams: 1)
         #expect(plan.open(at: Self.now) == .none)
@@ -93,7 +93,7 @@ struct ConnectionPlanTests {
         #expect(plan.open(at: Self.now) == .open(2))
     }
 
-    @Test func thereAreNoMoreThanTheLimit() {
+    @Test func `There are no more than the limit`() {
         var plan = plan(connections: 2)
         for _ in 0..<2 {
             _ = open(&plan, streams: 1)
@@ -102,14 +102,14 @@ struct ConnectionPlanTests {
         #expect(plan.open(at: Self.now) == .none)
     }
 
-    @Test func oneThatAllowsNoStreamsIsWaitedFor() {
+    @Test func `One that allows no streams is waited for`() {
         var plan = plan()
         _ = open(&plan, streams: 0)
         #expect(plan.open(at: Self.now) == .none)
         #expect(plan.allowsNoStreams)
     }
 
-    @Test func theOneWithTheFewestGetsTheNext() {
+    @Test func `The one with the fewest gets the next`() {
         var plan = plan()
         _ = open(&plan, streams: 1)
         _ = plan.take()
@@ -118,7 +118,7 @@ struct ConnectionPlanTests {
         #expect([plan.take(), plan.take(), plan.take()] == [2, 1, 2])
     }
 
-    @Test func oneThatLeavesTakesNoneAndIsReplaced() {
+    @Test func `One that leaves takes none and is replaced`() {
         var plan = plan()
         _ = open(&plan, streams: 5)
         plan.leave(1)
@@ -128,7 +128,7 @@ struct ConnectionPlanTests {
 
     // MARK: Not rapidly
 
-    @Test func afterFailuresItWaitsEverLonger() {
+    @Test func `After failures it waits ever longer`() {
         var plan = plan()
         var now = Self.now
         var delays: [Int64] = []
@@ -142,7 +142,7 @@ struct ConnectionPlanTests {
         #expect(delays == [200, 400, 800, 1_600, 3_200])
     }
 
-    @Test func oneThatAnswersAndGoesIsNotWaitedForLongerThanASecond() {
+    @Test func `One that answers and goes is not waited for longer than a second`() {
         var plan = plan()
         var now = Self.now
         for _ in 0..<10 {
@@ -157,7 +157,7 @@ struct ConnectionPlanTests {
         #expect(plan.failures == 3)
     }
 
-    @Test func oneThatLastedIsReplacedAtOnce() throws {
+    @Test func `One that lasted is replaced at once`() throws {
         var plan = plan()
         let id = try #require(open(&plan, streams: 5))
         let later = Self.now + .minutes(10)
@@ -167,7 +167,7 @@ struct ConnectionPlanTests {
 
     // MARK: Credentials
 
-    @Test func whileCredentialsAreReplacedNothingIsSentOrOpened() throws {
+    @Test func `While credentials are replaced nothing is sent or opened`() throws {
         var plan = plan()
         let id = try #require(open(&plan, streams: 5))
         let isNone = plan.beginReplacement()
@@ -181,13 +181,13 @@ struct ConnectionPlanTests {
         #expect(plan[2]?.isAuthenticated == false)
     }
 
-    @Test func withoutConnectionsTheyAreReplacedAtOnce() {
+    @Test func `Without connections they are replaced at once`() {
         var plan = plan()
         let isNone = plan.beginReplacement()
         #expect(isNone)
     }
 
-    @Test func whatIsToldOfAConnectionThatIsGoneIsPassedOver() {
+    @Test func `What is told of a connection that is gone is passed over`() {
         var plan = plan()
         plan.announced(5, on: 9)
         plan.answered(on: 9, .accepted)

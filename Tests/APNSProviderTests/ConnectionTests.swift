@@ -9,11 +9,11 @@ import Testing
 
 /// How a client uses its connections (Guide, 2.3.3 and 2.3.3.1), over real TLS.
 @Suite(.timeLimit(.minutes(2))) struct ConnectionTests {
-    @Test func oneStreamUntilTheFirstTokenIsAccepted() async throws {
+    @Test func `One stream until the first token is accepted`() async throws {
         let isAnswered = Mutex(false)
         try await ScriptedServer.run(script: { request, connection in
             guard !isAnswered.withLock({ $0 }) else { return connection.answer(request.stream) }
-            // After a round trip, everything that the client had sent before it has arrived.
+            // After a round trip, everything that the client had sent before has arrived.
             connection.afterRoundTrip {
                 if connection.open.count > 1 {
                     Issue.record("\(connection.open.count) streams before the first answer")
@@ -30,7 +30,7 @@ import Testing
     }
 
     /// The first connection keeps its key. The client opens a new one for the other key.
-    @Test func aKeyThatIsNotRelatedIsSentOnAnotherConnection() async throws {
+    @Test func `A key that is not related is sent on another connection`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             if connection.number == 0 {
                 connection.answer(request.stream, status: 403, reason: "UnrelatedKeyIdInToken")
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func withACertificateThereIsNoSuchLimit() async throws {
+    @Test func `With a certificate there is no such limit`() async throws {
         var options = ScriptedServer.Options()
         options.asksForCertificate = true
         let made = try TestAuthority.providerCertificate()
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func connectionsAreSpreadOverAllAddressesLookedUpAfreshForEach() async throws {
+    @Test func `Connections are spread over all addresses looked up afresh for each`() async throws {
         var options = ScriptedServer.Options()
         options.hosts = ["127.0.0.1", "127.0.0.2", "127.0.0.3"]
         options.streams = 1
@@ -100,12 +100,12 @@ import Testing
         }
     }
 
-    @Test func anAddressThatRefusesIsPassedOver() async throws {
+    @Test func `An address that refuses is passed over`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             var internals = ProviderClient.Internals()
             let port = server.port
             internals.lookUp = HostLookup { _, _ in
-                // Nobody listens at the first address.
+                // At the first address, nobody listens.
                 [
                     try SocketAddress(ipAddress: "127.0.0.9", port: port),
                     try SocketAddress(ipAddress: "127.0.0.1", port: port),
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func aQuietConnectionIsPinged() async throws {
+    @Test func `A quiet connection is pinged`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             var internals = ProviderClient.Internals()
             internals.keepAlive.idle = .milliseconds(10)
@@ -130,10 +130,10 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatAnswersNothingIsGivenUp() async throws {
+    @Test func `A connection that answers nothing is given up`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             guard request.connection == 0 else { return connection.answer(request.stream) }
-            // Deaf from here on, without closing.
+            // From here on, read nothing, without closing the connection.
             _ = connection.channel.setOption(.autoRead, value: false)
         }) { server in
             var internals = ProviderClient.Internals()
@@ -150,10 +150,10 @@ import Testing
 
     // MARK: GOAWAY
 
-    @Test func whatWasNotProcessedIsSentAgainElsewhereAndNothingElseIs() async throws {
+    @Test func `What was not processed is sent again elsewhere and nothing else is`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             guard request.connection == 0, request.number > 0 else { return connection.answer(request.stream) }
-            // Three requests are open. The service says that it processed the first one only, and answers it.
+            // Three requests are open. The service says that it has processed only the first, and answers it.
             guard connection.open.count == 3 else { return }
             let first = connection.open[0]
             connection.goAway(lastStream: first, reason: "Shutdown")
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func whatMayHaveBeenProcessedIsNotSentAgain() async throws {
+    @Test func `What may have been processed is not sent again`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             guard request.number > 0 else { return connection.answer(request.stream) }
             connection.goAway(reason: "InternalServerError")
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatGoesAwayAfterEveryRequestGetsEachOnce() async throws {
+    @Test func `A server that goes away after every request gets each once`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             connection.answer(request.stream)
             connection.goAway(reason: "Shutdown")
@@ -204,7 +204,7 @@ import Testing
     @Test(arguments: [
         (429, "TooManyRequests"), (500, "InternalServerError"), (503, "ServiceUnavailable"), (503, "Shutdown"),
     ])
-    func isSentAgainAfterADelay(_ status: Int, _ reason: String) async throws {
+    func `Is sent again after a delay`(_ status: Int, _ reason: String) async throws {
         try await ScriptedServer.run(script: { request, connection in
             request.number == 0
                 ? connection.answer(request.stream, status: status, reason: reason) : connection.answer(request.stream)
@@ -220,7 +220,7 @@ import Testing
         (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"), (403, "Forbidden"), (410, "ExpiredToken"),
         (410, "Unregistered"), (413, "PayloadTooLarge"), (400, "TopicDisallowed"), (403, "InvalidProviderToken"),
     ])
-    func isNeverSentAgain(_ status: Int, _ reason: String) async throws {
+    func `Is never sent again`(_ status: Int, _ reason: String) async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream, status: status, reason: reason) }) { server in
             try await server.withClient { client in
                 let errors = try await client.errors(sending: 1)
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func theLastRefusalIsToldWhenTheDeadlineComes() async throws {
+    @Test func `The last refusal is told when the deadline comes`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             request.number == 0
                 ? connection.answer(request.stream)
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func aRawRequestIsSentOnceAndItsAnswerToldAsItIs() async throws {
+    @Test func `A raw request is sent once and its answer told as it is`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream, status: 503, reason: "ServiceUnavailable") }) {
             server in
             try await server.withClient { client in
@@ -268,7 +268,7 @@ import Testing
         PushRequest(deviceToken: "00", topic: " a", payload: ByteBuffer()),
         PushRequest(deviceToken: "00", topic: "a", payload: ByteBuffer(), collapseID: "a\u{0}"),
     ])
-    func aValueThatNoHeaderCanHoldIsRefusedHere(_ request: PushRequest) async throws {
+    func `A value that no header can hold is refused here`(_ request: PushRequest) async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient { client in
                 let error = await failure { () throws(ProviderError) in try await client.send(request) }

@@ -5,37 +5,37 @@ import Testing
 
 @testable import APNSProvider
 
-/// The small decisions, without network and clock.
+/// Decisions that need neither network nor clock.
 struct DecisionTests {
     private static let now = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 
     // MARK: Delays
 
-    @Test func theFirstDelayIsBelowASecond() {
+    @Test func `The first delay is below a second`() {
         #expect(GrowingDelay.sending.delay(afterFailures: 1, random: 1) < .seconds(1))
     }
 
     @Test(arguments: [
         (Duration.seconds(Int64.max), TimeAmount.hours(720)), (.seconds(Int64.min), .zero), (.seconds(5), .seconds(5)),
     ])
-    func timesAreBounded(_ duration: Duration, _ expected: TimeAmount) {
+    func `Times are bounded`(_ duration: Duration, _ expected: TimeAmount) {
         #expect(TimeAmount(bounding: duration) == expected)
     }
 
     // MARK: Keeping alive
 
-    @Test func anIdleConnectionIsPingedAfterAnHour() {
+    @Test func `An idle connection is pinged after an hour`() {
         var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
         #expect(keepAlive.tick(inFlight: 0, at: Self.now + .minutes(59)) == .wait(until: Self.now + .hours(1)))
         #expect(keepAlive.tick(inFlight: 0, at: Self.now + .hours(1)) == .ping)
     }
 
-    @Test func oneThatOwesAnswersIsPingedSooner() {
+    @Test func `One that owes answers is pinged sooner`() {
         var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
         #expect(keepAlive.tick(inFlight: 1, at: Self.now + .seconds(15)) == .ping)
     }
 
-    @Test func withoutAnAnswerToThePingItIsClosed() {
+    @Test func `Without an answer to the ping it is closed`() {
         var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
         let pinged = Self.now + .hours(1)
         _ = keepAlive.tick(inFlight: 0, at: pinged)
@@ -43,7 +43,7 @@ struct DecisionTests {
         #expect(keepAlive.tick(inFlight: 0, at: pinged + .seconds(10)) == .close)
     }
 
-    @Test func anythingThatComesCountsAsAnAnswer() {
+    @Test func `Anything that comes counts as an answer`() {
         var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
         let pinged = Self.now + .hours(1)
         _ = keepAlive.tick(inFlight: 0, at: pinged)
@@ -70,7 +70,7 @@ struct DecisionTests {
         .answered(PushAnswer(status: reason.status, reason: reason.rawValue))
     }
 
-    @Test(arguments: Rejection.Reason.allCases) func theTableDecides(_ reason: Rejection.Reason) {
+    @Test(arguments: Rejection.Reason.allCases) func `The table decides`(_ reason: Rejection.Reason) {
         let decision = decision(answer(reason))
         switch reason.row.advice {
         case .retryLater, .reconnect: #expect(decision == .again(at: Self.now + .milliseconds(800)))
@@ -79,39 +79,39 @@ struct DecisionTests {
         }
     }
 
-    @Test func successIsTheEnd() {
+    @Test func `Success is the end`() {
         #expect(decision(.answered(PushAnswer(status: 200))) == .finish)
     }
 
-    @Test func aDelayBeyondTheDeadlineIsNotWaitedFor() {
+    @Test func `A delay beyond the deadline is not waited for`() {
         #expect(decision(answer(.tooManyRequests), deadline: .milliseconds(800)) == .finish)
         #expect(decision(.refused, deadline: .milliseconds(800)) == .finish)
     }
 
-    @Test func eachAttemptWaitsLonger() {
+    @Test func `Each attempt waits longer`() {
         #expect(decision(.refused, attempts: 2) == .again(at: Self.now + .milliseconds(1_600)))
     }
 
-    @Test func aSecondNewTokenIsNotMadeForOneRequest() {
+    @Test func `A second new token is not made for one request`() {
         #expect(decision(answer(.expiredProviderToken), renewals: 1) == .finish)
     }
 
-    @Test func whatMayHaveBeenTakenIsNotSentAgain() {
+    @Test func `What may have been taken is not sent again`() {
         #expect(decision(.unknown) == .finish)
     }
 
-    @Test func whatWasNotProcessedGoesElsewhereAtOnce() {
+    @Test func `What was not processed goes elsewhere at once`() {
         #expect(decision(.unprocessed) == .elsewhere)
         #expect(decision(.unprocessed, deadline: .nanoseconds(0)) == .finish)
     }
 
-    @Test func whoWantsTheAnswerAsItIsGetsIt() {
+    @Test func `Who wants the answer as it is gets it`() {
         #expect(decision(answer(.tooManyRequests), retries: false) == .finish)
         #expect(decision(answer(.expiredProviderToken), retries: false) == .finish)
     }
 
     @Test(arguments: [(429, true), (500, true), (599, true), (400, false), (403, false), (410, false), (418, false)])
-    func aReasonThatIsNotKnownGoesByItsStatus(_ status: Int, _ isTriedAgain: Bool) {
+    func `A reason that is not known goes by its status`(_ status: Int, _ isTriedAgain: Bool) {
         let decision = decision(.answered(PushAnswer(status: status, reason: "New")))
         #expect((decision != .finish) == isTriedAgain)
     }
@@ -119,7 +119,7 @@ struct DecisionTests {
     // MARK: Reasons
 
     /// Apple's page has the first spelling; the real service was seen to send the second.
-    @Test func bothSpellingsAreTheSameReason() {
+    @Test func `Both spellings are the same reason`() {
         let spellings = ["BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken"]
         for spelling in spellings {
             let rejection = PushRejection(PushAnswer(status: 403, reason: spelling))
@@ -132,7 +132,7 @@ struct DecisionTests {
         #expect(PushRejection.Reason(rawValue: "BadTopic") != .badEnvironmentKeyIDInToken)
     }
 
-    @Test func aKeyThatIsNotRelatedTakesAnotherConnection() {
+    @Test func `A key that is not related takes another connection`() {
         #expect(PushRejection.Reason.unrelatedKeyIDInToken.advice == .reconnect)
         let answer = PushAnswer(status: 403, reason: "UnrelatedKeyIdInToken")
         #expect(TokenVerdict(answer) == .unrelated)
@@ -146,7 +146,7 @@ struct DecisionTests {
 
     // MARK: The feedback service
 
-    @Test func theListIsReadAgainAfterTheIntervalAndSoonerAfterAFailure() {
+    @Test func `The list is read again after the interval and sooner after a failure`() {
         var timing = FeedbackTiming(interval: .seconds(86_400))
         #expect(timing.wait(hasFailed: false) == .seconds(86_400))
         let waits = (0..<8).map { _ in timing.wait(hasFailed: true) }
@@ -155,7 +155,7 @@ struct DecisionTests {
         #expect(timing.wait(hasFailed: true) == .seconds(60))
     }
 
-    @Test func anIntervalIsAMinuteAtLeast() {
+    @Test func `An interval is a minute at least`() {
         var timing = FeedbackTiming(interval: .zero)
         #expect(timing.wait(hasFailed: false) == .seconds(60))
     }
@@ -168,44 +168,44 @@ struct DecisionTests {
         return ProviderTokenSchedule.decide(stored: stored, rejected: rejected ? "t" : "another", at: now)
     }
 
-    @Test func withoutATokenOneIsMade() {
+    @Test func `Without a token one is made`() {
         #expect(decide(age: nil) == .make(isEarly: false))
     }
 
-    @Test func aTokenIsUsedForFortyMinutes() {
+    @Test func `A token is used for forty minutes`() {
         let stored = StoredProviderToken(token: "t", issuedAt: 1_000_000 - 2_399)
         #expect(decide(age: 2_399) == .use(stored))
         #expect(decide(age: 2_400) == .make(isEarly: false))
     }
 
-    @Test func renewalLiesBetweenTwentyAndSixtyMinutes() {
+    @Test func `Renewal lies between twenty and sixty minutes`() {
         #expect(ProviderTokenSchedule.renewAfter >= ProviderTokenSchedule.leastInterval)
         #expect(ProviderTokenSchedule.renewAfter <= ProviderTokenSchedule.life)
     }
 
-    @Test func aTokenFromTheFutureIsMadeAnew() {
+    @Test func `A token from the future is made anew`() {
         let stored = StoredProviderToken(token: "t", issuedAt: 1_000_001)
         #expect(ProviderTokenSchedule.decide(stored: stored, rejected: nil, at: 1_000_000) == .make(isEarly: false))
     }
 
-    @Test func aRejectedTokenIsReplacedAtOnce() {
+    @Test func `A rejected token is replaced at once`() {
         #expect(decide(age: 1_300, rejected: true) == .make(isEarly: false))
         #expect(decide(age: 10, rejected: true) == .make(isEarly: true))
     }
 
-    @Test func whatAnotherHasReplacedAlreadyIsUsed() {
+    @Test func `What another has replaced already is used`() {
         let stored = StoredProviderToken(token: "t", issuedAt: 1_000_000 - 10)
         #expect(ProviderTokenSchedule.decide(stored: stored, rejected: "old", at: 1_000_000) == .use(stored))
     }
 
-    @Test func twoInARowIsOneTooMany() {
+    @Test func `Two in a row is one too many`() {
         #expect(decide(age: 10, isEarly: true, rejected: true) == .giveUp)
         #expect(decide(age: 1_200, isEarly: true, rejected: true) == .make(isEarly: false))
     }
 
     // MARK: Addresses
 
-    @Test func theAddressWithTheFewestConnectionsComesFirst() throws {
+    @Test func `The address with the fewest connections comes first`() throws {
         let addresses = try (1...3).map { try SocketAddress(ipAddress: "192.0.2.\($0)", port: 443) }
         var generator = SystemRandomNumberGenerator()
         let order = ConnectionOpener.order(

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct DeviceTokensTests {
     private static let time = Date(timeIntervalSince1970: 1_700_000_000)
 
-    @Test func registeredBeforeIsRemoved() {
+    @Test func `Registered before is removed`() {
         let before = Self.time - 1
         #expect(
             InactiveDeviceToken(inactiveSince: Self.time, registeredAt: before) == .remove(registeredAt: before))
@@ -16,7 +16,7 @@ import Testing
             InactiveDeviceToken(inactiveSince: Self.time, registeredAt: Self.time) == .remove(registeredAt: Self.time))
     }
 
-    @Test func registeredLaterIsKept() {
+    @Test func `Registered later is kept`() {
         #expect(InactiveDeviceToken(inactiveSince: Self.time, registeredAt: Self.time + 0.001) == .keep)
         let sameMillisecond = Self.time + 0.0004
         #expect(
@@ -24,15 +24,15 @@ import Testing
                 == .remove(registeredAt: sameMillisecond))
     }
 
-    @Test func withoutATimestampItIsRemoved() {
+    @Test func `Without a timestamp it is removed`() {
         #expect(InactiveDeviceToken(inactiveSince: nil, registeredAt: Self.time) == .remove(registeredAt: Self.time))
     }
 
-    @Test func unknownIsKept() {
+    @Test func `Unknown is kept`() {
         #expect(InactiveDeviceToken(inactiveSince: Self.time, registeredAt: nil) == .keep)
     }
 
-    @Test func aTokenRegisteredMeanwhileStays() async throws {
+    @Test func `A token registered meanwhile stays`() async throws {
         let store = InMemoryDeviceTokens()
         let token = try Sample.deviceToken()
         await store.register(token, topic: Sample.topic, at: Self.time + 5)
@@ -41,7 +41,7 @@ import Testing
         #expect(left == [token])
     }
 
-    @Test(arguments: [true, false]) func a410TakesItOut(isRegisteredLater: Bool) async throws {
+    @Test(arguments: [true, false]) func `A 410 takes it out`(isRegisteredLater: Bool) async throws {
         let milliseconds = UInt64(Self.time.timeIntervalSince1970) * 1000
         try await ScriptedServer.run(script: {
             $1.answer($0.stream, status: 410, reason: "Unregistered", timestamp: milliseconds)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func aBadDeviceTokenStaysInTheRecord() async throws {
+    @Test func `A bad device token stays in the record`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream, status: 400, reason: "BadDeviceToken") }) {
             server in
             let store = InMemoryDeviceTokens()

@@ -25,7 +25,7 @@ import Testing
             environment: environment, credentials: try ProviderCredentials(certificate: made.chain + made.key))
     }
 
-    @Test func theListIsReadToItsEnd() async throws {
+    @Test func `The list is read to its end`() async throws {
         let tokens = try (0..<3).map { try Sample.deviceToken($0) }
         try await RawServer.run(.saying(tokens.flatMap { try Self.entry($0) }, closes: true)) { environment in
             let items = try await Self.reader(environment).read()
@@ -34,14 +34,14 @@ import Testing
         }
     }
 
-    @Test func anEmptyListIsNone() async throws {
+    @Test func `An empty list is none`() async throws {
         try await RawServer.run(.saying([], closes: true)) { environment in
             let items = try await Self.reader(environment).read()
             #expect(items.isEmpty)
         }
     }
 
-    @Test func halfAnEntryIsAnError() async throws {
+    @Test func `Half an entry is an error`() async throws {
         let bytes = try Self.entry(Sample.deviceToken()).dropLast()
         try await RawServer.run(.saying(Array(bytes), closes: true)) { environment in
             let reader = try Self.reader(environment)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aListThatDoesNotEndIsGivenUp() async throws {
+    @Test func `A list that does not end is given up`() async throws {
         let bytes = try Self.entry(Sample.deviceToken())
         try await RawServer.run(.saying(bytes, closes: false)) { environment in
             let reader = try Self.reader(environment)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func whoIsCancelledReadsNoMore() async throws {
+    @Test func `Who is cancelled reads no more`() async throws {
         try await RawServer.run(.silent) { environment in
             let reader = try Self.reader(environment)
             let reading = Task { await failure { () throws(ProviderError) in try await reader.read() } }
@@ -71,13 +71,13 @@ import Testing
         }
     }
 
-    @Test func nobodyListens() async throws {
+    @Test func `Nobody listens`() async throws {
         let reader = try Self.reader(APNSEnvironment(host: "127.0.0.1", port: 1))
         let error = await failure { () throws(ProviderError) in try await reader.read() }
         #expect(error?.code == .cannotConnect)
     }
 
-    @Test func aSigningKeyDoesNotDo() async throws {
+    @Test func `A signing key does not do`() async throws {
         let reader = FeedbackReader(
             environment: APNSEnvironment(host: "127.0.0.1", port: 1), credentials: try TestAuthority.credentials())
         let error = await failure { () throws(ProviderError) in try await reader.read() }
@@ -86,7 +86,7 @@ import Testing
 
     // MARK: The record
 
-    @Test func whatWasRegisteredBeforeIsForgottenAndWhatWasRegisteredLaterIsKept() async throws {
+    @Test func `What was registered before is forgotten and what was registered later is kept`() async throws {
         let (gone, back, unknown) = (
             try Sample.deviceToken(1), try Sample.deviceToken(2), try Sample.deviceToken(3)
         )
@@ -105,7 +105,7 @@ import Testing
 
     // MARK: The schedule
 
-    /// Sleeps when it is told to: the test is the clock.
+    /// A clock that sleeps for as long as the test says.
     private struct SteppedClock: Clock {
         typealias Instant = ContinuousClock.Instant
         let slept: AsyncStream<Duration>.Continuation
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func theScheduleReadsNowAndThenAfterADayUntilItIsCancelled() async throws {
+    @Test func `The schedule reads now and then after a day until it is cancelled`() async throws {
         let gone = try Sample.deviceToken(1)
         let date = Date(timeIntervalSince1970: Double(Self.time))
         let record = InMemoryDeviceTokens()
@@ -139,7 +139,7 @@ import Testing
             #expect(await readings.next()?.map(\.deviceToken) == [gone.hexadecimal])
             #expect(await waits.next() == .seconds(86_400))
             step.yield()
-            // It is out of the record by now.
+            // By now, the device token is no longer in the record.
             #expect(await readings.next()?.isEmpty == true)
             #expect(await waits.next() == .seconds(86_400))
             running.cancel()
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func aReadingThatFailsIsRepeatedAfterAMinute() async throws {
+    @Test func `A reading that fails is repeated after a minute`() async throws {
         let (sleeps, slept) = AsyncStream.makeStream(of: Duration.self)
         let (steps, _) = AsyncStream.makeStream(of: Void.self)
         let schedule = FeedbackSchedule(
@@ -160,7 +160,7 @@ import Testing
         try await running.value
     }
 
-    @Test func aRecordThatFailsIsToldOnceTheOthersWereTried() async throws {
+    @Test func `A record that fails is told once the others were tried`() async throws {
         struct Failing: DeviceTokens {
             let record: InMemoryDeviceTokens
             let bad: DeviceToken

@@ -3,7 +3,8 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-// The code of APNSProvider.docc/GettingStarted.md, compiled. `GettingStartedTests` compares the two.
+// The code of APNSProvider.docc/GettingStarted.md. It is compiled here, and `GettingStartedTests` compares it with
+// the article.
 enum GettingStarted {
     static func sendOne(
         keyFile: String,

@@ -8,13 +8,13 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct HeaderIndexingTests {
     /// The form of a field in a header block.
     enum Form: Equatable {
-        /// 6.1: name and value are in the table.
+        /// The index of a name and a value in the table (6.1).
         case indexed
-        /// 6.2.1: with incremental indexing.
+        /// A literal with incremental indexing (6.2.1).
         case incremental
-        /// 6.2.2: without indexing.
+        /// A literal without indexing (6.2.2).
         case withoutIndexing
-        /// 6.2.3: never indexed.
+        /// A literal that is never indexed (6.2.3).
         case neverIndexed
     }
 
@@ -64,7 +64,7 @@ import Testing
         "apns-id", "apns-expiration", "apns-collapse-id",
     ]
 
-    @Test func fieldsAreIndexedAsTheGuideDemands() async throws {
+    @Test func `Fields are indexed as the guide demands`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient { client in
                 for number in 0..<3 {

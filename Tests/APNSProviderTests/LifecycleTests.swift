@@ -29,7 +29,7 @@ import Testing
         )
     }
 
-    @Test func atAGracefulShutdownWhatIsUnderWayIsAnsweredFirst() async throws {
+    @Test func `At a graceful shutdown what is under way is answered first`() async throws {
         let (script, held) = holding()
         try await ScriptedServer.run(script: script) { server in
             try await server.withClient { client in
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func theScopedFormEndsItsConnectionsAndGivesTheResult() async throws {
+    @Test func `The scoped form ends its connections and gives the result`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             let receipt = try await ProviderClient.withClient(
                 credentials: TestAuthority.credentials(), environment: server.environment()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func theScopedFormEndsWithTheErrorOfItsBody() async throws {
+    @Test func `The scoped form ends with the error of its body`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             let environment = try server.environment()
             await #expect(throws: ProviderTestError.self) {

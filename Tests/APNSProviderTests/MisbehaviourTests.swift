@@ -7,12 +7,13 @@ import Testing
 /// Servers that misbehave while many requests are under way: each notification has an outcome within its deadline, and
 /// none is sent again if it was answered or may have been accepted.
 @Suite(.timeLimit(.minutes(2))) struct MisbehaviourTests {
-    /// How often each notification came.
+    /// How often each notification arrived.
     private func times(_ server: ScriptedServer) -> [String: Int] {
         server.log.requests.reduce(into: [:]) { $0[$1.path, default: 0] += 1 }
     }
 
-    /// The outcomes of so many, sent on a connection that is there and authenticated.
+    /// Returns the outcomes of this many notifications. They are sent on a connection that is open and has shown a
+    /// valid token.
     private func outcomes(
         of count: Int,
         _ client: ProviderClient,
@@ -20,7 +21,7 @@ import Testing
     ) async throws -> [PushOutcome<Push>] {
         try await client.accepts(1)
         var outcomes: [PushOutcome<Push>] = []
-        // Other device tokens than that of the first.
+        // Use other device tokens than that of the first notification.
         let pushes = try Sample.pushes(count + 1).dropFirst()
         for await outcome in client.send(Array(pushes), deadline: deadline) { outcomes.append(outcome) }
         #expect(outcomes.count == count)
@@ -31,7 +32,7 @@ import Testing
         outcomes.compactMap { if case .failure(let error) = $0.result { error } else { nil } }
     }
 
-    @Test func aServerThatAnswersSomeAndClosesInTheMiddleOfAnother() async throws {
+    @Test func `A server that answers some and closes in the middle of another`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             guard request.number > 0 else { return connection.answer(request.stream) }
             guard connection.open.count == 5 else { return }
@@ -39,7 +40,7 @@ import Testing
             connection.answer(open[0])
             connection.answer(open[1])
             connection.begin(open[2])
-            // Once all of that has arrived.
+            // Close when everything that the client has sent has arrived.
             connection.afterRoundTrip { connection.close() }
         }) { server in
             try await server.withClient { client in
@@ -53,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [HTTP2ErrorCode.internalError, .cancel, .protocolError, .noError, .enhanceYourCalm])
-    func aServerThatResetsEveryStream(_ code: HTTP2ErrorCode) async throws {
+    func `A server that resets every stream`(_ code: HTTP2ErrorCode) async throws {
         try await ScriptedServer.run(script: { request, connection in
             request.number == 0 ? connection.answer(request.stream) : connection.reset(request.stream, code)
         }) { server in
@@ -66,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatNeverAnswersMany() async throws {
+    @Test func `A server that never answers many`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             if request.number == 0 { connection.answer(request.stream) }
         }) { server in
@@ -80,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatAllowsNoStreamsAnyMore() async throws {
+    @Test func `A server that allows no streams any more`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             connection.announce(0)
             connection.afterRoundTrip { connection.answer(request.stream) }
@@ -94,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatAnswersEachWithHTML() async throws {
+    @Test func `A server that answers each with HTML`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             guard request.number > 0 else { return connection.answer(request.stream) }
             connection.answer(request.stream, status: 200, id: nil, body: "<html>Welcome</html>")
@@ -107,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatGoesAwayAfterEveryAnswer() async throws {
+    @Test func `A server that goes away after every answer`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             connection.answer(request.stream)
             connection.goAway(reason: "Shutdown")
@@ -120,9 +121,9 @@ import Testing
         }
     }
 
-    @Test func aServerThatGoesAwayFromEveryRequest() async throws {
+    @Test func `A server that goes away from every request`() async throws {
         try await ScriptedServer.run(script: { request, connection in
-            // It says that it has processed nothing.
+            // GOAWAY says that no request was processed.
             connection.goAway(lastStream: StreamID.none, reason: "Shutdown")
         }) { server in
             try await server.withClient { client in

@@ -12,7 +12,7 @@ import Tracing
 
 /// Metrics, spans and log records.
 @Suite(.timeLimit(.minutes(1))) struct ObservationTests {
-    @Test func outcomesAreCounted() async throws {
+    @Test func `Outcomes are counted`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             switch request.number {
             case 1: connection.answer(request.stream, status: 400, reason: "BadTopic")
@@ -42,7 +42,7 @@ import Tracing
         }
     }
 
-    @Test func aNotificationIsASpan() async throws {
+    @Test func `A notification is a span`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             request.number == 0
                 ? connection.answer(request.stream)
@@ -66,7 +66,7 @@ import Tracing
 
     // MARK: Many
 
-    @Test func eachOfABulkCallIsASpanWithADuration() async throws {
+    @Test func `Each of a bulk call is a span with a duration`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             request.path.hasSuffix("02")
                 ? connection.answer(request.stream, status: 400, reason: "BadTopic")
@@ -92,7 +92,7 @@ import Tracing
         }
     }
 
-    @Test func whatIsCancelledInABulkCallEndsItsSpan() async throws {
+    @Test func `What is cancelled in a bulk call ends its span`() async throws {
         try await ScriptedServer.run(script: { _, _ in }) { server in
             let tracer = InMemoryTracer()
             var internals = ProviderClient.Internals()
@@ -112,7 +112,7 @@ import Tracing
 
     // MARK: The log
 
-    /// The log's entries about the end of a connection that gets a GOAWAY after its first answer.
+    /// The log's entries about the end of a connection that gets GOAWAY after its first answer.
     private func endLogged(
         after goAway: @escaping @Sendable (ScriptedConnection) -> Void
     ) async throws -> [InMemoryLogHandler.Entry] {
@@ -132,13 +132,13 @@ import Tracing
         return log.entries.filter { $0.message == "The service ends a connection" }
     }
 
-    @Test func theReasonOfAGoAwayReachesTheLog() async throws {
+    @Test func `The reason of a GOAWAY reaches the log`() async throws {
         let ends = try await endLogged { $0.goAway(reason: "IdleTimeout") }
         #expect(ends.map(\.level) == [.info])
         #expect(ends.map(\.metadata) == [["reason": "IdleTimeout", "code": "NO_ERROR"]])
     }
 
-    @Test func whatIsNoJSONInAGoAwayIsLoggedAsText() async throws {
+    @Test func `What is no JSON in a GOAWAY is logged as text`() async throws {
         let ends = try await endLogged { $0.goAway(debugData: "too_many_pings") }
         #expect(ends.compactMap { $0.metadata["reason"] } == ["too_many_pings"])
     }

@@ -42,7 +42,7 @@ struct PayloadKeysTests {
         ("subtitle-loc-args", APS.Alert(subtitleLocArgs: []), "[]"),
     ]
 
-    /// The keys of today's service beside those of the tables.
+    /// The keys of today's APNs that are not in the Guide's tables.
     static let later: [Row] = [
         Row("sound", APS(sound: .critical("a", volume: 0.5)), #"{"critical":1,"name":"a","volume":0.5}"#),
         Row("mutable-content", APS(mutableContent: true), "1"),
@@ -56,32 +56,33 @@ struct PayloadKeysTests {
         String(decoding: try PushPayload(aps).json, as: UTF8.self)
     }
 
-    @Test(arguments: table1 + later) func aKeyOfTheDictionary(_ row: Row) throws {
+    @Test(arguments: table1 + later) func `A key of the dictionary`(_ row: Row) throws {
         #expect(try json(row.aps) == #"{"aps":{"\#(row.key)":\#(row.value)}}"#)
     }
 
     /// A category needs an alert (Guide, 2.2.3).
-    @Test func category() throws {
+    @Test func `Category`() throws {
         #expect(try json(APS(alert: "a", category: "b")) == #"{"aps":{"alert":"a","category":"b"}}"#)
     }
 
-    @Test(arguments: table2.indices) func aKeyOfTheAlert(_ index: Int) throws {
+    @Test(arguments: table2.indices) func `A key of the alert`(_ index: Int) throws {
         let row = Self.table2[index]
         #expect(try json(APS(alert: row.alert)) == #"{"aps":{"alert":{"\#(row.key)":\#(row.value)}}}"#)
     }
 
     /// An alert with a body only is a string. With other keys, the body is a key of the dictionary.
-    @Test func body() throws {
+    @Test func `Body`() throws {
         let alert = APS.Alert(title: "a", body: "b")
         #expect(try json(APS(alert: alert)) == #"{"aps":{"alert":{"title":"a","body":"b"}}}"#)
     }
 
-    @Test func interruptionLevels() {
+    @Test func `Interruption levels`() {
         #expect(
             APS.InterruptionLevel.allCases.map(\.rawValue) == ["passive", "active", "time-sensitive", "critical"])
     }
 
-    @Test(arguments: zip(APS.LiveActivity.Event.allCases, ["start", "update", "end"])) func everyKeyOfALiveActivity(
+    @Test(arguments: zip(APS.LiveActivity.Event.allCases, ["start", "update", "end"]))
+    func `Every key of a live activity`(
         _ event: APS.LiveActivity.Event, _ name: String
     ) throws {
         let activity = APS.LiveActivity(
@@ -94,7 +95,51 @@ struct PayloadKeysTests {
                 + #""dismissal-date":30,"attributes-type":"Match","attributes":{"home":"A"}}}"#)
     }
 
-    @Test func allKeysTogether() throws {
+    @Test(arguments: [
+        (APS.LiveActivity.UpdateSource.token, #""input-push-token":1"#),
+        (.channel("AAAA"), #""input-push-channel":"AAAA""#),
+    ]) func `A start says how the live activity is updated`(
+        _ source: APS.LiveActivity.UpdateSource, _ member: String
+    ) throws {
+        let activity = APS.LiveActivity(
+            event: .start, timestamp: Date(timeIntervalSince1970: 10), contentState: ["goals": 2],
+            attributesType: "Match", attributes: ["home": "A"], updates: source)
+        #expect(
+            try json(APS(liveActivity: activity))
+                == #"{"aps":{"timestamp":10,"event":"start","content-state":{"goals":2},"attributes-type":"Match","#
+                + #""attributes":{"home":"A"},\#(member)}}"#)
+    }
+
+    @Test func `A start without attributes or an update with a source is refused`() {
+        let date = Date(timeIntervalSince1970: 10)
+        let state = ["goals": 2]
+        for activity in [
+            APS.LiveActivity(event: .start, timestamp: date, contentState: state, attributesType: "Match"),
+            APS.LiveActivity(event: .start, timestamp: date, contentState: state, attributes: ["home": "A"]),
+            APS.LiveActivity(event: .start, timestamp: date, attributesType: "Match", attributes: ["home": "A"]),
+            APS.LiveActivity(event: .update, timestamp: date, contentState: state, updates: .token),
+            APS.LiveActivity(
+                event: .start, timestamp: date, contentState: state, attributesType: "Match", attributes: ["a": 1],
+                updates: .channel("no base64")),
+        ] {
+            #expect(throws: ProviderError.self) { try json(APS(liveActivity: activity)) }
+        }
+    }
+
+    @Test func `Widgets have new content`() throws {
+        #expect(try json(.widgetsChanged) == #"{"aps":{"content-changed":true}}"#)
+    }
+
+    @Test func `A live activitys relevance is any number`() throws {
+        let activity = APS.LiveActivity(event: .end, timestamp: Date(timeIntervalSince1970: 10))
+        #expect(
+            try json(APS(relevanceScore: 100, liveActivity: activity))
+                == #"{"aps":{"relevance-score":100,"timestamp":10,"event":"end"}}"#)
+        #expect(throws: ProviderError.self) { try json(APS(relevanceScore: 100)) }
+        #expect(throws: ProviderError.self) { try json(APS(relevanceScore: .nan, liveActivity: activity)) }
+    }
+
+    @Test func `All keys together`() throws {
         let alert = APS.Alert(
             title: "a", subtitle: "b", body: "c", launchImage: "d", titleLocKey: "e", titleLocArgs: ["f"],
             subtitleLocKey: "g", subtitleLocArgs: ["h"], locKey: "i", locArgs: ["j"], actionLocKey: "k")
@@ -114,7 +159,7 @@ struct PayloadKeysTests {
 
     // MARK: Keys without a property
 
-    @Test func aFutureKeyIsWrittenAfterTheOthers() throws {
+    @Test func `A future key is written after the others`() throws {
         let aps = APS(
             alert: "a", badge: 1,
             other: ["new-key": ["deep": [1, 0.5, true, nil, "text"]], "a-key": "first"])
@@ -123,12 +168,12 @@ struct PayloadKeysTests {
                 == #"{"aps":{"alert":"a","badge":1,"a-key":"first","new-key":{"deep":[1,0.5,true,null,"text"]}}}"#)
     }
 
-    @Test func aFutureKeyOfTheAlert() throws {
+    @Test func `A future key of the alert`() throws {
         let aps = APS(alert: APS.Alert(body: "b", other: ["colour": "red"]))
         #expect(try json(aps) == #"{"aps":{"alert":{"body":"b","colour":"red"}}}"#)
     }
 
-    @Test func valuesOfManyKindsBesideTheDictionary() throws {
+    @Test func `Values of many kinds beside the dictionary`() throws {
         let custom: [String: JSONValue] = ["acme1": "bar", "acme2": ["bang", 42], "acme3": nil]
         let payload = try PushPayload(APS(alert: "a"), custom: custom)
         #expect(
@@ -138,17 +183,17 @@ struct PayloadKeysTests {
 
     private static let keysOfProperties = (table1 + later).map(\.key) + ["category", "event", "attributes"]
 
-    @Test(arguments: keysOfProperties) func aKeyThatHasAPropertyIsThePropertys(_ key: String) {
+    @Test(arguments: keysOfProperties) func `A key that has a property is the propertys`(_ key: String) {
         let error = #expect(throws: ProviderError.self) { try PushPayload(APS(alert: "a", other: [key: 1])) }
         #expect(error?.code == .badNotification && error?.cause.contains("The key \(key) of the aps") == true)
     }
 
-    @Test(arguments: table2.map(\.key) + ["body"]) func soDoTheAlerts(_ key: String) {
+    @Test(arguments: table2.map(\.key) + ["body"]) func `So do the alerts`(_ key: String) {
         let alert = APS.Alert(body: "b", other: [key: "x"])
         #expect(throws: ProviderError.self) { try PushPayload(APS(alert: alert)) }
     }
 
-    @Test func whatJSONCannotWriteIsRefused() {
+    @Test func `What JSON cannot write is refused`() {
         for number in [Double.nan, .infinity] {
             #expect(throws: ProviderError.self) { try PushPayload(APS(other: ["a": .number(number)])) }
         }

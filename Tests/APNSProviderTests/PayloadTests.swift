@@ -23,13 +23,13 @@ struct PayloadTests {
 
     // MARK: The Guide's examples (2.2.1)
 
-    @Test func example1() throws {
+    @Test func `Example 1`() throws {
         #expect(
             try json(APS(alert: "Message received from Bob"), custom: Acme(acme2: ["bang", "whiz"]))
                 == #"{"aps":{"alert":"Message received from Bob"},"acme2":["bang","whiz"]}"#)
     }
 
-    @Test func example2() throws {
+    @Test func `Example 2`() throws {
         let alert = APS.Alert(title: "Game Request", body: "Bob wants to play poker", actionLocKey: "PLAY")
         #expect(
             try json(APS(alert: alert, badge: 5), custom: Acme(acme1: "bar", acme2: ["bang", "whiz"]))
@@ -37,13 +37,13 @@ struct PayloadTests {
                 + #""badge":5},"acme1":"bar","acme2":["bang","whiz"]}"#)
     }
 
-    @Test func example3() throws {
+    @Test func `Example 3`() throws {
         #expect(
             try json(APS(alert: "You got your emails.", badge: 9, sound: .named("bingbong.aiff")))
                 == #"{"aps":{"alert":"You got your emails.","badge":9,"sound":"bingbong.aiff"}}"#)
     }
 
-    @Test func example4() throws {
+    @Test func `Example 4`() throws {
         let alert = APS.Alert(locKey: "GAME_PLAY_REQUEST_FORMAT", locArgs: ["Jenna", "Frank"])
         #expect(
             try json(APS(alert: alert, sound: .named("chime.aiff")), custom: Acme(acme: "foo"))
@@ -53,59 +53,59 @@ struct PayloadTests {
 
     // MARK: Text
 
-    @Test func textIsEscapedAndEverythingElseStays() throws {
+    @Test func `Text is escaped and everything else stays`() throws {
         #expect(
             try json(APS(alert: "\"quoted\" \\ \n 你好 🎉 a/b"))
                 == #"{"aps":{"alert":"\"quoted\" \\ \n 你好 🎉 a/b"}}"#)
     }
 
-    @Test func givenJSONLosesItsWhiteSpace() throws {
+    @Test func `Given JSON loses its white space`() throws {
         let payload = try PushPayload(json: Array("{ \"aps\" : { \"alert\" : \"a  b\" } }\n".utf8))
         #expect(String(decoding: payload.json, as: UTF8.self) == #"{"aps":{"alert":"a  b"}}"#)
     }
 
     // MARK: Rules
 
-    @Test func keysOfYourOwnAreADictionaryWithoutAPS() {
+    @Test func `Keys of your own are a dictionary without APS`() {
         #expect(problem { _ = try PushPayload(APS(alert: "a"), custom: [1, 2]) }?.code == .badNotification)
         #expect(problem { _ = try PushPayload(APS(alert: "a"), custom: ["aps": 1]) }?.code == .badNotification)
     }
 
-    @Test(arguments: ["", "[]", "{", "{\"aps\":}", "{\"a\":\"\u{0}\"}"]) func whatIsNoDictionary(_ text: String) {
+    @Test(arguments: ["", "[]", "{", "{\"aps\":}", "{\"a\":\"\u{0}\"}"]) func `What is no dictionary`(_ text: String) {
         #expect(problem { _ = try PushPayload(json: Array(text.utf8)) }?.code == .badNotification)
     }
 
-    @Test func aCategoryNeedsAnAlert() {
+    @Test func `A category needs an alert`() {
         #expect(problem { _ = try PushPayload(APS(sound: .default, category: "a")) }?.cause.contains("2.2.3") == true)
         let json = Array(#"{"aps":{"category":"a"}}"#.utf8)
         #expect(problem { _ = try PushPayload(json: json) }?.cause.contains("2.2.3") == true)
     }
 
-    @Test(arguments: [-0.1, 1.1, Double.nan, .infinity]) func numbersStayInTheirRanges(_ number: Double) {
+    @Test(arguments: [-0.1, 1.1, Double.nan, .infinity]) func `Numbers stay in their ranges`(_ number: Double) {
         #expect(problem { _ = try PushPayload(APS(alert: "a", relevanceScore: number)) } != nil)
         #expect(problem { _ = try PushPayload(APS(sound: .critical(volume: number))) } != nil)
     }
 
-    @Test func aNegativeBadgeIsNone() {
+    @Test func `A negative badge is none`() {
         #expect(problem { _ = try PushPayload(APS(badge: -1)) } != nil)
     }
 
-    @Test func silentIsSilent() throws {
+    @Test func `Silent is silent`() throws {
         let notification = try PushNotification(topic: Sample.topic, .silent)
         #expect(notification.pushType == .background)
         #expect(notification.priority == .considerate)
         #expect(notification.payload.isSilent)
     }
 
-    @Test func priorityTenIsAnErrorForASilentNotification() {
+    @Test func `Priority ten is an error for a silent notification`() {
         let error = problem { _ = try PushNotification(topic: Sample.topic, .silent, priority: .immediate) }
         #expect(error?.cause.contains("Table 8-2") == true)
     }
 
-    /// The services of an app beside its own notifications, by their suffixes, and `mdm` with its topic.
+    /// The services of an app, by the suffixes of their topics, and `mdm` with its topic.
     private static let services = PushNotification.PushType.allCases.filter { $0.topicSuffix != "" }
 
-    @Test(arguments: services) func aPushOfAnotherServiceIsNoSilentNotification(
+    @Test(arguments: services) func `A push of another service is no silent notification`(
         _ type: PushNotification.PushType
     ) throws {
         let topic = type.topic(for: Sample.topic)
@@ -115,7 +115,7 @@ struct PayloadTests {
         #expect(immediate.priority == .immediate)
     }
 
-    @Test(arguments: services.filter { $0 != .mdm }) func theTopicNamesThePushTypeThatIsNotGiven(
+    @Test(arguments: services.filter { $0 != .mdm }) func `The topic names the push type that is not given`(
         _ type: PushNotification.PushType
     ) throws {
         let topic = type.topic(for: Sample.topic)
@@ -123,8 +123,8 @@ struct PayloadTests {
         #expect(try PushNotification(topic: topic, APS(alert: "a")).pushType == type)
     }
 
-    /// A provider that says alert has said that the notification is not a silent one.
-    @Test func theRulesForSilentOnesAreForBackgroundAndNone() throws {
+    /// With the push type alert, a provider says that the notification is not silent.
+    @Test func `The rules for silent ones are for background and none`() throws {
         let alert = try PushNotification(topic: Sample.topic, .silent, pushType: .alert, priority: .immediate)
         #expect(alert.priority == .immediate)
         let error = problem {
@@ -137,12 +137,12 @@ struct PayloadTests {
         APS(alert: "a", contentAvailable: true), APS(badge: 1, contentAvailable: true),
         APS(sound: .default, contentAvailable: true), APS(alert: "a"),
     ])
-    func backgroundTakesContentAvailableAlone(_ aps: APS) {
+    func `Background takes content available alone`(_ aps: APS) {
         let error = problem { _ = try PushNotification(topic: Sample.topic, aps, pushType: .background) }
         #expect(error?.cause.contains("2.2.2") == true)
     }
 
-    @Test func sizesAreLimitedByPushType() throws {
+    @Test func `Sizes are limited by push type`() throws {
         func notification(_ bytes: Int, _ type: PushNotification.PushType) throws -> PushNotification {
             let frame = #"{"aps":{"alert":""}}"#.utf8.count
             let alert = APS.Alert(body: String(repeating: "x", count: bytes - frame))
@@ -156,7 +156,7 @@ struct PayloadTests {
         #expect(problem { _ = try notification(5121, .voip) } != nil)
     }
 
-    @Test(arguments: PushNotification.PushType.allCases) func topicsGoWithTheirPushType(
+    @Test(arguments: PushNotification.PushType.allCases) func `Topics go with their push type`(
         _ type: PushNotification.PushType
     ) throws {
         let aps: APS = type == .background ? .silent : APS(alert: "a")
@@ -167,7 +167,7 @@ struct PayloadTests {
         }
     }
 
-    @Test func pushTypesAsTheyStandInTheHeader() {
+    @Test func `Push types as they stand in the header`() {
         let all: [PushNotification.PushType] = [
             .alert, .background, .voip, .complication, .fileProvider, .location, .liveActivity, .pushToTalk, .controls,
             .widgets, .mdm,
@@ -181,7 +181,7 @@ struct PayloadTests {
         #expect(PushNotification.PushType(rawValue: "Alert") == nil)
     }
 
-    @Test func theCollapseIdentifierHasSixtyFourBytes() throws {
+    @Test func `The collapse identifier has sixty four bytes`() throws {
         let fitting = String(repeating: "é", count: 32)
         #expect(
             try PushNotification(topic: Sample.topic, APS(alert: "a"), collapseID: fitting).collapseID == fitting)
@@ -190,11 +190,13 @@ struct PayloadTests {
         }
     }
 
-    @Test(arguments: ["", "a b", "a/b", "ä", String(repeating: "a", count: 256)]) func whatIsNoTopic(_ topic: String) {
+    @Test(arguments: ["", "a b", "a/b", "ä", String(repeating: "a", count: 256)]) func `What is no topic`(
+        _ topic: String
+    ) {
         #expect(problem { _ = try PushNotification(topic: topic, APS(alert: "a")) } != nil)
     }
 
-    @Test func headersAsTheyGoOut() throws {
+    @Test func `Headers as they go out`() throws {
         let id = try #require(UUID(uuidString: "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB"))
         let notification = try PushNotification(
             topic: Sample.topic, APS(alert: "a"), id: id, expiration: .at(Date(timeIntervalSince1970: 1.9)),
@@ -207,16 +209,17 @@ struct PayloadTests {
         #expect(request.pushType == "alert")
     }
 
-    @Test func expirations() {
+    @Test func `Expirations`() {
         #expect(PushNotification.Expiration.unspecified.seconds == nil)
         #expect(PushNotification.Expiration.immediately.seconds == 0)
-        // 0 would mean one attempt, which was not asked for.
+        // An expiration of 0 would mean a single attempt, which nobody asked for.
         #expect(PushNotification.Expiration.at(Date(timeIntervalSince1970: -5)).seconds == 1)
         #expect(PushNotification.Expiration.at(Date(timeIntervalSince1970: .infinity)).seconds == .max)
     }
 
-    @Test(arguments: ["", "0", "xy", "0g", String(repeating: "0", count: 202)]) func whatIsNoDeviceToken(_ text: String)
-    {
+    @Test(arguments: ["", "0", "xy", "0g", String(repeating: "0", count: 202)]) func `What is no device token`(
+        _ text: String
+    ) {
         #expect(DeviceToken(text) == nil)
     }
 
@@ -226,7 +229,7 @@ struct PayloadTests {
         (["fr-CA", "en"], "Bonjour"), (["de-AT"], "Hallo"), (["nl", "zh-Hant-TW"], "你好"), (["zh-Hans"], "Hello"),
         (["FR_ca"], "Bonjour"), ([], "Hello"), (["nl"], "Hello"), (["de-x-formal"], "Hallo"), (["en-GB", "fr"], "Hi"),
     ])
-    func theUsersLanguage(_ languages: [String], _ expected: String) {
+    func `The users language`(_ languages: [String], _ expected: String) {
         let greeting = Localized(
             ["en": "Hi", "fr": "Bonjour", "de": "Hallo", "zh-Hant": "你好"], fallback: "Hello")
         #expect(greeting.best(for: languages) == expected)
@@ -234,7 +237,7 @@ struct PayloadTests {
 
     // MARK: Environments
 
-    @Test func addresses() throws {
+    @Test func `Addresses`() throws {
         let custom = try APNSEnvironment.custom(url: "https://[::1]:2197")
         #expect(custom.host == "::1")
         #expect(custom.authorityHeader == "[::1]:2197")
@@ -247,7 +250,7 @@ struct PayloadTests {
     @Test(arguments: [
         "", "localhost", "http://localhost", "https://", "https://localhost:0", "https://localhost:99999",
     ])
-    func whatIsNoAddress(_ url: String) {
+    func `What is no address`(_ url: String) {
         #expect(problem { _ = try APNSEnvironment.custom(url: url) }?.code == .badEnvironment)
     }
 }

@@ -6,10 +6,10 @@ import Testing
 
 @testable import APNSProvider
 
-/// One provider token for all connections and processes, renewed in time and at once when the service calls it expired
-/// (Guide, 2.3.1 and 2.3.3.1).
+/// All connections and processes use one provider token. It is renewed in time, and at once if the service calls it
+/// expired (Guide, 2.3.1 and 2.3.3.1).
 @Suite(.timeLimit(.minutes(2))) struct ProviderTokenTests {
-    @Test func allRequestsOnAllConnectionsCarryOneToken() async throws {
+    @Test func `All requests on all connections carry one token`() async throws {
         var options = ScriptedServer.Options()
         options.streams = 2
         try await ScriptedServer.run(
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func twoClientsWithOneStoreSendOneToken() async throws {
+    @Test func `Two clients with one store send one token`() async throws {
         let credentials = try TestAuthority.credentials()
         let store = InMemoryProviderTokenStore()
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func anExpiredTokenIsRenewedAtOnceAndOnce() async throws {
+    @Test func `An expired token is renewed at once and once`() async throws {
         let clock = Mutex<UInt64>(1_000_000)
         let first = Mutex<String?>(nil)
         try await ScriptedServer.run(script: { request, connection in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func aClockThatIsWrongDoesNotMakeATokenForEachRequest() async throws {
+    @Test func `A clock that is wrong does not make a token for each request`() async throws {
         let clock = Mutex<UInt64>(1_000_000)
         try await ScriptedServer.run(script: { request, connection in
             clock.withLock { $0 += 1 }
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func isRenewedInTimeWhileRequestsGoOn() async throws {
+    @Test func `Is renewed in time while requests go on`() async throws {
         let clock = Mutex<UInt64>(1_000_000)
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             var internals = ProviderClient.Internals()
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func connectionsWithTheOldKeyAreClosedBeforeTheNewOneIsUsed() async throws {
+    @Test func `Connections with the old key are closed before the new one is used`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient { client in
                 try await client.accepts(1)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func whatIsUnderWayIsAnsweredBeforeTheKeyIsReplaced() async throws {
+    @Test func `What is under way is answered before the key is replaced`() async throws {
         let (held, hold) = AsyncStream.makeStream(of: (@Sendable () -> Void).self)
         try await ScriptedServer.run(script: { request, connection in
             guard request.number == 0 else { return connection.answer(request.stream) }
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func aStoreThatFailsIsTold() async throws {
+    @Test func `A store that fails is told`() async throws {
         struct BrokenStore: ProviderTokenStore {
             func update(
                 _ key: String, _ change: @escaping @Sendable (StoredProviderToken?) throws -> StoredProviderToken
@@ -155,7 +155,7 @@ import Testing
         try await body(folder)
     }
 
-    @Test func aFileIsSharedAndReadableByItsOwnerAlone() async throws {
+    @Test func `A file is shared and readable by its owner alone`() async throws {
         try await withFolder { folder in
             let token = StoredProviderToken(token: "a.b.c", issuedAt: 1)
             _ = try await FileProviderTokenStore(folder: folder).update("KEY") { _ in token }
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func aDamagedFileIsMadeAnew() async throws {
+    @Test func `A damaged file is made anew`() async throws {
         try await withFolder { folder in
             let store = FileProviderTokenStore(folder: folder)
             _ = try await store.update("KEY") { _ in StoredProviderToken(token: "a.b.c", issuedAt: 1) }
@@ -180,8 +180,8 @@ import Testing
         }
     }
 
-    /// Two stores on one folder are what two processes have.
-    @Test func twoProcessesRenewTogetherBetweenTwentyAndSixtyMinutes() async throws {
+    /// Two stores that use one folder behave like two processes.
+    @Test func `Two processes renew together between twenty and sixty minutes`() async throws {
         let credentials = try TestAuthority.credentials()
         let start: UInt64 = 1_000_000
         let clock = Mutex(start)
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func manyWhoAskAtOnceGetOneToken() async throws {
+    @Test func `Many who ask at once get one token`() async throws {
         try await withFolder { folder in
             let tokens = try await withThrowingTaskGroup(of: String.self) { group in
                 for number in 0..<50 {
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test func aKeyOfTheSameNameIsAnother() throws {
+    @Test func `A key of the same name is another`() throws {
         let store = InMemoryProviderTokenStore()
         let keepers = try (0..<2).compactMap { _ in
             ProviderTokenKeeper(try TestAuthority.credentials(), store: store) { 1_000_000 }

@@ -8,20 +8,20 @@ import Testing
 /// streams"), over real TLS.
 @Suite(.timeLimit(.minutes(2))) struct StreamLimitTests {
     private enum Phase {
-        /// The first request shows that the provider token is good.
+        /// The first request is under way, which shows that the provider token is valid.
         case first
-        /// All streams that are allowed are to be open.
+        /// All allowed streams are open.
         case full
-        /// One is allowed, and more are open.
+        /// The service allows one stream, and more are open.
         case fallen
-        /// One is allowed, and one is open.
+        /// The service allows one stream, and one is open.
         case single
-        /// Six are allowed.
+        /// The service allows six streams.
         case risen
         case free
     }
 
-    @Test func itIsKeptWhenItFallsAndRisesWhileRequestsAreUnderWay() async throws {
+    @Test func `It is kept when it falls and rises while requests are under way`() async throws {
         var options = ScriptedServer.Options()
         options.streams = 4
         let phase = Mutex(Phase.first)
@@ -60,23 +60,23 @@ import Testing
         ) { server in
             try await server.withClient({ $0.maximumConnections = 1 }) { client in
                 try await client.accepts(40)
-                // None was refused for being one too many and sent again.
+                // No request was refused because there were too many streams, and sent again.
                 #expect(server.log.requests.count == 40)
                 #expect(server.log.greatestOpen(on: 0) == 6)
             }
         }
     }
 
-    @Test func withoutStreamsRequestsWaitForTheNextAnnouncement() async throws {
+    @Test func `Without streams requests wait for the next announcement`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             guard request.number == 0 else { return connection.answer(request.stream) }
             connection.announce(0)
             connection.afterRoundTrip {
                 connection.answer(request.stream)
-                // The client has asked for nothing meanwhile, although it has more to send.
+                // The client has sent no request meanwhile, although it has more notifications.
                 connection.afterRoundTrip {
                     Self.expect(0, on: connection)
-                    // Enough for all, so that no other connection is needed.
+                    // Allow enough streams for all, so that no other connection is needed.
                     connection.announce(20)
                 }
             }
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// Answers all but one once the client knows what was announced, and then the last.
+    /// Answers all but one request when the client knows the new limit, and then the last one.
     private static func answerAllButOne(_ connection: ScriptedConnection, _ then: @escaping () -> Void) {
         connection.afterRoundTrip {
             for stream in connection.open.dropLast() { connection.answer(stream) }

@@ -9,7 +9,7 @@ import Notifications
 import CommonTesting
 import Testing
 
-/// One connection to the binary API: who gets one, how much it takes, and how it ends.
+/// One connection to the binary API: which clients get one, how many notifications it accepts, and how it ends.
 @Suite("A binary connection", .timeLimit(.minutes(1)))
 struct ConnectionTests {
     private static func payload(_ number: Int) -> [UInt8] { Array(#"{"aps":{"badge":\#(number)}}"#.utf8) }
@@ -27,8 +27,8 @@ struct ConnectionTests {
 
     // MARK: Who gets one
 
-    @Test("Without a certificate there is none", arguments: [TLSVersion.tlsv12, .tlsv13])
-    func noCertificate(_ version: TLSVersion) async throws {
+    @Test(arguments: [TLSVersion.tlsv12, .tlsv13])
+    func `A connection without a certificate is refused`(_ version: TLSVersion) async throws {
         try await GatewayRig.run { rig in
             var tls = try rig.anonymousTLS()
             tls.maximumTLSVersion = version
@@ -38,8 +38,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A certificate of the other environment, one that has expired, and one from elsewhere are refused")
-    func badCertificates() async throws {
+    @Test
+    func `Certificates of the other environment, expired ones and foreign ones are refused`() async throws {
         try await GatewayRig.run { rig in
             var stranger = try rig.anonymousTLS()
             try await GatewayRig.run { other in
@@ -57,8 +57,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A universal certificate is good for either environment", arguments: Environment.allCases)
-    func universalCertificate(_ environment: Environment) async throws {
+    @Test(arguments: Environment.allCases)
+    func `A universal certificate is accepted in both environments`(_ environment: Environment) async throws {
         try await GatewayRig.run {
             $0.environment = environment
         } _: { rig in
@@ -67,12 +67,12 @@ struct ConnectionTests {
         }
     }
 
-    @Test(
-        "A client that offers HTTP/2 is told no by TLS itself, on both ports",
-        arguments: [
-            GatewayRig.Service.binary, .feedback,
-        ])
-    func offersHTTP2(_ service: GatewayRig.Service) async throws {
+    @Test(arguments: [
+        GatewayRig.Service.binary, .feedback,
+    ])
+    func `A client that offers HTTP/2 is refused in the TLS handshake, on both ports`(
+        _ service: GatewayRig.Service
+    ) async throws {
         try await GatewayRig.run { rig in
             var tls = try await rig.tls()
             tls.applicationProtocols = ["h2", "http/1.1"]
@@ -82,8 +82,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A client that offers another protocol is served")
-    func offersSomethingElse() async throws {
+    @Test
+    func `A client that offers another protocol is served`() async throws {
         try await GatewayRig.run { rig in
             var tls = try await rig.tls()
             tls.applicationProtocols = ["apns-legacy"]
@@ -91,8 +91,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("TLS older than 1.2 is refused")
-    func oldTLS() async throws {
+    @Test
+    func `TLS older than 1.2 is refused`() async throws {
         try await GatewayRig.run { rig in
             var tls = try await rig.tls()
             (tls.minimumTLSVersion, tls.maximumTLSVersion) = (.tlsv1, .tlsv11)
@@ -102,8 +102,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Bytes that are no TLS end the connection")
-    func noTLS() async throws {
+    @Test
+    func `Bytes that are not TLS end the connection`() async throws {
         try await GatewayRig.run { rig in
             let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .connect(to: rig.binaryAddress).get()
@@ -112,8 +112,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A certificate that is revoked ends its connections, with the last that was accepted")
-    func revoked() async throws {
+    @Test
+    func `Revoking a certificate ends its connections, with the last accepted identifier`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let device = rig.online()
@@ -127,8 +127,8 @@ struct ConnectionTests {
 
     // MARK: How it ends
 
-    @Test("A faulty notification of the legacy format ends the connection without a word")
-    func legacyFault() async throws {
+    @Test
+    func `A faulty notification of the legacy format ends the connection without a packet`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let device = rig.online()
@@ -141,8 +141,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A legacy notification to a device token of nobody's ends the connection without a word")
-    func legacyRefusal() async throws {
+    @Test
+    func `A legacy notification to an unknown device token ends the connection without a packet`() async throws {
         try await GatewayRig.run { rig in
             let client = try await rig.connect()
             try await client.write(Packet.legacy())
@@ -150,8 +150,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("The packet arrives while the client goes on sending")
-    func packetBeforeTheReset() async throws {
+    @Test
+    func `The error packet arrives even while the client goes on sending`() async throws {
         try await GatewayRig.run { rig in
             let client = try await rig.connect()
             try await client.write(Packet.items(7, token: nil))
@@ -162,8 +162,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("What a client wrote before it closed is delivered")
-    func closesAtOnce() async throws {
+    @Test
+    func `Notifications that a client wrote before it closed are delivered`() async throws {
         try await GatewayRig.run {
             $0.limits.unanswered = 8
             $0.delivery.unacknowledgedPerDevice = 2000
@@ -179,8 +179,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A notification to an app that is gone is no fault: the rest is delivered")
-    func goneApp() async throws {
+    @Test
+    func `A notification to a removed app is not a fault, and the others are delivered`() async throws {
         try await GatewayRig.run { rig in
             let (gone, token) = (try await rig.register(1), try await rig.register(2))
             try await rig.unregister(1)
@@ -196,10 +196,10 @@ struct ConnectionTests {
 
     // MARK: How much it takes
 
-    @Test(
-        "Ten thousand in one write, with one in the middle that is refused: exactly the first half is delivered",
-        arguments: [false, true])
-    func tenThousand(_ isKnownToDelivery: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `If one in the middle of ten thousand is rejected, exactly those before it are delivered`(
+        _ isKnownToDelivery: Bool
+    ) async throws {
         try await GatewayRig.run {
             $0.delivery.unacknowledgedPerDevice = 20_000
         } _: { rig in
@@ -221,8 +221,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("However a stream is cut, all of it is delivered, in order", arguments: 0..<4 as Range<UInt64>)
-    func anyCut(_ seed: UInt64) async throws {
+    @Test(arguments: 0..<4 as Range<UInt64>)
+    func `However a stream is split, all of it is delivered, in order`(_ seed: UInt64) async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let device = rig.online()
@@ -241,8 +241,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("While the store is slow, a connection has no more under way than its limit")
-    func backPressure() async throws {
+    @Test
+    func `While the store is slow, a connection has at most its limit of open notifications`() async throws {
         try await GatewayRig.run {
             $0.limits.unanswered = 4
         } _: { rig in
@@ -255,13 +255,13 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Answers that come on the connection's own event loop make room as well")
-    func roomOnOwnEventLoop() async throws {
+    @Test
+    func `Answers that come on the connection's own event loop make room too`() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         try await GatewayRig.run {
             $0.limits.unanswered = 4
             $0.group = group
-            // Only the device's acknowledgement answers; nothing is stored before it.
+            // Only the device's acknowledgement leads to the answer; nothing is stored before it.
             $0.delivery.acknowledgementGrace = .seconds(3600)
         } _: { rig in
             let token = try await rig.register()
@@ -278,8 +278,10 @@ struct ConnectionTests {
 
     // MARK: Patience
 
-    @Test("A notification that does not end in time ends the connection, with the last that was accepted")
-    func slowPacket() async throws {
+    @Test
+    func `A notification that does not end in time ends the connection, with the last accepted identifier`()
+        async throws
+    {
         try await GatewayRig.run {
             $0.limits.packetTimeout = .milliseconds(1)
         } _: { rig in
@@ -293,8 +295,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A connection without a notification for too long ends")
-    func idle() async throws {
+    @Test
+    func `A connection that has no notification for too long ends`() async throws {
         try await GatewayRig.run {
             $0.limits.idleTimeout = .milliseconds(1)
         } _: { rig in
@@ -304,15 +306,16 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A client that neither reads nor closes is closed")
-    func neverReads() async throws {
+    @Test
+    func `A client that neither reads nor closes is disconnected`() async throws {
         try await GatewayRig.run {
             $0.limits.lingerTimeout = .milliseconds(1)
         } _: { rig in
             let client = try await rig.connect(limit: 0, closes: false)
             try await client.write(Packet.items(3, token: nil))
             await rig.exceeded.wait(for: .binaryLingerTimeout)
-            // This waits until all connections have ended. The client does not close, so the service has ended this
+            // `shutDown` waits until all connections have ended. The client does not close its connection, so the
+            // service has ended it.
             // one.
             await rig.shutDown(within: .minutes(10))
             try await client.breakOff()

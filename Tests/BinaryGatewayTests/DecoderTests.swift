@@ -6,7 +6,7 @@ import Testing
 
 @Suite("BinaryDecoder")
 struct DecoderTests {
-    /// What comes out of bytes that arrive in pieces.
+    /// The results of decoding bytes that arrive in fragments.
     struct Decoded: Equatable {
         var notifications: [BinaryNotification] = []
         var fault: BinaryFault?
@@ -47,21 +47,21 @@ struct DecoderTests {
         )
     }
 
-    @Test("A frame says all that its items say")
-    func items() throws {
+    @Test
+    func `A frame has the values of its items`() throws {
         let decoded = Self.decode(Packet.items(0x0102_0304, expiration: 1_700_000_000, priority: 5))
         let expected = try Self.notification(.items, 0x0102_0304, .at(1_700_000_000), .considerate)
         #expect(decoded == Decoded(notifications: [expected]))
     }
 
-    @Test("A frame needs no more than a device token and a payload")
-    func fewestItems() throws {
+    @Test
+    func `A frame needs only a device token and a payload`() throws {
         let expected = try Self.notification(.items, nil, .unspecified)
         #expect(Self.decode(Packet.items(nil)) == Decoded(notifications: [expected]))
     }
 
-    @Test("Items come in any order")
-    func itemsInAnyOrder() throws {
+    @Test
+    func `Items may come in any order`() throws {
         let items = [
             Packet.item(5, [10]), Packet.item(4, Packet.int32(0)), Packet.item(3, Packet.int32(7)),
             Packet.item(2, Packet.payload), Packet.item(1, Packet.token),
@@ -70,8 +70,8 @@ struct DecoderTests {
         #expect(Self.decode(Packet.frame(items)) == Decoded(notifications: [expected]))
     }
 
-    @Test("Items with unknown numbers mean nothing")
-    func unknownItems() throws {
+    @Test
+    func `Items with unknown numbers are ignored`() throws {
         let items = [
             Packet.item(99, [1, 2, 3]), Packet.item(1, Packet.token), Packet.item(0, []),
             Packet.item(2, Packet.payload), Packet.item(255, [UInt8](repeating: 0, count: 60_000)),
@@ -80,21 +80,21 @@ struct DecoderTests {
         #expect(Self.decode(Packet.frame(items)) == Decoded(notifications: [expected]))
     }
 
-    @Test("The enhanced format has an identifier and an expiration")
-    func enhanced() throws {
+    @Test
+    func `The enhanced format has an identifier and an expiration`() throws {
         let expected = try Self.notification(.enhanced, 9, .at(1_700_000_000))
         let decoded = Self.decode(Packet.enhanced(9, expiration: 1_700_000_000))
         #expect(decoded == Decoded(notifications: [expected]))
     }
 
-    @Test("The legacy format has neither")
-    func legacy() throws {
+    @Test
+    func `The legacy format has no identifier and no expiration`() throws {
         #expect(
             Self.decode(Packet.legacy()) == Decoded(notifications: [try Self.notification(.legacy, nil, .unspecified)]))
     }
 
-    @Test("The formats may follow one another in one piece")
-    func interleaved() {
+    @Test
+    func `All formats may follow one another in one read`() {
         let decoded = Self.decode(Packet.legacy() + Packet.items(1) + Packet.enhanced(2) + Packet.items(3))
         #expect(decoded.notifications.map(\.command) == [.legacy, .items, .enhanced, .items])
         #expect(decoded.notifications.map(\.identifier) == [nil, 1, 2, 3])
@@ -191,37 +191,35 @@ struct DecoderTests {
             nil, .legacy),
     ]
 
-    @Test("A fault has its status and, wherever it stands, the identifier", arguments: faulty)
-    func fault(_ faulty: Faulty) {
+    @Test(arguments: faulty)
+    func `A fault has its status and the identifier, wherever it is`(_ faulty: Faulty) {
         #expect(Self.decode(faulty.bytes) == Decoded(fault: faulty.fault))
     }
 
-    @Test("A fault is the same byte by byte", arguments: faulty)
-    func faultInPieces(_ faulty: Faulty) {
+    @Test(arguments: faulty)
+    func `A fault is the same if the bytes come one by one`(_ faulty: Faulty) {
         #expect(Self.decode(faulty.bytes.map { [$0] }) == Decoded(fault: faulty.fault))
     }
 
-    @Test(
-        "The longest payloads are taken",
-        arguments: [
-            Packet.items(1, payload: Packet.payload(bytes: 2048)),
-            Packet.enhanced(1, payload: Packet.payload(bytes: 256)),
-            Packet.legacy(payload: Packet.payload(bytes: 256)),
-        ])
-    func longestPayload(_ bytes: [UInt8]) {
+    @Test(arguments: [
+        Packet.items(1, payload: Packet.payload(bytes: 2048)),
+        Packet.enhanced(1, payload: Packet.payload(bytes: 256)),
+        Packet.legacy(payload: Packet.payload(bytes: 256)),
+    ])
+    func `The longest payloads are accepted`(_ bytes: [UInt8]) {
         let decoded = Self.decode(bytes)
         #expect(decoded.fault == nil && decoded.notifications.count == 1)
     }
 
-    @Test("What came before a fault stays")
-    func beforeAFault() {
+    @Test
+    func `Notifications before a fault are kept`() {
         let decoded = Self.decode(Packet.items(1) + Packet.items(2, token: nil) + Packet.items(3))
         #expect(decoded.notifications.map(\.identifier) == [1])
         #expect(decoded.fault?.identifier == 2)
     }
 
-    @Test("A frame that is too long is a fault before anything of it is kept")
-    func boundedMemory() {
+    @Test
+    func `A frame that is too long is refused before any of it is kept`() {
         let length = UInt32(BinaryDecoder.maximumFrameBytes)
         #expect(Self.decode([2] + Packet.int32(length)) == Decoded())
         #expect(Self.decode([2] + Packet.int32(length + 1)).fault?.status == .protocolError)
@@ -229,8 +227,8 @@ struct DecoderTests {
 
     // MARK: Pieces
 
-    @Test("However a long stream is cut, it says the same", arguments: 0..<20 as Range<UInt64>)
-    func anyCut(_ seed: UInt64) {
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `However a long stream is split, the result is the same`(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let stream = Self.randomStream(400, using: &random)
         let whole = Self.decode(stream)

@@ -15,8 +15,8 @@ struct ExchangeTests {
         return exchange
     }
 
-    @Test("What is accepted gets no answer")
-    func accepted() {
+    @Test
+    func `An accepted notification gets no answer`() {
         var exchange = Self.taking(7, 8)
         let actions = [exchange.accepted(0), exchange.accepted(1)]
         #expect(actions == [nil, nil])
@@ -24,8 +24,8 @@ struct ExchangeTests {
         #expect(state == (true, true, 8))
     }
 
-    @Test("A fault waits for what came before it")
-    func faultWaits() {
+    @Test
+    func `A fault waits for the answers to earlier notifications`() {
         var exchange = Self.taking(7, 8)
         let first = exchange.faulted(BinaryFault(status: .missingPayload, identifier: 9, command: .items))
         let isTaking = exchange.isTaking
@@ -36,8 +36,8 @@ struct ExchangeTests {
         #expect(third == Self.packet(.missingPayload, 9))
     }
 
-    @Test("Of several faults the first in order counts, whenever it is known")
-    func firstFault() {
+    @Test
+    func `Of several faults the first in order counts, even if it is known later`() {
         var exchange = Self.taking(7, 8, 9)
         _ = exchange.faulted(BinaryFault(status: .protocolError, identifier: 10, command: .items))
         let late = exchange.rejected(2, .processingError)
@@ -48,8 +48,8 @@ struct ExchangeTests {
         #expect(end == Self.packet(.invalidToken, 8))
     }
 
-    @Test("What came after the faulty one counts for nothing")
-    func afterTheFault() {
+    @Test
+    func `Notifications after the faulty one are ignored`() {
         var exchange = Self.taking(7, 8, 9)
         let end = exchange.accepted(0)
         #expect(end == nil)
@@ -60,8 +60,8 @@ struct ExchangeTests {
         #expect(late == nil && lastAccepted == 7)
     }
 
-    @Test("The packet comes once")
-    func once() {
+    @Test
+    func `Only one error packet is sent`() {
         var exchange = Self.taking(7)
         _ = exchange.rejected(0, .invalidToken)
         let again = [
@@ -71,8 +71,8 @@ struct ExchangeTests {
         #expect(again == [nil, nil, nil, nil])
     }
 
-    @Test("A shutdown names the last accepted, once all are")
-    func shutDown() {
+    @Test
+    func `After a shutdown the packet has the last accepted identifier, when all are answered`() {
         var exchange = Self.taking(7, 8)
         let begin = exchange.shutDown()
         let hasRoom = exchange.hasRoom
@@ -83,15 +83,15 @@ struct ExchangeTests {
         #expect(end == Self.packet(.shutdown, 8))
     }
 
-    @Test("A shutdown without a notification says 0")
-    func shutDownAtOnce() {
+    @Test
+    func `After a shutdown without a notification the identifier is 0`() {
         var exchange = BinaryExchange(limit: 1)
         let end = exchange.shutDown()
         #expect(end == Self.packet(.shutdown, 0))
     }
 
-    @Test("What is given up names the last of an unbroken row")
-    func abandon() {
+    @Test
+    func `Giving up names the last notification of those that were accepted without a gap`() {
         var exchange = Self.taking(7, 8, 9)
         _ = exchange.accepted(0)
         _ = exchange.accepted(2)
@@ -99,8 +99,8 @@ struct ExchangeTests {
         #expect(end == Self.packet(.shutdown, 7))
     }
 
-    @Test("With the legacy format nothing is ever said")
-    func legacy() {
+    @Test
+    func `With the legacy format there is never a packet`() {
         var exchange = BinaryExchange(limit: 10)
         exchange.take(.legacy, nil)
         let fault = exchange.rejected(0, .invalidToken)
@@ -112,8 +112,8 @@ struct ExchangeTests {
         #expect(end == .end(nil))
     }
 
-    @Test("There is room for as many as the limit says")
-    func room() {
+    @Test
+    func `There is room for as many notifications as the limit allows`() {
         var exchange = Self.taking(1, 2, limit: 2)
         var rooms = [exchange.hasRoom]
         _ = exchange.accepted(1)

@@ -22,7 +22,7 @@ struct FeedbackTests {
         return try await client.readToEnd()
     }
 
-    /// Puts so many device tokens on the list, in order.
+    /// Adds this many device tokens to the list, in order.
     private static func fill(_ rig: GatewayRig, _ count: UInt64) async throws {
         for device in 1...count {
             let token = try await rig.register(device)
@@ -54,8 +54,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A-5: four bytes of seconds, two of length, and the device token")
-    func tuple() async throws {
+    @Test
+    func `A-5: four bytes with seconds, two with the length, and the device token`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             try await rig.unregister()
@@ -68,16 +68,16 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Nobody needs to be asked, and an empty list is no bytes at all")
-    func empty() async throws {
+    @Test
+    func `The service sends without a request, and an empty list has no bytes`() async throws {
         try await GatewayRig.run { rig in
             _ = try await rig.register()
             #expect(try await Self.list(rig) == [])
         }
     }
 
-    @Test("Without an attempt nothing is listed, and an attempt that expires is none at an app that is gone")
-    func notListed() async throws {
+    @Test
+    func `A removed app is not listed if nobody sent to it; a notification that expires lists no app`() async throws {
         try await GatewayRig.run { rig in
             let (removed, offline) = (try await rig.register(1), try await rig.register(2))
             try await rig.unregister(1)
@@ -90,8 +90,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("What was read is not listed again, until the next attempt")
-    func cleared() async throws {
+    @Test
+    func `Entries that were read are not listed again until the next attempt`() async throws {
         try await GatewayRig.run { rig in
             try await Self.fill(rig, 1)
             let first = try await Self.list(rig)
@@ -103,8 +103,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Many attempts at one device token are one entry")
-    func manyAttempts() async throws {
+    @Test
+    func `Many attempts to one device token make one entry`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             try await rig.unregister()
@@ -113,8 +113,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A device token that was registered again is not listed any more")
-    func registeredAgain() async throws {
+    @Test
+    func `A device token that was registered again is no longer listed`() async throws {
         try await GatewayRig.run { rig in
             try await Self.fill(rig, 2)
             _ = try await rig.register(1)
@@ -123,8 +123,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A connection that breaks midway takes nothing off the list")
-    func breaksMidway() async throws {
+    @Test
+    func `A connection that breaks in the middle removes nothing from the list`() async throws {
         try await GatewayRig.run { rig in
             try await Self.fillStore(rig, 1000)
             for limit in [0, 1, 500] {
@@ -136,8 +136,10 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A client that keeps its connection open has read what its system has acknowledged")
-    func keepsOpen() async throws {
+    @Test
+    func `If a client keeps its connection open, the entries that its system has acknowledged count as read`()
+        async throws
+    {
         try await GatewayRig.run {
             $0.limits.lingerTimeout = .hours(1)
         } _: { rig in
@@ -150,8 +152,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A client that never reads takes nothing off the list, and is closed")
-    func neverReads() async throws {
+    @Test
+    func `A client that never reads removes nothing from the list, and is disconnected`() async throws {
         try await GatewayRig.run {
             $0.limits.lingerTimeout = .milliseconds(1)
         } _: { rig in
@@ -165,15 +167,15 @@ struct FeedbackTests {
             try await Self.fillStore(rig, 1000)
             let other = try await rig.connect(.feedback, limit: 0)
             try await other.write([0])
-            // Waits for every connection to end: it is the service that ends these.
+            // `shutDown` waits until all connections have ended. Here the service ends them.
             await rig.shutDown(within: .minutes(10))
             let list = FeedbackList(environment: rig.environment, app: rig.app.id)
             #expect(try await rig.store.take(list, after: nil, limit: 2000).count == 1000)
         }
     }
 
-    @Test("A long list comes in pages, and whole")
-    func pages() async throws {
+    @Test
+    func `A long list is sent page by page, and completely`() async throws {
         try await GatewayRig.run {
             $0.limits.feedbackPage = 3
         } _: { rig in
@@ -185,8 +187,8 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Each app and each environment has a list of its own")
-    func apart() async throws {
+    @Test
+    func `Each app in each environment has its own list`() async throws {
         try await GatewayRig.run { rig in
             try await Self.fill(rig, 1)
             let other = try await rig.connect(.feedback, rig.tls(bundleID: "com.example.gone"))
@@ -195,13 +197,13 @@ struct FeedbackTests {
         }
     }
 
-    @Test("Where the store cannot tell, the connection ends and nothing is lost")
-    func storeFails() async throws {
+    @Test
+    func `If the store fails, the connection ends and no entry is lost`() async throws {
         try await GatewayRig.run {
             $0.feedback = { FailingFeedback($0) }
         } _: { rig in
             try await Self.fill(rig, 2)
-            // The first page comes, the second does not.
+            // The first page arrives, and the second does not.
             let client = try await rig.connect(.feedback)
             _ = try await client.readToEnd()
             let list = FeedbackList(environment: rig.environment, app: rig.app.id)
@@ -209,21 +211,21 @@ struct FeedbackTests {
         }
     }
 
-    @Test("A client that takes nothing of a long list for too long is closed")
-    func takesNothing() async throws {
+    @Test
+    func `A client that reads nothing of a long list for too long is disconnected`() async throws {
         try await GatewayRig.run {
             $0.limits.feedbackTimeout = .milliseconds(1)
             $0.feedback = { _ in EndlessFeedback() }
         } _: { rig in
             let client = try await rig.connect(.feedback, limit: 0, closes: false)
             await rig.exceeded.wait(for: .feedbackTimeout)
-            // Waits for every connection to end: it is the service that ends this one.
+            // `shutDown` waits until all connections have ended. Here the service ends them.
             await rig.shutDown(within: .minutes(10))
             try await client.breakOff()
         }
     }
 
-    /// Has always more to say than a client reads.
+    /// A list that is longer than any client reads.
     private struct EndlessFeedback: Feedback {
         func note(_ entries: [FeedbackEntry]) async throws(StoreError) {}
 
@@ -243,7 +245,7 @@ struct FeedbackTests {
         func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError) {}
     }
 
-    /// Cannot be read.
+    /// A list that cannot be read.
     private struct FailingFeedback: Feedback {
         let store: MemoryStore
 

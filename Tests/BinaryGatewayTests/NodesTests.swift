@@ -7,8 +7,8 @@ import Synchronization
 import Testing
 import Trust
 
-/// What a node of a cluster has to do and a single one has not.
-@Suite("A binary connection to one node of several", .timeLimit(.minutes(1)))
+/// What a node of a cluster has to do, and a single service does not.
+@Suite("A binary connection to one of several nodes", .timeLimit(.minutes(1)))
 struct NodesTests {
     /// The token keys of another node, which has made a second one.
     private final class OtherNode: Sendable {
@@ -73,8 +73,10 @@ struct NodesTests {
         return try node.keys.seal(contents, environment: rig.environment).array
     }
 
-    @Test("A device token that another node's new key sealed is asked for, and what follows it does not overtake it")
-    func unknownKey() async throws {
+    @Test
+    func `If another node's new key sealed a device token, the key is looked up, and later notifications wait`()
+        async throws
+    {
         let node = try OtherNode()
         try await run(node) { rig in
             for device in 1...2 as ClosedRange<UInt64> { _ = try await rig.register(device) }
@@ -97,8 +99,8 @@ struct NodesTests {
         }
     }
 
-    @Test("A device token that nobody made is invalid once the other nodes have been asked")
-    func forgedToken() async throws {
+    @Test
+    func `A device token that no node made is invalid after all keys were looked up`() async throws {
         let node = try OtherNode()
         try await run(node) { rig in
             let client = try await rig.connect()
@@ -108,8 +110,8 @@ struct NodesTests {
         }
     }
 
-    @Test("While nobody can be asked, a device token that no key opens is a processing error")
-    func cannotAsk() async throws {
+    @Test
+    func `If keys cannot be looked up, a device token that no key opens is a processing error`() async throws {
         let node = try OtherNode()
         node.reach(false)
         try await run(node) { rig in
@@ -119,8 +121,10 @@ struct NodesTests {
         }
     }
 
-    @Test("A connection that waits for a key ends with the service, and names what was accepted last")
-    func endsWaiting() async throws {
+    @Test
+    func `A connection that waits for a key ends with the service, and names the last accepted notification`()
+        async throws
+    {
         let node = try OtherNode()
         try await run(node) { rig in
             _ = try await rig.register(2)
@@ -139,8 +143,10 @@ struct NodesTests {
 
     // MARK: A node that is cut off
 
-    @Test("A node that may not know of a revocation ends its connections as at a shutdown, and takes no new ones")
-    func cutOff() async throws {
+    @Test
+    func `A node whose accounts may be out of date ends its connections as at a shutdown, and accepts no new ones`()
+        async throws
+    {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let client = try await rig.connect()

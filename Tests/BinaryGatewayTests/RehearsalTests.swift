@@ -4,14 +4,14 @@ import Notifications
 import Rehearsals
 import Testing
 
-/// Every fault of a rehearsal that the binary API has, as a legacy provider sees it.
+/// Every fault of a rehearsal that is possible in the binary API, as a provider sees it.
 @Suite("A rehearsal of the binary API", .timeLimit(.minutes(1)))
 struct RehearsalTests {
     private static func payload(_ number: Int) -> [UInt8] { Array(#"{"aps":{"badge":\#(number)}}"#.utf8) }
 
     private static func text(_ number: Int) -> String { String(decoding: payload(number), as: UTF8.self) }
 
-    /// A rig in which the first notification or connection meets a fault.
+    /// Runs a rig in which the first notification or connection gets a fault.
     private static func run(
         _ fault: Rehearsal.Fault,
         _ body: (GatewayRig, RehearsalDirector) async throws -> Void,
@@ -20,7 +20,7 @@ struct RehearsalTests {
         let watch = RequestWatch(director)
         director.direct(watch)
         let rule = Rehearsal.Rule(name: "fault", match: RequestMatch(), condition: .first(1), fault: fault)
-        #expect(director.begin(Rehearsal(rules: [rule])) != nil)
+        #expect(director.begin(Rehearsal(rules: [rule]), time: Timestamp(milliseconds: 0)) != nil)
         try await GatewayRig.run {
             $0.environment = .development
             $0.watch = watch
@@ -34,7 +34,7 @@ struct RehearsalTests {
         .request(RequestFault(kind, isAccepted: isAccepted))
     }
 
-    @Test func `An error packet names the notification, which counts for nothing`() async throws {
+    @Test func `An error packet names the notification, which is not delivered`() async throws {
         try await Self.run(Self.request(.errorPacket(10))) { rig, _ in
             let token = try await rig.register()
             let client = try await rig.connect(.binary, rig.tls())
@@ -46,7 +46,7 @@ struct RehearsalTests {
         }
     }
 
-    @Test func `An error packet may name a notification that is accepted`() async throws {
+    @Test func `An error packet may name a notification that is delivered`() async throws {
         try await Self.run(Self.request(.errorPacket(10), isAccepted: true)) { rig, _ in
             let token = try await rig.register()
             let client = try await rig.connect(.binary, rig.tls())
@@ -68,7 +68,7 @@ struct RehearsalTests {
         }
     }
 
-    @Test func `A notification is lost, and the ones after it are not`() async throws {
+    @Test func `A notification is lost, and later ones are not`() async throws {
         try await Self.run(Self.request(.lose)) { rig, _ in
             let (token, device) = (try await rig.register(), rig.online())
             let client = try await rig.connect(.binary, rig.tls())
@@ -91,7 +91,7 @@ struct RehearsalTests {
         }
     }
 
-    @Test func `A notification is taken late, and none overtakes it`() async throws {
+    @Test func `A notification is accepted late, and none overtakes it`() async throws {
         try await Self.run(Self.request(.delay(.milliseconds(200)))) { rig, _ in
             let (token, device) = (try await rig.register(), rig.online())
             let client = try await rig.connect(.binary, rig.tls())
@@ -103,7 +103,7 @@ struct RehearsalTests {
         }
     }
 
-    @Test func `A connection hangs, and another one does not`() async throws {
+    @Test func `One connection hangs, and another does not`() async throws {
         try await Self.run(Self.request(.hang)) { rig, director in
             let (token, device) = (try await rig.register(), rig.online())
             let hanging = try await rig.connect(.binary, rig.tls())
@@ -122,7 +122,7 @@ struct RehearsalTests {
         }
     }
 
-    @Test func `A connection is refused, and the next one is not`() async throws {
+    @Test func `One connection is refused, and the next is not`() async throws {
         try await Self.run(.refuse) { rig, _ in
             let refused = try await rig.connect(.binary, rig.tls())
             #expect(try await refused.readToEnd() == [])

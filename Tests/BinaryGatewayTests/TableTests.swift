@@ -36,31 +36,30 @@ struct TableTests {
 
     // MARK: A-1
 
-    @Test(
-        "A-1, command: 2 begins a notification, and an unknown one is a protocol error",
-        arguments: [3, 8, 255] as [UInt8])
-    func command(_ unknown: UInt8) async throws {
+    @Test(arguments: [3, 8, 255] as [UInt8])
+    func `A-1, command: 2 begins a notification, and an unknown one is a protocol error`(_ unknown: UInt8) async throws
+    {
         try await GatewayRig.run { rig in
             try await Self.expect([8, 128, 0, 0, 0, 0], for: [unknown, 0, 0, 0, 0], in: rig)
         }
     }
 
-    @Test("A-1, frame length: big-endian, and one of 4 GB is a protocol error")
-    func frameLength() async throws {
+    @Test
+    func `A-1, frame length: big-endian, and a length of 4 GB is a protocol error`() async throws {
         try await GatewayRig.run { rig in
             try await Self.expect([8, 128, 0, 0, 0, 0], for: [2, 255, 255, 255, 255], in: rig)
         }
     }
 
-    @Test("A-1, frame data: an empty frame has no device token")
-    func emptyFrame() async throws {
+    @Test
+    func `A-1, frame data: an empty frame has no device token`() async throws {
         try await GatewayRig.run { rig in
             try await Self.expect([8, 2, 0, 0, 0, 0], for: Packet.frame([]), in: rig)
         }
     }
 
-    @Test("A-1, frame data: a frame shorter than its items is a protocol error")
-    func shortFrame() async throws {
+    @Test
+    func `A-1, frame data: a frame shorter than its items is a protocol error`() async throws {
         try await GatewayRig.run { rig in
             let items = Packet.item(3, Packet.int32(9)) + Packet.item(1, Packet.token)
             let frame = [2] + Packet.int32(UInt32(items.count - 1)) + items
@@ -70,8 +69,8 @@ struct TableTests {
 
     // MARK: A-2
 
-    @Test("A-2, item ID: any order, and unknown ones are skipped")
-    func itemID() async throws {
+    @Test
+    func `A-2, item ID: any order, and unknown ones are ignored`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let device = rig.online()
@@ -86,16 +85,16 @@ struct TableTests {
         }
     }
 
-    @Test("A-2, item data length: one past the frame is a protocol error")
-    func itemLength() async throws {
+    @Test
+    func `A-2, item data length: a length beyond the frame is a protocol error`() async throws {
         try await GatewayRig.run { rig in
             let frame = Packet.frame([Packet.item(3, Packet.int32(9)), [1, 255, 255], Packet.token])
             try await Self.expect([8, 128, 0, 0, 0, 9], for: frame, in: rig)
         }
     }
 
-    @Test("A-2, item data: an item may be empty")
-    func itemData() async throws {
+    @Test
+    func `A-2, item data: an item may be empty`() async throws {
         try await GatewayRig.run { rig in
             let frame = Packet.frame([Packet.item(3, Packet.int32(9)), Packet.item(1, []), Packet.item(2, [])])
             try await Self.expect([8, 2, 0, 0, 0, 9], for: frame, in: rig)
@@ -104,8 +103,8 @@ struct TableTests {
 
     // MARK: A-3
 
-    @Test("A-3, device token: exactly one")
-    func twoTokens() async throws {
+    @Test
+    func `A-3, device token: exactly one`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let frame = Packet.frame([
@@ -116,8 +115,8 @@ struct TableTests {
         }
     }
 
-    @Test("A-3, payload: 2,048 bytes are taken, one more is not")
-    func payloadSize() async throws {
+    @Test
+    func `A-3, payload: 2,048 bytes are accepted, one more is not`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let device = rig.online()
@@ -130,8 +129,8 @@ struct TableTests {
         }
     }
 
-    @Test("A-3, payload: must not be null-terminated")
-    func nullTerminated() async throws {
+    @Test
+    func `A-3, payload: must not be null-terminated`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let faulty = Packet.items(9, token: token, payload: Packet.payload + [0])
@@ -139,25 +138,23 @@ struct TableTests {
         }
     }
 
-    @Test(
-        "A-3, notification identifier: comes back as the same four bytes",
-        arguments: [0, 1, 0x8000_0000, .max] as [UInt32])
-    func identifier(_ identifier: UInt32) async throws {
+    @Test(arguments: [0, 1, 0x8000_0000, .max] as [UInt32])
+    func `A-3, notification identifier: the packet has the same four bytes`(_ identifier: UInt32) async throws {
         try await GatewayRig.run { rig in
             try await Self.expect(
                 [8, 2] + Packet.int32(identifier), for: Packet.items(identifier, token: nil), in: rig)
         }
     }
 
-    @Test("A-3, notification identifier: is not required")
-    func noIdentifier() async throws {
+    @Test
+    func `A-3, notification identifier: is not required`() async throws {
         try await GatewayRig.run { rig in
             try await Self.expect([8, 2, 0, 0, 0, 0], for: Packet.items(nil, token: nil), in: rig)
         }
     }
 
-    @Test("A-3, expiration date: what is to come is stored until then")
-    func futureExpiration() async throws {
+    @Test
+    func `A-3, expiration date: a notification with a future date is stored until then`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let seconds = UInt32(rig.clock.now.seconds) + 3600
@@ -167,8 +164,8 @@ struct TableTests {
         }
     }
 
-    @Test("A-3, expiration date: 0 is one attempt, and nothing stored")
-    func zeroExpiration() async throws {
+    @Test
+    func `A-3, expiration date: 0 means one attempt, and the notification is not stored`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             try await Self.sendAndProbe(Packet.items(expiration: 0, token: token), rig)
@@ -184,11 +181,10 @@ struct TableTests {
     }
 
     @Test(
-        "A-3, priority: 10, 5, and 10 where it is not said",
         arguments: [
             (10, .immediate), (5, .considerate), (nil, .immediate),
         ] as [(UInt8?, Priority)])
-    func priority(_ written: UInt8?, _ meant: Priority) async throws {
+    func `A-3, priority: 10 or 5, and 10 if it is missing`(_ written: UInt8?, _ meant: Priority) async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             try await Self.sendAndProbe(Packet.items(priority: written, token: token), rig)
@@ -197,8 +193,8 @@ struct TableTests {
         }
     }
 
-    @Test("A-3, priority: another one is a protocol error", arguments: [0, 7, 11, 255] as [UInt8])
-    func unknownPriority(_ priority: UInt8) async throws {
+    @Test(arguments: [0, 7, 11, 255] as [UInt8])
+    func `A-3, priority: any other value is a protocol error`(_ priority: UInt8) async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let faulty = Packet.items(9, priority: priority, token: token)
@@ -208,8 +204,8 @@ struct TableTests {
 
     // MARK: A-4
 
-    @Test("A-4, no errors encountered: nothing is said")
-    func noErrors() async throws {
+    @Test
+    func `A-4, no errors encountered: no packet is sent`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let device = rig.online()
@@ -221,8 +217,8 @@ struct TableTests {
         }
     }
 
-    @Test("A-4, processing error: priority 10 for what holds only content-available")
-    func processingError() async throws {
+    @Test
+    func `A-4, processing error: priority 10 with a payload that has only content-available`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let silent = Array(#"{"aps":{"content-available":1}}"#.utf8)
@@ -231,8 +227,8 @@ struct TableTests {
         }
     }
 
-    @Test("A-4, processing error: more to one device token than its rate")
-    func tooMany() async throws {
+    @Test
+    func `A-4, processing error: more notifications to one device token than its rate allows`() async throws {
         try await GatewayRig.run {
             $0.delivery.requestsPerDeviceToken = Rate(burst: 2, perSecond: 0.001)
         } _: { rig in
@@ -245,15 +241,15 @@ struct TableTests {
         }
     }
 
-    @Test("A-4, missing device token")
-    func missingToken() async throws {
+    @Test
+    func `A-4, missing device token`() async throws {
         try await GatewayRig.run { rig in
             try await Self.expect([8, 2, 0, 0, 0, 9], for: Packet.enhanced(9, token: []), in: rig)
         }
     }
 
-    @Test("A-4, missing topic: no app has the topic of the certificate")
-    func missingTopic() async throws {
+    @Test
+    func `A-4, missing topic: no app has the topic of the certificate`() async throws {
         try await GatewayRig.run { rig in
             let client = try await rig.connect(.binary, rig.tls(bundleID: "com.example.gone"))
             try await client.write(Packet.items(9, token: try rig.token()))
@@ -261,22 +257,22 @@ struct TableTests {
         }
     }
 
-    @Test("A-4, missing payload")
-    func missingPayload() async throws {
+    @Test
+    func `A-4, missing payload`() async throws {
         try await GatewayRig.run { rig in
             try await Self.expect([8, 4, 0, 0, 0, 9], for: Packet.items(9, payload: nil), in: rig)
         }
     }
 
-    @Test("A-4, invalid token size")
-    func invalidTokenSize() async throws {
+    @Test
+    func `A-4, invalid token size`() async throws {
         try await GatewayRig.run { rig in
             try await Self.expect([8, 5, 0, 0, 0, 9], for: Packet.items(9, token: [1, 2, 3]), in: rig)
         }
     }
 
-    @Test("A-4, invalid payload size")
-    func invalidPayloadSize() async throws {
+    @Test
+    func `A-4, invalid payload size`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let faulty = Packet.enhanced(9, token: token, payload: Packet.payload(bytes: 257))
@@ -284,15 +280,15 @@ struct TableTests {
         }
     }
 
-    @Test("A-4, invalid token: no token of this service")
-    func invalidToken() async throws {
+    @Test
+    func `A-4, invalid token: a device token that this service did not make`() async throws {
         try await GatewayRig.run { rig in
             try await Self.expect([8, 8, 0, 0, 0, 9], for: Packet.items(9), in: rig)
         }
     }
 
-    @Test("A-4, invalid token: of another app, of the other environment, of no registration")
-    func otherTokens() async throws {
+    @Test
+    func `A-4, invalid token: one of another app, of the other environment, or without a registration`() async throws {
         try await GatewayRig.run { rig in
             let contents = try rig.tokenKeys.open(#require(DeviceToken(rig.token())), environment: rig.environment)
             let elsewhere = try rig.tokenKeys.current.seal(#require(contents), environment: .development).array
@@ -305,8 +301,8 @@ struct TableTests {
         }
     }
 
-    @Test("A-4, shutdown: names the last notification that was accepted")
-    func shutdown() async throws {
+    @Test
+    func `A-4, shutdown: names the last accepted notification`() async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let device = rig.online()
@@ -319,8 +315,8 @@ struct TableTests {
         }
     }
 
-    @Test("A-4, protocol error: a payload that is no JSON dictionary", arguments: ["x", "[]", #"{"aps":"#])
-    func protocolError(_ payload: String) async throws {
+    @Test(arguments: ["x", "[]", #"{"aps":"#])
+    func `A-4, protocol error: a payload that is not a JSON dictionary`(_ payload: String) async throws {
         try await GatewayRig.run { rig in
             let token = try await rig.register()
             let faulty = Packet.items(9, token: token, payload: Array(payload.utf8))

@@ -2,7 +2,7 @@ import APNSProvider
 import CarillonTesting
 import Testing
 
-/// The test suite of a Swift backend, with the provider library.
+/// A test suite as that of a backend in Swift, which uses the provider library.
 @Suite("A push notification service inside a test", .timeLimit(.minutes(2)), .apns)
 struct TestAPNsTests {
     private func send(_ text: String, to device: TestDevice, of team: TestTeam) async throws -> PushReceipt {
@@ -15,8 +15,8 @@ struct TestAPNsTests {
         }
     }
 
-    @Test("What was sent is delivered, and the journal has it")
-    func delivered() async throws {
+    @Test
+    func `A notification that was sent is delivered, and is in the journal`() async throws {
         let team = try await TestAPNs.current.makeTeam()
         let receipt = try await send("Your order is ready", to: team.devices[0], of: team)
         let requests = try await team.wait(for: RequestPattern(outcome: .delivered))
@@ -26,8 +26,8 @@ struct TestAPNsTests {
         #expect(requests.first?.topic == team.bundleID)
     }
 
-    @Test("A wait that times out names what came instead")
-    func timesOut() async throws {
+    @Test
+    func `A wait that times out names the requests that came`() async throws {
         let team = try await TestAPNs.current.makeTeam()
         _ = try await send("Hello", to: team.devices[0], of: team)
         let error = await #expect(throws: TestAPNsError.self) {
@@ -37,8 +37,8 @@ struct TestAPNsTests {
         #expect(error?.cause.contains("pushType") == true)
     }
 
-    @Test("A device changes what it does while the service runs")
-    func behaviours() async throws {
+    @Test
+    func `A device changes its behaviour while the service runs`() async throws {
         let team = try await TestAPNs.current.makeTeam(devices: [.offline, .removed()])
         _ = try await send("Good night", to: team.devices[0], of: team)
         try await team.wait(for: RequestPattern(outcome: .stored))
@@ -50,8 +50,8 @@ struct TestAPNsTests {
         #expect(error?.rejection?.reason == .unregistered)
     }
 
-    @Test("The library tries again when the service is busy, and the report has nothing to say")
-    func rehearses() async throws {
+    @Test
+    func `If the service is busy, the library tries again, and the report has no findings`() async throws {
         let team = try await TestAPNs.current.makeTeam()
         try await team.rehearse(RehearsalRule(.answer(reason: "ServiceUnavailable"), when: .first(1)))
         _ = try await send("Hello", to: team.devices[0], of: team)
@@ -60,8 +60,8 @@ struct TestAPNsTests {
         #expect(try await team.findings().filter { $0.severity == .error }.map(\.description) == [])
     }
 
-    @Test("A rule that cannot be is refused with what is wrong")
-    func refused() async throws {
+    @Test
+    func `An invalid rule is refused, and the error says what is wrong`() async throws {
         let team = try await TestAPNs.current.makeTeam()
         let error = await #expect(throws: TestAPNsError.self) {
             try await team.rehearse(RehearsalRule(.hang, when: .share(2)))
@@ -70,8 +70,8 @@ struct TestAPNsTests {
         #expect(error?.cause.contains("/rules/0/when/share") == true)
     }
 
-    @Test("Time passes when the test says so")
-    func clock() async throws {
+    @Test
+    func `The clock advances when the test says so`() async throws {
         var configuration = TestAPNs.Configuration()
         configuration.hasVirtualClock = true
         try await TestAPNs.run(configuration) { apns in
@@ -88,8 +88,8 @@ struct TestAPNsTests {
         }
     }
 
-    @Test("Several services run side by side, and know nothing of each other")
-    func sideBySide() async throws {
+    @Test
+    func `Several services run at the same time, and do not affect each other`() async throws {
         let first = try TestAPNs.current
         try await TestAPNs.run { second in
             #expect(first.port != second.port)

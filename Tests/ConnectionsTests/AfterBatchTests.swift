@@ -4,7 +4,7 @@ import Testing
 
 @testable import Connections
 
-@Suite("What follows a batch")
+@Suite("Work after a batch")
 struct AfterBatchTests {
     /// What happened, in order.
     private final class Record: Sendable {
@@ -16,8 +16,8 @@ struct AfterBatchTests {
     private let loop = EmbeddedEventLoop()
     private let record = Record()
 
-    @Test("what a batch gives to its event loop is done once it has been handed on, in order, before the loop's tasks")
-    func afterBatch() {
+    @Test
+    func `Work that a batch adds to its event loop runs after the batch, in order, before the loop's other tasks`() {
         loop.execute { [record] in record.note("task") }
         AfterBatch.handOn {
             for number in 1...2 { AfterBatch.perform(on: loop) { [record] in record.note("work \(number)") } }
@@ -28,16 +28,16 @@ struct AfterBatchTests {
         #expect(record.all == ["batch", "work 1", "work 2", "task"])
     }
 
-    @Test("where no batch is being handed on it is one of the loop's tasks")
-    func withoutBatch() {
+    @Test
+    func `Outside a batch the work is a task of the event loop`() {
         AfterBatch.perform(on: loop) { [record] in record.note("work") }
         #expect(record.all == [])
         loop.run()
         #expect(record.all == ["work"])
     }
 
-    @Test("what the work itself gives is one of the loop's tasks: a batch comes to an end")
-    func workGivesWork() {
+    @Test
+    func `Work that is added by a batch's own work becomes a task of the event loop, so that the batch ends`() {
         AfterBatch.handOn {
             AfterBatch.perform(on: loop) { [loop, record] in
                 AfterBatch.perform(on: loop) { record.note("later") }
@@ -49,8 +49,8 @@ struct AfterBatchTests {
         #expect(record.all == ["work", "later"])
     }
 
-    @Test("a batch within a batch is a part of it")
-    func nestedBatch() {
+    @Test
+    func `A batch within a batch belongs to the outer one`() {
         AfterBatch.handOn {
             AfterBatch.perform(on: loop) { [record] in record.note("work") }
             AfterBatch.handOn { record.note("inner") }
@@ -59,8 +59,8 @@ struct AfterBatchTests {
         #expect(record.all == ["inner", "outer", "work"])
     }
 
-    @Test("what is given to another thread's event loop is done there")
-    func otherThread() async {
+    @Test
+    func `Work for another thread's event loop runs there`() async {
         let loop = NIOAsyncTestingEventLoop()
         AfterBatch.handOn {
             AfterBatch.perform(on: loop) { [record] in record.note(loop.inEventLoop ? "on its loop" : "elsewhere") }

@@ -28,8 +28,8 @@ struct ClientHelloTests {
 
     private static func read(_ bytes: [UInt8]) -> ClientHello.Reading { ClientHello.read(ByteBuffer(bytes: bytes)) }
 
-    @Test("It names the server and the protocols")
-    func names() throws {
+    @Test
+    func `The hello names the server and the protocols`() throws {
         let bytes = Self.hello(
             Self.extension(10, [0, 2, 0, 29]) + Self.serverName("gateway.push.apple.com")
                 + Self.protocols(["h2", "http/1.1"]))
@@ -39,31 +39,30 @@ struct ClientHelloTests {
         #expect(hello.offersHTTP2)
     }
 
-    @Test("It may name neither")
-    func namesNothing() throws {
+    @Test
+    func `A client hello may name neither a server nor a protocol`() throws {
         guard case .hello(let hello) = Self.read(Self.hello([])) else { throw Unreadable() }
         #expect(hello.serverName == nil)
         #expect(hello.protocols.isEmpty)
     }
 
-    @Test("Every beginning of one is incomplete")
-    func beginnings() {
+    @Test
+    func `Every incomplete beginning of a hello is recognised as such`() {
         let bytes = Self.hello(Self.serverName("a") + Self.protocols(["h2"]))
         for count in bytes.indices { #expect(Self.read(Array(bytes[..<count])) == .incomplete) }
     }
 
     @Test(
-        "What is none is unreadable",
         arguments: [
             Array("GET / HTTP/1.1".utf8), [22, 3, 1, 0, 1, 2], [22, 3, 1, 255, 255], [22, 3, 1, 0, 4, 1, 0, 0, 9],
             [21, 3, 3, 0, 2],
         ] as [[UInt8]])
-    func unreadable(_ bytes: [UInt8]) {
+    func `Bytes that are not a hello are unreadable`(_ bytes: [UInt8]) {
         #expect(Self.read(bytes) == .unreadable)
     }
 
-    @Test("An extension past the end is unreadable")
-    func longExtension() {
+    @Test
+    func `An extension that is longer than the hello makes it unreadable`() {
         #expect(Self.read(Self.hello([0, 0, 0, 9, 0])) == .unreadable)
     }
 

@@ -11,7 +11,7 @@ import Testing
         try #require(PeerAddress(try SocketAddress(ipAddress: text, port: 1)))
     }
 
-    @Test func theBudgetOfTheProcessIsSharedAndGivenBack() throws {
+    @Test func `The budget of the process is shared and given back`() throws {
         let budget = ConnectionBudget(limit: 1)
         let one = ConnectGuard(Limit("connect-rate"), .off, budget: budget)
         let other = ConnectGuard(Limit("connect-rate"), .off, budget: budget)
@@ -22,7 +22,7 @@ import Testing
         #expect(other.admit(peer, at: now) == .admitted)
     }
 
-    @Test func anAddressMayHaveSoManyOpen() throws {
+    @Test func `An address may have so many open`() throws {
         let limits = ConnectLimits(connects: .off, open: 1)
         let guardian = ConnectGuard(Limit("connect-rate"), limits, budget: ConnectionBudget(limit: 10))
         let (one, other) = (try address("192.0.2.1"), try address("192.0.2.2"))
@@ -31,7 +31,7 @@ import Testing
         #expect(guardian.admit(other, at: now) == .admitted)
     }
 
-    @Test func aSuspectsConnectsCountDouble() throws {
+    @Test func `A suspects connects count double`() throws {
         let limits = ConnectLimits(connects: Rate(burst: 4, perSecond: 1), open: 0)
         let guardian = ConnectGuard(Limit("connect-rate"), limits, budget: ConnectionBudget(limit: 10))
         let peer = try address("192.0.2.1")
@@ -40,12 +40,12 @@ import Testing
         #expect(verdicts == [.admitted, .admitted, .tooManyConnects])
     }
 
-    @Test func theAddressesOfOneIPv6NetworkAreOne() throws {
+    @Test func `The addresses of one i pv 6 network are one`() throws {
         #expect(try address("2001:db8::1") == address("2001:db8::2:3"))
         #expect(try address("2001:db8::1") != address("2001:db8:0:1::1"))
     }
 
-    @Test func aMappedIPv4AddressIsThatAddress() throws {
+    @Test func `A mapped i pv 4 address is that address`() throws {
         #expect(try address("::ffff:192.0.2.1") == address("192.0.2.1"))
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import Connections
 
 @Suite struct ConnectionLogTests {
-    @Test func whatStrangersCauseIsLoggedNowAndThen() {
+    @Test func `What strangers cause is logged now and then`() {
         let lines = LoggedLines()
         let log = ConnectionLog(Logger(label: "test") { _ in lines })
         let causes = Mutex(0)
@@ -24,7 +24,7 @@ import Testing
         #expect(lines.all.allSatisfy { "\($0["cause"] ?? "")".utf8.count <= 500 })
     }
 
-    @Test func linesThatWereLeftOutAreCounted() {
+    @Test func `Lines that were left out are counted`() {
         var rates = LineRates<String>()
         let second: UInt64 = 1_000_000_000
         for _ in 0..<5 { #expect(rates.admit("a", at: second) == 0) }
@@ -36,7 +36,7 @@ import Testing
     @Test(arguments: [
         ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"), ("2001:db8::A", "2001:db8::a"), ("::1", "::1"),
     ])
-    func anAddressHasOneForm(_ address: String, _ form: String) throws {
+    func `An address has one form`(_ address: String, _ form: String) throws {
         #expect(try SocketAddress(ipAddress: address, port: 1234).host == form)
     }
 }

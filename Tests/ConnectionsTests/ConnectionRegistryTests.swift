@@ -5,9 +5,9 @@ import Testing
 
 @testable import Connections
 
-@Suite("The clock of a listener's connections")
+@Suite("The timer of a listener's connections")
 struct ConnectionRegistryTests {
-    /// Counts how often it is checked.
+    /// A connection that counts how often it is checked.
     private final class Connection: RegisteredConnection, Sendable {
         let ticks = Atomic(0)
         var count: Int { ticks.load(ordering: .relaxed) }
@@ -18,8 +18,8 @@ struct ConnectionRegistryTests {
         func close() {}
     }
 
-    @Test("each is looked at once a second, and not all of them at the same moment")
-    func eachOnceASecond() async throws {
+    @Test
+    func `Each connection is checked once a second, and not all at the same moment`() async throws {
         let loop = NIOAsyncTestingEventLoop()
         let registry = try await ConnectionRegistry.make(on: loop)
         // Enough connections for each of the sixteen parts to have some.

@@ -7,7 +7,7 @@ import Testing
 @Suite struct LimitLogTests {
     private static let one = Limit("one")
 
-    @Test func eachTimeIsCountedAndTheFirstAreLogged() {
+    @Test func `Each time is counted and the first are logged`() {
         let messages = LoggedLines()
         let counts = Mutex<[Limit: Int]>([:])
         let log = LimitLog(Logger(label: "test") { _ in messages }) { limit in

@@ -33,10 +33,10 @@ struct ProxyHeaderTests {
         (binary(0x21, 0x00, []), nil),
     ]
 
-    @Test("Versions 1 and 2 name the client, or nobody", arguments: ProxyHeaderTests.headers.indices)
-    func names(_ index: Int) throws {
+    @Test(arguments: ProxyHeaderTests.headers.indices)
+    func `Versions 1 and 2 name the client, or no client`(_ index: Int) throws {
         let (bytes, client) = Self.headers[index]
-        // What follows is not read.
+        // Bytes after the header are not read.
         guard case .complete(let address, let length) = Self.read(bytes + [22, 3, 1]) else {
             Issue.record("It was not read.")
             return
@@ -46,14 +46,13 @@ struct ProxyHeaderTests {
         #expect(client == nil || address?.port == 12345)
     }
 
-    @Test("Every beginning of one is incomplete", arguments: ProxyHeaderTests.headers.indices)
-    func beginnings(_ index: Int) {
+    @Test(arguments: ProxyHeaderTests.headers.indices)
+    func `Every incomplete beginning of a header is recognised as such`(_ index: Int) {
         let bytes = Self.headers[index].bytes
         for count in bytes.indices { #expect(Self.read(Array(bytes[..<count])) == .incomplete, "\(count)") }
     }
 
     @Test(
-        "Anything else is invalid",
         arguments: [
             [22, 3, 1, 0, 200], Array("GET / HTTP/1.1\r\n".utf8), Array("PROXY TCP4 192.0.2.7\r\n".utf8),
             Array("PROXY TCP4 2001:db8::9 ::1 1 2\r\n".utf8), Array("PROXY TCP6 192.0.2.7 10.0.0.1 1 2\r\n".utf8),
@@ -71,7 +70,7 @@ struct ProxyHeaderTests {
             ProxyHeaderTests.binary(0x21, 0x21, ProxyHeaderTests.addresses4),
             ProxyHeaderTests.binary(0x21, 0x11, [UInt8](repeating: 0, count: ProxyHeader.maximumAdditionalBytes + 1)),
         ] as [[UInt8]])
-    func invalid(_ bytes: [UInt8]) {
+    func `Any other bytes are invalid`(_ bytes: [UInt8]) {
         #expect(Self.read(bytes) == .invalid)
     }
 }
@@ -80,26 +79,22 @@ struct ProxyHeaderTests {
 struct AddressRangeTests {
     private func address(_ text: String) throws -> SocketAddress { try SocketAddress(ipAddress: text, port: 1) }
 
-    @Test(
-        "A range holds the addresses with its prefix",
-        arguments: [
-            ("192.0.2.0/24", "192.0.2.255", true), ("192.0.2.0/24", "192.0.3.0", false),
-            ("192.0.2.128/25", "192.0.2.127", false), ("192.0.2.128/25", "192.0.2.128", true),
-            ("192.0.2.7", "192.0.2.7", true), ("192.0.2.7", "192.0.2.8", false), ("0.0.0.0/0", "203.0.113.1", true),
-            ("0.0.0.0/0", "2001:db8::1", false), ("2001:db8::/33", "2001:db8:7fff::1", true),
-            ("2001:db8::/33", "2001:db8:8000::1", false), ("192.0.2.0/24", "::ffff:192.0.2.9", true),
-        ])
-    func contains(_ range: String, _ text: String, _ isIn: Bool) throws {
+    @Test(arguments: [
+        ("192.0.2.0/24", "192.0.2.255", true), ("192.0.2.0/24", "192.0.3.0", false),
+        ("192.0.2.128/25", "192.0.2.127", false), ("192.0.2.128/25", "192.0.2.128", true),
+        ("192.0.2.7", "192.0.2.7", true), ("192.0.2.7", "192.0.2.8", false), ("0.0.0.0/0", "203.0.113.1", true),
+        ("0.0.0.0/0", "2001:db8::1", false), ("2001:db8::/33", "2001:db8:7fff::1", true),
+        ("2001:db8::/33", "2001:db8:8000::1", false), ("192.0.2.0/24", "::ffff:192.0.2.9", true),
+    ])
+    func `A range contains the addresses with its prefix`(_ range: String, _ text: String, _ isIn: Bool) throws {
         #expect(try #require(AddressRange(range)).contains(address(text)) == isIn)
     }
 
-    @Test(
-        "Anything else is none",
-        arguments: [
-            "", "/8", "192.0.2.0/", "192.0.2.0/33", "192.0.2.1/24", "2001:db8::/129", "example.com/8", "192.0.2.0/8/8",
-            "192.0.2.0/-1", "192.0.2.0/+8",
-        ])
-    func none(_ text: String) {
+    @Test(arguments: [
+        "", "/8", "192.0.2.0/", "192.0.2.0/33", "192.0.2.1/24", "2001:db8::/129", "example.com/8", "192.0.2.0/8/8",
+        "192.0.2.0/-1", "192.0.2.0/+8",
+    ])
+    func `Any other text is not a range`(_ text: String) {
         #expect(AddressRange(text) == nil)
     }
 }

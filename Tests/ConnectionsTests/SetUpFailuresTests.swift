@@ -7,7 +7,7 @@ import Testing
 @testable import Connections
 
 @Suite(.timeLimit(.minutes(1))) struct SetUpFailuresTests {
-    @Test func `An option that a connection's socket does not take is logged, and what was logged is not logged twice`()
+    @Test func `If a connection's socket does not accept an option, this is logged only once`()
         throws
     {
         let lines = LoggedLines()
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [TooManyConnections() as any Error, ChannelError.operationUnsupported])
-    func `A connection that a limit refuses has the limit's line alone`(error: any Error) throws {
+    func `For a connection that a limit refuses, only the limit is logged`(error: any Error) throws {
         let lines = LoggedLines()
         let log = ConnectionLog(Logger(label: "test") { _ in lines })
         let channel = EmbeddedChannel()

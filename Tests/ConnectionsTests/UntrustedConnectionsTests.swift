@@ -13,7 +13,7 @@ import Testing
 
     private static func second(_ number: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(number) }
 
-    @Test func theOldestGoesFirst() {
+    @Test func `The oldest goes first`() {
         let (ended, connections) = (Ended(), UntrustedConnections(limit: 2, grace: .seconds(2)))
         for number in 0..<5 {
             #expect(connections.admit(at: Self.second(Int64(number) * 2), end: ended.end(number)) != nil)
@@ -21,7 +21,7 @@ import Testing
         #expect(ended.all == [0, 1, 2] && connections.count == 2)
     }
 
-    @Test func noneThatHasOnlyJustComeIsEndedForAnother() {
+    @Test func `None that has only just come is ended for another`() {
         let (ended, connections) = (Ended(), UntrustedConnections(limit: 2, grace: .seconds(2)))
         for number in 0..<2 { #expect(connections.admit(at: Self.second(0), end: ended.end(number)) != nil) }
         #expect(connections.admit(at: Self.second(1), end: ended.end(2)) == nil)
@@ -30,9 +30,9 @@ import Testing
         #expect(ended.all == [0])
     }
 
-    @Test func whoeverHasShownTrustLeavesRoom() {
+    @Test func `Whoever has shown trust leaves room`() {
         let (ended, connections) = (Ended(), UntrustedConnections(limit: 2, grace: .zero))
-        // This connection stays, and is older than all others.
+        // This connection is older than all others, and stays.
         _ = connections.admit(at: Self.second(0), end: ended.end(0))
         for number in 1..<1000 {
             let admitted = connections.admit(at: Self.second(0), end: ended.end(number))

@@ -6,14 +6,14 @@ import Testing
 
 @testable import ServiceTesting
 
-/// Acknowledgements one after the other in the body of one request (docs/device-protocol.md), over real TLS.
+/// Several acknowledgements in the body of one request (docs/device-protocol.md), over real TLS.
 @Suite(.timeLimit(.minutes(2)))
 struct AcknowledgementStreamTests {
     private func headers(_ method: String, _ path: String) -> [(String, String)] {
         [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
     }
 
-    /// A device that listens, and has an open request for its acknowledgements.
+    /// A device that listens, and has an open request for acknowledgements.
     private struct Device {
         let test: TestService
         let client: WireClient
@@ -21,7 +21,8 @@ struct AcknowledgementStreamTests {
         let notifications: WireClient.Open
         let acknowledgements: WireClient.Open
 
-        /// Sends to the device, and makes it acknowledge what arrives. The provider must not get its 200 before that.
+        /// Sends to the device, and makes it acknowledge the notification. The provider must not get its 200 before
+        /// that.
         func expectDelivery(of alert: String, acknowledge: (_ sending: String) async throws -> Void) async throws {
             async let answer = push(alert)
             let line = try required(try await nextLine())
@@ -51,7 +52,7 @@ struct AcknowledgementStreamTests {
         _ body: (Device) async throws -> Void,
     ) async throws {
         try await TestService.run {
-            // No push is stored instead.
+            // With such a long time, no notification is stored while it waits for its acknowledgement.
             $0.delivery.acknowledgementGrace = .seconds(3600)
             change(&$0)
         } _: { test in
@@ -67,7 +68,7 @@ struct AcknowledgementStreamTests {
         }
     }
 
-    @Test func `Each counts once it is whole, while the request goes on`() async throws {
+    @Test func `Each acknowledgement counts as soon as its line is complete, while the request goes on`() async throws {
         try await withDevice { device in
             for alert in ["One", "Two", "Three"] {
                 try await device.expectDelivery(of: alert) { sending in
@@ -79,7 +80,7 @@ struct AcknowledgementStreamTests {
         }
     }
 
-    @Test func `It may be cut anywhere, and hold line ends`() async throws {
+    @Test func `The request may be split anywhere, and may contain line ends`() async throws {
         try await withDevice { device in
             try await device.expectDelivery(of: "One") { sending in
                 for character in "\n{ \n\"sendings\" : [\n\(sending) ]\n}" {
@@ -89,7 +90,7 @@ struct AcknowledgementStreamTests {
         }
     }
 
-    @Test func `One that is none ends the request, and what came before it counts`() async throws {
+    @Test func `A line that is not an acknowledgement ends the request; those before it count`() async throws {
         try await withDevice { device in
             try await device.expectDelivery(of: "One") { sending in
                 try await device.acknowledgements.write("{\"sendings\":[\(sending)]}{\"sending\":1}")
@@ -100,7 +101,7 @@ struct AcknowledgementStreamTests {
         }
     }
 
-    @Test func `All of them together may be of any length, but not one of them`() async throws {
+    @Test func `The whole request may have any length, but a single line may not`() async throws {
         try await withDevice {
             $0.courier.bodyBytes = 1000
         } _: { device in
@@ -109,7 +110,7 @@ struct AcknowledgementStreamTests {
             try await device.expectDelivery(of: "One") { sending in
                 try await device.acknowledgements.write("{\"sendings\":[\(sending)]}")
             }
-            // Space between two belongs to none.
+            // White space between two acknowledgements belongs to neither.
             try await device.acknowledgements.write(String(repeating: " ", count: 2000))
             try await device.expectDelivery(of: "Two") { sending in
                 try await device.acknowledgements.write("{\"sendings\":[\(sending)]}")
@@ -119,12 +120,12 @@ struct AcknowledgementStreamTests {
         }
     }
 
-    @Test func `It lasts as long as the device listens, and no longer`() async throws {
+    @Test func `The request lasts as long as the device listens`() async throws {
         try await withDevice {
             $0.courier.requestTimeout = .milliseconds(1200)
             $0.courier.keepAlive = .seconds(3)
         } _: { device in
-            // This comes after the timer for requests that take too long has checked the connection more than once.
+            // By the time of this line, the timer for slow requests has checked the connection more than once.
             #expect(try await device.notifications.nextLine() == "")
             try await device.expectDelivery(of: "One") { sending in
                 try await device.acknowledgements.write("{\"sendings\":[\(sending)]}\n")
@@ -136,7 +137,7 @@ struct AcknowledgementStreamTests {
         }
     }
 
-    @Test func `Without a certificate there is nothing to acknowledge`() async throws {
+    @Test func `Without a certificate a request for acknowledgements is refused`() async throws {
         try await TestService.run { test in
             let client = try await test.connectCourier()
             let request = try await client.open(headers("POST", "/1/acknowledgements"), endStream: false)

@@ -11,7 +11,8 @@ import Trust
 
 @testable import ServiceTesting
 
-/// Who is a device, for how long, and with which device tokens (Guide, 2.1.4.4), over real TLS.
+/// Which clients are trusted as devices, for how long, and which device tokens they get (Guide, 2.1.4.4), over real
+/// TLS.
 @Suite(.timeLimit(.minutes(2)))
 struct DeviceTrustTests {
     private func headers(_ method: String, _ path: String, _ more: (String, String)...) -> [(String, String)] {
@@ -32,7 +33,7 @@ struct DeviceTrustTests {
 
     // MARK: Activation
 
-    @Test func `Production takes a code, once, and only its own`() async throws {
+    @Test func `In production, a device needs a code, which works once and only in its environment`() async throws {
         try await TestService.run(environment: .production) { test in
             let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
             let invitation: ManagementMessages.Invitation = try await test.administer(
@@ -52,7 +53,7 @@ struct DeviceTrustTests {
         }
     }
 
-    @Test func `A request that is none does not use a code up`() async throws {
+    @Test func `An invalid request does not use a code up`() async throws {
         try await TestService.run(environment: .production) { test in
             let invitation: ManagementMessages.Invitation = try await test.administer(
                 "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
@@ -65,7 +66,7 @@ struct DeviceTrustTests {
         }
     }
 
-    @Test func `A code is good after a restart`() async throws {
+    @Test func `A code works after a restart`() async throws {
         try await TestService.runTwice(environment: .production) { test in
             let invitation: ManagementMessages.Invitation = try await test.administer(
                 "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
@@ -82,7 +83,7 @@ struct DeviceTrustTests {
 
     // MARK: Certificates
 
-    @Test func `A device renews its certificate over the old one, and stays the same device`() async throws {
+    @Test func `A device renews its certificate with the old one, and stays the same device`() async throws {
         try await TestService.run { test in
             let old = try await test.makeDeviceCertificate()
             let client = try await test.connectCourier(old)
@@ -99,7 +100,7 @@ struct DeviceTrustTests {
         }
     }
 
-    @Test func `A device that renews over and over is refused, and others are not`() async throws {
+    @Test func `A device that renews too often is refused, and others are not`() async throws {
         try await TestService.run { test in
             let (one, other) = (try await test.makeDeviceCertificate(), try await test.makeDeviceCertificate())
             let (client, patient) = (try await test.connectCourier(one), try await test.connectCourier(other))
@@ -116,7 +117,7 @@ struct DeviceTrustTests {
     }
 
     @Test(arguments: ["sha1", "weak", "tampered", "none", "long"])
-    func `A bad certificate request makes no device`(fault: String) async throws {
+    func `A bad certificate request does not make a device`(fault: String) async throws {
         try await TestService.run { test in
             let good = try SigningRequest.pem(for: P256.Signing.PrivateKey())
             let body =
@@ -135,7 +136,7 @@ struct DeviceTrustTests {
         }
     }
 
-    @Test func `Anybody may read which provider certificates were revoked`() async throws {
+    @Test func `Anybody may read the list of revoked provider certificates`() async throws {
         try await TestService.run { test in
             let client = try await test.connectCourier()
             let answer = try await client.send(headers("GET", "/1/crl"), body: "")
@@ -144,7 +145,7 @@ struct DeviceTrustTests {
         }
     }
 
-    @Test func `Renewal takes a certificate`() async throws {
+    @Test func `Renewal needs a certificate`() async throws {
         try await TestService.run { test in
             let client = try await test.connectCourier()
             let answer = try await client.send(headers("POST", "/1/renewals"), body: "")
@@ -176,7 +177,7 @@ struct DeviceTrustTests {
 
     // MARK: Device tokens
 
-    @Test func `After a reset the old token is Unregistered, and registering gives another`() async throws {
+    @Test func `After a reset the old token is Unregistered, and registering gives a new one`() async throws {
         try await TestService.run { test in
             let client = try await test.connectCourier(test.makeDeviceCertificate())
             let old = try await register(client)
@@ -187,6 +188,31 @@ struct DeviceTrustTests {
             #expect(new != old)
             #expect(try await push(new, test).status == 200)
             #expect(try await push(old, test).status == 410)
+            await client.close()
+        }
+    }
+
+    @Test func `After a reset the device does not get what waited for its power`() async throws {
+        try await TestService.run { test in
+            let client = try await test.connectCourier(test.makeDeviceCertificate())
+            let old = try await register(client)
+            let stream = try await client.open(headers("GET", "/1/notifications"), endStream: true)
+            #expect(try await client.send(headers("POST", "/1/state"), body: #"{"power":"low"}"#).status == 204)
+            let (waiting, urgent) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
+            let provider = try await test.connectProvider()
+            let push = ProviderHeaders(old, token: try test.providerToken()).adding("apns-priority", "5")
+                .adding("apns-id", waiting)
+            #expect(try await provider.send(push.fields).status == 200)
+            #expect(try await client.send(headers("POST", "/1/reset"), body: "").status == 204)
+            let again = ProviderHeaders(try await register(client), token: try test.providerToken())
+                .adding("apns-id", urgent)
+            async let answer = provider.send(again.fields)
+            // An urgent notification takes along all that waits.
+            var line = ""
+            while line.isEmpty { line = try required(try await stream.nextLine()) }
+            #expect(line.contains(urgent) && !line.contains(waiting), "\(line)")
+            #expect(try await answer.status == 200)
+            await provider.close()
             await client.close()
         }
     }
@@ -213,7 +239,7 @@ struct DeviceTrustTests {
         }
     }
 
-    @Test func `No token that was tampered with is one`() async throws {
+    @Test func `A device token that was tampered with is refused`() async throws {
         try await TestService.run { test in
             let client = try await test.connectCourier(test.makeDeviceCertificate())
             let token = try await register(client)

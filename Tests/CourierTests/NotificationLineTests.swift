@@ -9,16 +9,16 @@ import class Foundation.JSONSerialization
 
 @testable import Courier
 
-/// What a device reads of a notification.
+/// The line that a device reads for a notification.
 @Suite("A notification's line")
 struct NotificationLineTests {
     private let id = NotificationID(high: .max, low: .max)
 
-    @Test("everything at its longest finds room and is read again as it was")
-    func longest() throws {
+    @Test
+    func `A line with the longest values fits, and reads back`() throws {
         let bundleID = try #require(BundleID(rawValue: String(repeating: "b", count: BundleID.maximumBytes)))
         let topic = String(repeating: "t", count: BundleID.maximumTopicBytes)
-        // Nothing takes more room in JSON than a control character.
+        // A control character takes more room in JSON than any other.
         let text = String(repeating: "\u{1}", count: CollapseIdentifier.maximumBytes)
         let longestType = try #require(PushType.all.max { $0.rawValue.count < $1.rawValue.count })
         let filler = String(repeating: "x", count: Payload.maximumVoIPBytes - #"{"aps":""}"#.utf8.count)
@@ -40,8 +40,8 @@ struct NotificationLineTests {
         #expect((object["payload"] as? [String: String])?["aps"] == filler)
     }
 
-    @Test("what the provider did not say is left out")
-    func shortest() throws {
+    @Test
+    func `Values that the provider did not give are left out`() throws {
         let bundleID = try #require(BundleID(rawValue: "a"))
         let object = try read(
             Notification(id: id, topic: "a", payload: Payload(Array("{}".utf8))), number: 0, bundleID: bundleID)

@@ -49,7 +49,8 @@ struct OpenSSLClient {
         // The input stays open until the end, because openssl ends the connection when its input ends.
         try input.fileHandleForWriting.write(contentsOf: Self.bytes(method, path))
         let text = await Self.read(output.fileHandleForReading, until: isEnough)
-        // Not SIGTERM: a program inherits the signal mask of the thread that starts it, and a test's may block SIGTERM.
+        // Do not send SIGTERM: the program inherits the signal mask of the thread that starts it, which may block
+        // SIGTERM.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         try input.fileHandleForWriting.close()

@@ -18,8 +18,8 @@ struct FileDeliveryLogTests {
         try FileDeliveryLog(folder: folder, limits: limits, clock: { clock.now }, report: report)
     }
 
-    @Test("what is recorded is read, in order, while the log is open")
-    func readsBack() async throws {
+    @Test
+    func `Recorded events are read in order, while the log is open`() async throws {
         try await withTemporaryPath { folder in
             let log = try Self.log(folder)
             let events = Example.steps.enumerated().map { Example.event(UInt64($0), $1) }
@@ -29,8 +29,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("a reader gets what was written since it read last")
-    func follows() async throws {
+    @Test
+    func `A reader gets the events that were written since its last read`() async throws {
         try await withTemporaryPath { folder in
             var reader = DeliveryLogReader(folder: folder)
             try reader.read { _ in Issue.record("there is no folder") }
@@ -45,8 +45,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("what comes in is written without being asked for")
-    func writesByItself() async throws {
+    @Test
+    func `Recorded events are written without a further call`() async throws {
         try await withTemporaryPath { folder in
             await confirmation { confirmation in
                 await withCheckedContinuation { continuation in
@@ -66,8 +66,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("a block that a crash cut off is skipped, and what the next start writes is read", arguments: [1, 15, 40])
-    func tornEnd(bytes: Int) async throws {
+    @Test(arguments: [1, 15, 40])
+    func `A block that a crash cut off is skipped, and what the next start writes is read`(bytes: Int) async throws {
         try await withTemporaryPath { folder in
             for number in 1...2 as ClosedRange<UInt64> {
                 let log = try Self.log(folder)
@@ -83,8 +83,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("the token's generation and key are looked up where the event does not say")
-    func findsTokens() async throws {
+    @Test
+    func `If an event lacks the token's generation and key, they are looked up`() async throws {
         try await withTemporaryPath { folder in
             let store = MemoryStore()
             _ = try await store.register(Example.destination, tokenKeyID: 5, at: Example.moment)
@@ -103,15 +103,15 @@ struct FileDeliveryLogTests {
 
     // MARK: Bounds
 
-    @Test("beyond what may wait events are lost, and the log says how many")
-    func overload() async throws {
+    @Test
+    func `If too many events wait, some are lost, and the log says how many`() async throws {
         try await withTemporaryPath { folder in
             var limits = DeliveryLogLimits()
             limits.pendingEvents = 16
             let losses = Mutex<UInt64>(0)
             let log = try Self.log(folder, limits: limits) { report in losses.withLock { $0 += report.losses } }
-            // Recorded so fast that the log's thread cannot keep up. If it does, nothing is lost, which is right as
-            // well.
+            // Record faster than the log's thread can write. If it does keep up, no event is lost, which is correct
+            // too.
             for number in 1...100_000 as ClosedRange<UInt64> { log.record(Example.event(number)) }
             await log.flush()
             let all = try records(folder)
@@ -126,8 +126,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("the log stays within its size, and the newest events are there")
-    func boundedSize() async throws {
+    @Test
+    func `The log keeps its maximum size, with the newest events`() async throws {
         try await withTemporaryPath { folder in
             var limits = DeliveryLogLimits()
             limits.totalBytes = 1 << 20
@@ -148,8 +148,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("what is older than the retention goes")
-    func retention() async throws {
+    @Test
+    func `Events older than the retention are removed`() async throws {
         try await withTemporaryPath { folder in
             let clock = SettableClock()
             let log = try Self.log(folder, clock: clock)
@@ -165,8 +165,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("files that are none of the log's are left alone")
-    func foreignFiles() async throws {
+    @Test
+    func `Files that do not belong to the log are not touched`() async throws {
         try await withTemporaryPath { folder in
             let log = try Self.log(folder)
             for name in ["notes.log", "0000000000000001.log.gz", "abc"] {
@@ -179,8 +179,10 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("when it cannot be written nothing is said to be, and once it can the losses are there")
-    func cannotWrite() async throws {
+    @Test
+    func `While the log cannot be written, no event counts as written; afterwards the losses are recorded`()
+        async throws
+    {
         try await withTemporaryPath { folder in
             let failures = Mutex<[UInt64]>([])
             let log = try Self.log(folder) { report in
@@ -199,8 +201,8 @@ struct FileDeliveryLogTests {
         }
     }
 
-    @Test("only the owner may read it")
-    func permissions() async throws {
+    @Test
+    func `Only the owner may read the log`() async throws {
         try await withTemporaryPath { folder in
             let log = try Self.log(folder)
             log.record(Example.event(1))

@@ -21,8 +21,8 @@ struct LogEntryTests {
         (.expired, #""event":"expired""#),
     ]
 
-    @Test("a step without a detail has time, event, id, token and topic", arguments: steps)
-    func plainSteps(step: DeliveryStep, event: String) {
+    @Test(arguments: steps)
+    func `A step without a detail has time, event, id, token and topic`(step: DeliveryStep, event: String) {
         let rest = #""id":"\#(Self.id)","token":"00ff","topic":"com.example.app""#
         #expect(Self.json(step) == #"{"time":1700000000000,\#(event),\#(rest)}"#)
     }
@@ -34,28 +34,28 @@ struct LogEntryTests {
         (.discarded(.oneAttempt), #","reason":"oneAttempt"}"#),
     ]
 
-    @Test("a step with a detail ends with it", arguments: stepsWithDetail)
-    func details(step: DeliveryStep, end: String) {
+    @Test(arguments: stepsWithDetail)
+    func `The detail of a step is the last key of its entry`(step: DeliveryStep, end: String) {
         #expect(Self.json(step).hasSuffix(end))
     }
 
-    @Test("a token and a topic that are not known are left out")
-    func unknown() {
+    @Test
+    func `An unknown token or topic is left out`() {
         var event = Example.event(1)
         event.subject.topic = ""
         let entry = LogEntry(.event(event, tokenKey: 0)) { _, _ in nil }
         #expect(entry.json == #"{"time":1700000000000,"event":"sent","id":"\#(Self.id)"}"#)
     }
 
-    @Test("a topic is quoted as JSON")
-    func quotedTopic() {
+    @Test
+    func `A topic is quoted as JSON`() {
         var event = Example.event(1)
         event.subject.topic = "a\"b\n"
         #expect(LogEntry(.event(event, tokenKey: 0)) { _, _ in nil }.json.hasSuffix(#","topic":"a\"b\n"}"#))
     }
 
-    @Test("the address and its key name the token")
-    func namesTokens() {
+    @Test
+    func `An entry's device token is found by its address and key`() {
         let event = Example.event(1)
         let entry = LogEntry(.event(event, tokenKey: 9)) { address, key in
             address == event.subject.address && key == 9 ? "abcd" : nil
@@ -63,8 +63,8 @@ struct LogEntryTests {
         #expect(entry.token == "abcd")
     }
 
-    @Test("a loss has its count and no notification")
-    func losses() {
+    @Test
+    func `A loss has a count and no notification`() {
         let entry = LogEntry(.lost(3, at: Example.moment)) { _, _ in "00ff" }
         #expect(entry.json == #"{"time":1700000000000,"event":"lost","count":3}"#)
     }

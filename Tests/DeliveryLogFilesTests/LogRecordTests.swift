@@ -18,20 +18,20 @@ struct LogRecordTests {
         return buffer.withBlock { Array($0) }
     }
 
-    @Test("each kind reads back as it was", arguments: Example.steps)
-    func readsBack(_ step: DeliveryStep) {
+    @Test(arguments: Example.steps)
+    func `Each kind of event reads back as it was`(_ step: DeliveryStep) {
         let record = LogRecord.event(Example.event(1, step), tokenKey: 9)
         #expect(LogRecord.read(Self.written(record, record)[...]) == [record, record])
     }
 
-    @Test("every reason of a rejection reads back", arguments: Rejection.Reason.allCases)
-    func readsBackReasons(_ reason: Rejection.Reason) {
+    @Test(arguments: Rejection.Reason.allCases)
+    func `Every reason of a rejection reads back`(_ reason: Rejection.Reason) {
         let record = LogRecord.event(Example.event(1, .rejected(reason)), tokenKey: 0)
         #expect(LogRecord.read(Self.written(record)[...]) == [record])
     }
 
-    @Test("each kind of address reads back")
-    func readsBackAddresses() {
+    @Test
+    func `Each kind of address reads back`() {
         let development = Destination(environment: .development, device: DeviceID(rawValue: 0), app: AppID(rawValue: 0))
         let addresses: [NotificationSubject.Address] = [
             .unknown, .deviceToken(Array(0..<32)), .destination(development, generation: .max),
@@ -44,8 +44,8 @@ struct LogRecordTests {
         }
     }
 
-    @Test("an identifier reads back with its capital letters")
-    func readsCapitals() throws {
+    @Test
+    func `An identifier reads back with its capital letters`() throws {
         var event = Example.event(1)
         let text = "8B1e5b4A-9C0c-4d5E-8f00-0123456789aB"
         event.subject = NotificationSubject(
@@ -57,14 +57,14 @@ struct LogRecordTests {
         #expect(entry.json.contains("\"id\":\"\(text)\""))
     }
 
-    @Test("losses read back")
-    func readsBackLosses() {
+    @Test
+    func `Losses read back`() {
         let record = LogRecord.lost(.max, at: Example.moment)
         #expect(LogRecord.read(Self.written(record)[...]) == [record])
     }
 
-    @Test("a topic of any length is kept up to 255 bytes, and what follows it is right")
-    func longTopic() {
+    @Test
+    func `A longer topic is cut to 255 bytes, and the rest of the record can still be read`() {
         var event = Example.event(1)
         event.subject.topic = String(repeating: "x", count: 300)
         let next = LogRecord.event(Example.event(2), tokenKey: 0)
@@ -73,14 +73,14 @@ struct LogRecordTests {
         #expect(read == [.event(event, tokenKey: 0), next])
     }
 
-    @Test("what is cut off anywhere is no record, and nothing is read beyond the end")
-    func cutOff() {
+    @Test
+    func `A record that is cut off anywhere is refused, and nothing is read beyond the end`() {
         let bytes = Self.written(.event(Example.event(1, .rejected(.badTopic)), tokenKey: 1))
         for count in 0..<bytes.count { #expect((LogRecord.read(bytes.prefix(count)) ?? []).isEmpty) }
     }
 
-    @Test("bytes of any kind do no harm")
-    func garbage() {
+    @Test
+    func `Random bytes do no harm`() {
         var random = SeededGenerator()
         for _ in 0..<2000 {
             let bytes = (0..<Int.random(in: 0..<200, using: &random)).map { _ in
@@ -91,8 +91,8 @@ struct LogRecordTests {
         }
     }
 
-    @Test("a block is whole, partial or damaged")
-    func blocks() {
+    @Test
+    func `A block is whole, partial or damaged`() {
         let records = Self.written(.event(Example.event(1), tokenKey: 0))
         let block = Self.block([.event(Example.event(1), tokenKey: 0)])
         #expect(LogBlock.read((block + [1, 2, 3])[...]) == .whole(records[...], count: block.count))

@@ -21,7 +21,7 @@ enum Example {
         DeliveryEvent(time: moment, step: step, subject: subject(number, generation: generation))
     }
 
-    /// One of each kind.
+    /// One step of each kind.
     static let steps: [DeliveryStep] = [
         .accepted, .rejected(.badDeviceToken), .stored(after: .max), .replaced(by: NotificationID(high: 1, low: 2)),
         .coalesced(into: NotificationID(high: 3, low: 4)), .deferred, .throttled, .duplicate, .sent,
@@ -37,7 +37,7 @@ final class SettableClock: Sendable {
     func advance(by duration: Duration) { moment.withLock { $0 = $0.advanced(by: duration) } }
 }
 
-/// All that the log's files hold.
+/// All records in the log's files.
 func records(_ folder: String) throws -> [LogRecord] {
     var reader = DeliveryLogReader(folder: folder)
     var records: [LogRecord] = []
@@ -45,7 +45,7 @@ func records(_ folder: String) throws -> [LogRecord] {
     return records
 }
 
-/// The numbers of the notifications whose events the files hold.
+/// The numbers of the notifications that have events in the files.
 func numbers(_ folder: String) throws -> [UInt64] {
     try records(folder).compactMap { record in
         if case .event(let event, _) = record { event.subject.id.low } else { nil }

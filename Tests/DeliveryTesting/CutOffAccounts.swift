@@ -1,7 +1,7 @@
 package import Delivery
 import Synchronization
 
-/// Accounts of a node that a test can cut off from changes.
+/// The accounts of a node. A test can stop it from receiving changes.
 package final class CutOffAccounts: Accounts {
     private let accounts: any Accounts
     private let cutOff = Mutex(false)

@@ -2,7 +2,8 @@ import Delivery
 import Notifications
 import Synchronization
 
-/// Mailboxes that register each destination before they store for it the first time, so every app is on its device.
+/// Mailboxes that register each destination before they store for it for the first time, so that every app is on its
+/// device.
 final class RegisteringMailboxes: Mailboxes {
     private let ports: StoreContract.Ports
     private let registered = Mutex<Set<Destination>>([])

@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import Testing
 
-/// Values for the checks.
+/// Values for the checks of the store contract.
 enum Samples {
     static let moment = Timestamp(milliseconds: 1_700_000_000_000)
     static let later = moment.advanced(by: .seconds(60))
@@ -10,14 +10,14 @@ enum Samples {
 
     static let device = DeviceKey(environment: .production, device: DeviceID(rawValue: 0xfedc_ba98_7654_3210))
     static let otherDevice = DeviceKey(environment: .production, device: DeviceID(rawValue: 1))
-    /// The same number in the other environment, which is another device.
+    /// The same device number in the other environment, which is another device.
     static let twin = DeviceKey(environment: .development, device: device.device)
 
     static func destination(_ device: DeviceKey = device, app: UInt32 = 1) -> Destination {
         Destination(environment: device.environment, device: device.device, app: AppID(rawValue: app))
     }
 
-    /// A notification with the required values only.
+    /// An entry whose notification has only the required values.
     static func entry(
         _ destination: Destination = destination(),
         id: UInt64 = 1,
@@ -61,7 +61,7 @@ enum Samples {
     }
 }
 
-/// Expects a store error that says since when the registration has ended.
+/// Expects a store error that has the time when the registration ended.
 func expectEnded(sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void) async {
     await #expect(sourceLocation: sourceLocation) {
         try await body()

@@ -4,11 +4,11 @@ import Testing
 
 extension StoreContract {
     static let attemptNumberPromises: [Promise] = [
-        Promise("there is no mark before one is kept", noMark),
-        Promise("a kept mark is the one that is read", keepsMark),
-        Promise("a greater mark replaces a smaller one, and never the reverse", keepsGreatest),
-        Promise("the greatest of many marks that are kept at once stays", keepsGreatestOfMany),
-        Promise("the largest bound is kept as it is", keepsLargestBound),
+        Promise("there is no mark before the first one is kept", noMark),
+        Promise("the mark that was kept is read", keepsMark),
+        Promise("a greater mark replaces a smaller one, and a smaller one never replaces a greater one", keepsGreatest),
+        Promise("of many marks that are kept at the same time, the greatest stays", keepsGreatestOfMany),
+        Promise("the largest bound is kept unchanged", keepsLargestBound),
     ]
 
     private static func mark(_ bound: UInt64, at time: Timestamp = Samples.moment) throws -> AttemptMark {
@@ -32,7 +32,7 @@ extension StoreContract {
     @Sendable
     private static func keepsGreatest(_ ports: Ports) async throws {
         try await ports.attemptNumbers.keep(try mark(7, at: Samples.later))
-        // The clock was set back, and the numbers have grown nevertheless.
+        // The clock was set back, but the numbers have grown.
         let greater = try mark(8, at: Samples.moment)
         try await ports.attemptNumbers.keep(greater)
         #expect(try await ports.attemptNumbers.attemptMark() == greater)

@@ -2,21 +2,21 @@ import Delivery
 import Notifications
 import Testing
 
-/// What is deleted with a team or an app, and when.
+/// What deleting a team or an app deletes, and when.
 extension StoreContract {
     static let deletionPromises: [Promise] = [
-        Promise("a deleted team's apps, keys and certificates go with it", deletesTeam),
+        Promise("deleting a team deletes its apps, keys and certificates", deletesTeam),
         Promise("another team keeps what it has", deletesNoOtherTeam),
-        Promise("a deleted app's certificates go with it", deletesApp),
+        Promise("deleting an app deletes its certificates", deletesApp),
         Promise(
-            "a key restricted to a deleted app alone goes with it, another is restricted to the rest", restrictsKeys),
-        Promise("what is not there cannot be deleted", missesDeleted),
-        Promise("what was deleted can be made again, with the same identifiers", makesAgain),
-        Promise("the number of a deleted app never comes again", appNumbersAreNotReused),
-        Promise("what apps that are there have is never removed as orphaned", keepsWhatIsNotOrphaned),
-        Promise("what a deleted app leaves behind is removed, and the log told of it", withLog: removesOrphaned),
-        Promise("no more than the limit is removed at once, and fewer when there is no more", removesOrphanedInSteps),
-        Promise("removing what was left behind is harmless while others register", removesWhileRegistering),
+            "deleting an app deletes a key restricted to it alone; other keys lose the app", restrictsKeys),
+        Promise("deleting something that does not exist is an error", missesDeleted),
+        Promise("deleted items can be created again with the same identifiers", makesAgain),
+        Promise("the number of a deleted app is never used again", appNumbersAreNotReused),
+        Promise("data of existing apps is never removed as orphaned", keepsWhatIsNotOrphaned),
+        Promise("the data of a deleted app is removed, and the log records it", withLog: removesOrphaned),
+        Promise("at most the limit is removed at a time, and fewer at the end", removesOrphanedInSteps),
+        Promise("removing orphaned data does no harm while other apps register", removesWhileRegistering),
     ]
 
     private struct Account {

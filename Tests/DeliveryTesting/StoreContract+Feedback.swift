@@ -12,6 +12,7 @@ extension StoreContract {
         Promise("a list is read in pages, oldest first", pages),
         Promise("lists of apps and environments are apart", listsAreApart),
         Promise("registering again takes the device token off its list", registeringUnlists),
+        Promise("a service's device token is listed beside the app's and leaves with it", servicesAreListed),
         Promise("what is noted after the app came back is not listed", lateNote),
         Promise("an app that ended again is listed with the later moment", endsAgain),
         Promise("a device token of an older generation stays listed", olderGenerationStays),
@@ -43,6 +44,20 @@ extension StoreContract {
 
     private static func device(_ number: UInt8) -> Destination {
         Samples.destination(DeviceKey(environment: .production, device: DeviceID(rawValue: UInt64(number))))
+    }
+
+    @Sendable
+    private static func servicesAreListed(_ ports: Ports) async throws {
+        let number = TokenNumber.make(generation: 1, service: .voip)
+        try await end(in: ports)
+        try await ports.feedback.note([
+            entry(), entry(generation: number, token: 2), entry(generation: number, token: 2),
+        ])
+        #expect(try await tokens(in: ports) == [token(1), token(2)])
+        _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.later)
+        #expect(try await tokens(in: ports) == [])
+        try await ports.feedback.note([entry(generation: number, token: 2)])
+        #expect(try await tokens(in: ports) == [])
     }
 
     @Sendable
@@ -147,7 +162,7 @@ extension StoreContract {
         let last = Samples.muchLater.advanced(by: .seconds(1))
         _ = try await ports.registrations.end(Samples.destination(), at: last)
         #expect(try await tokens(in: ports) == [])
-        // The earlier end no longer counts.
+        // The earlier end is no longer the registration's, so it is not listed.
         try await ports.feedback.note([entry(), entry(at: last)])
         let taken = try await ports.feedback.take(list, after: nil, limit: 100)
         #expect(taken.map(\.moment) == [last])

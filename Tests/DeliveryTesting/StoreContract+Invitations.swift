@@ -4,11 +4,11 @@ import Testing
 
 extension StoreContract {
     static let invitationPromises: [Promise] = [
-        Promise("an invitation lets somebody in, once", usedOnce),
-        Promise("of many who use the same invitation one gets in", usedByOne),
-        Promise("an invitation is for its environment", invitesToEnvironment),
-        Promise("an invitation runs out", runsOut),
-        Promise("asking for an invitation does not use it up", askingUsesNothing),
+        Promise("an invitation admits one device", usedOnce),
+        Promise("of many that use the same invitation, one is admitted", usedByOne),
+        Promise("an invitation is valid in one environment", invitesToEnvironment),
+        Promise("an invitation expires", runsOut),
+        Promise("checking an invitation does not use it up", askingUsesNothing),
     ]
 
     private static let digest = [UInt8](repeating: 7, count: 32)

@@ -4,11 +4,12 @@ import Testing
 
 extension StoreContract {
     static let listPromises: [Promise] = [
-        Promise("of no devices the list is empty", listsNothing),
+        Promise("without devices the list is empty", listsNothing),
         Promise("devices are listed in the order of their IDs as unsigned numbers", listsInOrder),
         Promise("pages list every device once, wherever they begin", listsInPages),
-        Promise("a listed device has all of its apps, ended ones too, and what their mailboxes hold", listsApps),
-        Promise("environments are listed apart", listsEnvironment),
+        Promise(
+            "a listed device has all of its apps, even ended ones, with the contents of their mailboxes", listsApps),
+        Promise("each environment has its own list", listsEnvironment),
         Promise("a device whose apps were all deleted is not listed", listsNoOrphans),
     ]
 

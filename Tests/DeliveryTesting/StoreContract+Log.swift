@@ -2,16 +2,18 @@ import Delivery
 import Notifications
 import Testing
 
-/// What a store records in the delivery log: notifications that leave its mailboxes without a requested removal.
+/// What a store records in the delivery log: notifications that it removes from mailboxes by itself.
 extension StoreContract {
     static let logPromises: [Promise] = [
-        Promise("what is replaced names what took its place, also within a batch", withLog: tellsReplaced),
         Promise(
-            "what a newer one of the same collapse identifier replaces is coalesced into it", withLog: tellsCoalesced),
-        Promise("storing the same again tells nothing", withLog: storingAgainTellsNothing),
-        Promise("what has expired is told when it is removed", withLog: tellsExpired),
-        Promise("what was stored for an app that is gone is told as discarded", withLog: tellsDiscarded),
-        Promise("removing tells nothing", withLog: removalTellsNothing),
+            "a replaced notification names the one that replaced it, even within one batch", withLog: tellsReplaced),
+        Promise(
+            "a notification replaced by one with the same collapse identifier is coalesced into it",
+            withLog: tellsCoalesced),
+        Promise("storing the same notification again records nothing", withLog: storingAgainTellsNothing),
+        Promise("an expired notification is recorded when it is removed", withLog: tellsExpired),
+        Promise("a notification for a removed app is recorded as discarded", withLog: tellsDiscarded),
+        Promise("a requested removal records nothing", withLog: removalTellsNothing),
     ]
 
     private struct Told: Equatable {

@@ -4,35 +4,36 @@ import Testing
 
 extension StoreContract {
     static let mailboxPromises: [Promise] = [
-        Promise("an empty mailbox holds nothing", registering: holdsNothing),
+        Promise("an empty mailbox contains nothing", registering: holdsNothing),
         Promise("a stored notification reads back as it was", registering: readsBack),
-        Promise("what is left out stays left out", registering: readsBackUnsaid),
+        Promise("missing values read back as missing", registering: readsBackUnsaid),
         Promise("a payload of any size reads back", registering: readsBackSizes),
-        Promise("a newer notification takes the place of the older one", registering: replaces),
+        Promise("a newer notification replaces the older one", registering: replaces),
         Promise("a batch has a result for each item, in its order", registering: batchHasResults),
-        Promise("a batch of nothing has no results", registering: emptyBatch),
-        Promise("of one destination's items the last in the batch stays", registering: lastOfBatchStays),
-        Promise("a batch handed in later comes later", registering: laterBatchStays),
-        Promise("entries come oldest version first", registering: oldestFirst),
-        Promise("entries are those of the device in its environment", registering: entriesOfDevice),
-        Promise("what was answered is seen by who asks then", registering: answeredIsSeen),
-        Promise("storing again is harmless", registering: storingAgain),
+        Promise("an empty batch has no results", registering: emptyBatch),
+        Promise("of several items for one destination, the last one in the batch stays", registering: lastOfBatchStays),
+        Promise("a later batch is stored later", registering: laterBatchStays),
+        Promise("entries are read with the oldest version first", registering: oldestFirst),
+        Promise("only the entries of the device in its environment are read", registering: entriesOfDevice),
+        Promise("a read sees everything that was answered before it", registering: answeredIsSeen),
+        Promise("storing the same notification again does no harm", registering: storingAgain),
         Promise("a version is never used again for its destination", registering: versionsAreUnique),
-        Promise("removing the version held empties the mailbox", registering: removes),
-        Promise("removing an older version leaves the newer notification", registering: removalSuperseded),
-        Promise("removing from an empty mailbox answers superseded", registering: removesTwice),
+        Promise("removing the present version empties the mailbox", registering: removes),
+        Promise("removing an older version does not remove the newer notification", registering: removalSuperseded),
+        Promise("removing from an empty mailbox has the result superseded", registering: removesTwice),
         Promise("a batch of removals has a result for each item, in its order", registering: removalResults),
-        Promise("what expired before the moment is removed, and nothing else", registering: removesExpired),
+        Promise("only notifications that expired before the given time are removed", registering: removesExpired),
         Promise(
-            "no more than the limit is removed, and fewer when there is no more", registering: removesExpiredInSteps),
-        Promise("what has expired may still be read and replaced", registering: replacesExpired),
-        Promise("concurrent callers each have their own results", registering: concurrentCallers),
-        Promise("a late removal never takes what is stored meanwhile", registering: removesWhileStoring),
+            "at most the limit is removed at a time, and fewer at the end", registering: removesExpiredInSteps),
+        Promise("an expired notification can still be read and replaced", registering: replacesExpired),
+        Promise("concurrent callers get their own results", registering: concurrentCallers),
+        Promise(
+            "a late removal never removes a notification that was stored meanwhile", registering: removesWhileStoring),
         Promise("nothing is stored for an app that never registered", refusesStrangers),
-        Promise("nothing is stored for an app that was removed, which says since when", refusesRemoved),
-        Promise("one item that is refused fails alone, and replaces nothing", refusesItems),
-        Promise("nothing is left for an app that is removed while notifications come", endsWhileStoring),
-        Promise("nothing is left for a device whose tokens are renewed while notifications come", renewsWhileStoring),
+        Promise("nothing is stored for a removed app, and the error has the time of the removal", refusesRemoved),
+        Promise("an item that is refused does not affect the others, and replaces nothing", refusesItems),
+        Promise("if an app is removed while notifications arrive, none of them stays", endsWhileStoring),
+        Promise("if a device's tokens are renewed while notifications arrive, none of them stays", renewsWhileStoring),
     ]
 
     // MARK: Storing
@@ -48,6 +49,7 @@ extension StoreContract {
             var entry = Samples.entry(id: UInt64(index))
             entry.notification.fields.topic = "com.example.app.voip"
             entry.notification.fields.pushType = pushType
+            entry.notification.fields.activity = index.isMultiple(of: 2) ? nil : ActivityID(high: 1, low: UInt64(index))
             entry.notification.fields.priority = Priority.allCases[index % Priority.allCases.count]
             entry.notification.fields.expiration = .at(.max - UInt64(index))
             entry.notification.fields.collapseID = CollapseIdentifier(rawValue: String(repeating: "é", count: 32))
@@ -172,7 +174,7 @@ extension StoreContract {
         for id in 1...50 as ClosedRange<UInt64> {
             let version = try #require(await ports.mailboxes.store([Samples.entry(id: id)]).first).get()
             #expect(versions.insert(version).inserted)
-            // A version stays used after the mailbox was emptied or the registration ended.
+            // A version must not be used again, even after the mailbox was emptied or the registration ended.
             if id % 3 == 0 {
                 _ = await ports.mailboxes.remove([MailboxReference(destination: destination, version: version)])
             }

@@ -4,28 +4,29 @@ import Testing
 
 extension StoreContract {
     static let registrationPromises: [Promise] = [
-        Promise("there is no registration before the first", neverRegistered),
-        Promise("the first registration is active and of generation 1", firstRegistration),
-        Promise("a device that was revoked registers nothing, not even a first app", revokedRegistersNothing),
-        Promise("registering again changes nothing while it is active", registeringAgain),
-        Promise("an ended registration keeps its token and says since when", ends),
-        Promise("ending again is harmless", endingAgain),
-        Promise("ending what never was answers nil", endsNothing),
-        Promise("ending empties that mailbox and no other", endEmptiesMailbox),
+        Promise("before the first registration there is none", neverRegistered),
+        Promise("the first registration is active and has generation 1", firstRegistration),
+        Promise("a revoked device cannot register, not even its first app", revokedRegistersNothing),
+        Promise("registering an active app again changes nothing", registeringAgain),
+        Promise("an ended registration keeps its token, with the time of its end", ends),
+        Promise("ending a registration again does no harm", endingAgain),
+        Promise("ending a registration that does not exist returns nil", endsNothing),
+        Promise("ending a registration empties its mailbox and no other", endEmptiesMailbox),
         Promise("registering after the end gives the same token again", reactivates),
-        Promise("renewed tokens are of the next generation and inactive", renews),
-        Promise("renewing leaves what was inactive inactive since then", renewsInactive),
+        Promise("renewed tokens have the next generation and are inactive", renews),
+        Promise("renewing does not change since when an inactive token is inactive", renewsInactive),
         Promise("renewing empties the device's mailboxes and no others", renewalEmptiesMailboxes),
         Promise("registering after renewal activates the new generation", registersAfterRenewal),
         Promise("renewing a device without registrations is harmless", renewsNothing),
-        Promise("of renewed tokens nobody sees only some", renewsAllAtOnce),
+        Promise("readers never see only some of the renewed tokens", renewsAllAtOnce),
         Promise(
-            "an app that is back is on no list, however attempts and its return fall together", notesWhileRegistering),
-        Promise("look-ups answer in the order they ask", lookUpKeepsOrder),
-        Promise("what can be said at once is what looking up says", knownIsTrue),
-        Promise("a device's registrations are those that are or were", registrationsOfDevice),
-        Promise("environments share nothing", environmentsAreApart),
-        Promise("many registrations are all found", manyRegistrations),
+            "an app that registered again is on no list, in whichever order attempts and registrations happen",
+            notesWhileRegistering),
+        Promise("look-ups are answered in their order", lookUpKeepsOrder),
+        Promise("an immediate answer equals the answer of a look-up", knownIsTrue),
+        Promise("a device's registrations include those that have ended", registrationsOfDevice),
+        Promise("the environments share no registrations", environmentsAreApart),
+        Promise("of many registrations all are found", manyRegistrations),
     ]
 
     /// The registration as the look-up returns it. If the store's memory has it too, both must agree.
@@ -46,7 +47,7 @@ extension StoreContract {
     private static func revokedRegistersNothing(_ ports: Ports) async throws {
         let destination = Samples.destination()
         async let revoking = ports.accounts.apply(.revokeDevice(destination.deviceKey, at: Samples.moment))
-        // Whichever is written first, no registration is left after the revocation has ended those it found.
+        // In whichever order the two are written, no registration is left afterwards.
         async let registering = try? ports.registrations.register(destination, tokenKeyID: 1, at: Samples.moment)
         _ = try await revoking
         for app in try await ports.registrations.registrations(of: destination.deviceKey).keys {

@@ -3,13 +3,13 @@ import Testing
 
 extension StoreContract {
     static let secretPromises: [Promise] = [
-        Promise("there is no secret before one is kept", noSecret),
-        Promise("a secret that is kept reads back", keepsSecret),
-        Promise("the first value stays", firstSecretStays),
-        Promise("who keeps at the same time agrees on one value", keepersAgree),
-        Promise("secrets of different names are apart", secretsAreApart),
-        Promise("names are those of the secrets that are there, and then each that is added", namesFollow),
-        Promise("every reader hears of every secret, however slow", namesForAll),
+        Promise("there is no secret before the first one is kept", noSecret),
+        Promise("a secret reads back as it was kept", keepsSecret),
+        Promise("the first value of a secret stays", firstSecretStays),
+        Promise("callers that keep a secret at the same time agree on one value", keepersAgree),
+        Promise("secrets of different names are independent", secretsAreApart),
+        Promise("the stream has the names of existing secrets, and then of each new one", namesFollow),
+        Promise("every reader gets the names of all secrets, however slowly it reads", namesForAll),
     ]
 
     @Sendable
@@ -61,7 +61,7 @@ extension StoreContract {
         var names = ports.secrets.names().makeAsyncIterator()
         #expect(await names.next() == (try Samples.secret("one")))
         _ = try await ports.secrets.keep([2], as: Samples.secret("two"))
-        // It exists already.
+        // This secret exists already.
         _ = try await ports.secrets.keep([3], as: Samples.secret("one"))
         _ = try await ports.secrets.keep([3], as: Samples.secret("three"))
         #expect(await names.next() == (try Samples.secret("two")))

@@ -1,10 +1,10 @@
 package import Delivery
 import Synchronization
 
-/// What the ports promise, as checks that every store's tests run.
+/// The promises of the ports, as checks. The tests of every store run them all.
 ///
-/// The checks ask for no more than the ports' comments say: results per item, no transaction across keys, no order
-/// across keys, versions whose numbers mean nothing. A store's test target runs them all:
+/// The checks demand only what the ports' comments promise: one result for each item, no transaction over several
+/// keys, no order between keys, and versions whose numbers mean nothing:
 ///
 /// ```swift
 /// @Test(arguments: StoreContract.promises)
@@ -75,7 +75,7 @@ package struct StoreContract: Sendable {
 
     private let makeStore: @Sendable (any DeliveryLog) async throws -> Ports
 
-    /// - Parameter makeStore: makes a new, empty store, which records in this log what leaves its mailboxes.
+    /// - Parameter makeStore: makes a new, empty store that records in the given log.
     package init(_ makeStore: @escaping @Sendable (any DeliveryLog) async throws -> Ports) {
         self.makeStore = makeStore
     }

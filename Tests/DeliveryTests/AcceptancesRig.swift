@@ -2,8 +2,8 @@
 import Notifications
 import Testing
 
-/// Runs ``Acceptances`` as its driver does, and returns its actions in numbers: offers, tickets and notifications have
-/// the same numbers, in the order of acceptance.
+/// Runs ``Acceptances`` like its driver does, and returns its actions as numbers. A notification, its offer and its
+/// ticket have the same number. Numbers follow the order of acceptance.
 struct AcceptancesRig: ~Copyable {
     enum Step: Hashable {
         case accepted(UInt64)
@@ -11,7 +11,7 @@ struct AcceptancesRig: ~Copyable {
         case store([UInt64])
         case announce(UInt64, version: UInt64, offer: UInt64?)
         case remove(app: UInt32, version: UInt64)
-        /// An action that tests have no name for.
+        /// An action that no test checks.
         case other
     }
 
@@ -31,7 +31,7 @@ struct AcceptancesRig: ~Copyable {
 
     /// Whether no notification is under way.
     var isEmpty: Bool { acceptances.isEmpty }
-    /// Whether a deadline is ahead.
+    /// Whether a deadline is in the future.
     var isWaiting: Bool { acceptances.isWaiting }
 
     mutating func nextDeadline() -> Uptime? { acceptances.nextDeadline() }

@@ -2,11 +2,11 @@ import Delivery
 import Notifications
 import Testing
 
-/// Which notifications go to the store together, and what follows from the store's answers.
+/// Which notifications are stored together, and what happens after the store's answers.
 @Suite("Acceptances and the store")
 struct AcceptancesStoreTests {
-    @Test("a store that fails is answered with ServiceUnavailable")
-    func failure() {
+    @Test
+    func `If the store fails, the answer is ServiceUnavailable`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned)
         #expect(rig.stored([1], failing: [1]) == [.unavailable(1)])
@@ -14,8 +14,8 @@ struct AcceptancesStoreTests {
         #expect(isEmpty)
     }
 
-    @Test("a store that fails does not matter to what was acknowledged meanwhile")
-    func failureAfterAcknowledgement() {
+    @Test
+    func `A failure of the store does not affect what was acknowledged meanwhile`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         _ = rig.deadline()
@@ -25,8 +25,8 @@ struct AcceptancesStoreTests {
         #expect(isEmpty)
     }
 
-    @Test("each item of a batch has its own outcome")
-    func mixedBatch() {
+    @Test
+    func `Each item of a batch has its own outcome`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned, app: 9)
         for app in 1...3 as ClosedRange<UInt32> { _ = rig.accept(.returned, app: app) }
@@ -38,8 +38,8 @@ struct AcceptancesStoreTests {
             ])
     }
 
-    @Test("one batch is stored at a time, and the next holds everything that came meanwhile, in order")
-    func oneBatch() {
+    @Test
+    func `One batch is stored at a time; the next has everything that came meanwhile, in order`() {
         var rig = AcceptancesRig()
         #expect(rig.accept(.returned, app: 1) == [.store([1])])
         for app in [2, 1, 2, 3] as [UInt32] { #expect(rig.accept(.returned, app: app) == []) }
@@ -48,8 +48,8 @@ struct AcceptancesStoreTests {
         #expect(rig.stored([3, 4, 5]).last == .store([6]))
     }
 
-    @Test("what is more than a batch may have goes in the next, and answers where it went")
-    func fullBatch() {
+    @Test
+    func `What does not fit into a batch goes into the next, with its own answers`() {
         var limits = DeliveryLimits()
         limits.storesPerBatch = 2
         var rig = AcceptancesRig(limits)
@@ -63,8 +63,8 @@ struct AcceptancesStoreTests {
         #expect(isEmpty)
     }
 
-    @Test("what was acknowledged meanwhile takes no room in a batch")
-    func acknowledgedInFullBatch() {
+    @Test
+    func `What was acknowledged meanwhile takes no room in a batch`() {
         var limits = DeliveryLimits()
         limits.storesPerBatch = 1
         var rig = AcceptancesRig(limits)
@@ -76,8 +76,8 @@ struct AcceptancesStoreTests {
         #expect(rig.stored([1]).last == .store([4]))
     }
 
-    @Test("of several to one destination that wait for the store only the newest is stored, and answers for all")
-    func newestOfBatch() {
+    @Test
+    func `If several notifications for one destination wait, only the newest is stored, and its result answers all`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned, app: 9)
         for _ in 0..<3 { _ = rig.accept(.returned) }
@@ -89,8 +89,8 @@ struct AcceptancesStoreTests {
         #expect(isEmpty)
     }
 
-    @Test("the newest of a batch that cannot be stored is answered for all, except for what a device acknowledged")
-    func newestOfBatchFails() {
+    @Test
+    func `If the newest of several cannot be stored, all get this answer, except those that a device acknowledged`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned, app: 9)
         for _ in 0..<3 { _ = rig.accept(.taken) }
@@ -100,8 +100,10 @@ struct AcceptancesStoreTests {
         #expect(Set(rig.stored([4], failing: [4])) == [.unavailable(3), .unavailable(4)])
     }
 
-    @Test("while one is on its way to the mailbox and on no stream, the next to its destination has to follow it")
-    func mustFollow() {
+    @Test
+    func
+        `While a notification that is on no stream is being stored, later ones for its destination have to wait for it`()
+    {
         var rig = AcceptancesRig()
         #expect(rig.mustFollow() == false)
         _ = rig.accept(.taken)
@@ -115,8 +117,8 @@ struct AcceptancesStoreTests {
         #expect(rig.mustFollow() == false)
     }
 
-    @Test("a batch of which nothing is left to store does not hold up the next")
-    func emptyBatch() {
+    @Test
+    func `A batch of which nothing is left to store does not delay the next`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned, app: 1)
         _ = rig.accept(.taken, app: 2)
@@ -126,8 +128,8 @@ struct AcceptancesStoreTests {
         #expect(rig.accept(.returned, app: 3) == [.store([3])])
     }
 
-    @Test("more than may wait for the store is answered with ServiceUnavailable")
-    func bound() {
+    @Test
+    func `If too many wait for the store, the answer is ServiceUnavailable`() {
         var limits = DeliveryLimits()
         limits.pendingStoresPerShard = 2
         var rig = AcceptancesRig(limits)
@@ -139,8 +141,8 @@ struct AcceptancesStoreTests {
         #expect(rig.accept(.returned, app: 5) == [])
     }
 
-    @Test("what waits for a newer one takes no room in the store's queue")
-    func boundAndReplaced() {
+    @Test
+    func `Notifications that wait for a newer one take no room in the store's queue`() {
         var limits = DeliveryLimits()
         limits.pendingStoresPerShard = 1
         var rig = AcceptancesRig(limits)

@@ -8,8 +8,8 @@ import Testing
 struct AcceptancesTests {
     // MARK: A device that is connected
 
-    @Test("what a device has taken waits for its acknowledgement")
-    func taken() {
+    @Test
+    func `After an offer was taken, the answer waits for the acknowledgement`() {
         var rig = AcceptancesRig()
         #expect(rig.accept(.taken) == [])
         #expect(rig.acknowledged(1) == [.accepted(1)])
@@ -17,8 +17,8 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("a second acknowledgement, or one of an unknown offer, means nothing")
-    func unknownAcknowledgements() {
+    @Test
+    func `A second acknowledgement, or that of an unknown offer, is ignored`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         #expect(rig.acknowledged(2) == [])
@@ -27,8 +27,8 @@ struct AcceptancesTests {
         #expect(rig.returned(1) == [])
     }
 
-    @Test("what is said of another origin's offer of the same number means nothing")
-    func anotherOrigin() {
+    @Test
+    func `Outcomes of another origin's offer with the same number are ignored`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         let other = OfferID(origin: OfferOrigin(rawValue: 2), number: 1)
@@ -38,8 +38,8 @@ struct AcceptancesTests {
         #expect(rig.acknowledged(1) == [.accepted(1)])
     }
 
-    @Test("the parts of a process never give an offer the same name")
-    func names() {
+    @Test
+    func `The parts of a process never use the same identifier for two offers`() {
         let origin = OfferOrigin(rawValue: 1)
         var seen: Set<OfferID> = []
         for part in 0..<16 {
@@ -49,16 +49,16 @@ struct AcceptancesTests {
         #expect(seen.count == 1600)
     }
 
-    @Test("before its deadline what is not acknowledged is not stored")
-    func beforeDeadline() {
+    @Test
+    func `An unacknowledged notification is not stored before its deadline`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         rig.now = rig.now.advanced(by: rig.limits.acknowledgementGrace - .milliseconds(1))
         #expect(rig.tick() == [])
     }
 
-    @Test("what is not acknowledged in time is stored, announced with its offer, and answered")
-    func deadline() {
+    @Test
+    func `At its deadline a notification is stored, announced with its offer, and answered`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         #expect(rig.deadline() == [.store([1])])
@@ -67,8 +67,8 @@ struct AcceptancesTests {
         #expect(rig.acknowledged(1) == [])
     }
 
-    @Test("what is answered is let go of, though its deadline is ahead")
-    func answeredIsLetGo() {
+    @Test
+    func `An answered notification is not kept until its deadline`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         var answers: NoAnswers? = NoAnswers()
@@ -82,8 +82,8 @@ struct AcceptancesTests {
         #expect(isWaiting)
     }
 
-    @Test("the next deadline is that of the first that is not acknowledged")
-    func nextDeadline() {
+    @Test
+    func `The next deadline is that of the first unacknowledged notification`() {
         var rig = AcceptancesRig()
         #expect(rig.nextDeadline() == nil)
         let grace = rig.limits.acknowledgementGrace
@@ -98,16 +98,16 @@ struct AcceptancesTests {
         #expect(rig.nextDeadline() == nil)
     }
 
-    @Test("a deadline is reported once")
-    func deadlineOnce() {
+    @Test
+    func `Each deadline is reported once`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         _ = rig.deadline()
         #expect(rig.deadline() == [])
     }
 
-    @Test("what was acknowledged before its deadline is not stored at it")
-    func acknowledgedBeforeDeadline() {
+    @Test
+    func `A notification that was acknowledged before its deadline is not stored`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         _ = rig.acknowledged(1)
@@ -116,8 +116,8 @@ struct AcceptancesTests {
         #expect(!isWaiting)
     }
 
-    @Test("it waits for time only while a deadline is ahead")
-    func isWaiting() {
+    @Test
+    func `A timer is needed only while a deadline is in the future`() {
         var rig = AcceptancesRig()
         var waiting = rig.isWaiting
         #expect(!waiting)
@@ -131,8 +131,8 @@ struct AcceptancesTests {
 
     // MARK: A device that is not
 
-    @Test("what nobody takes is stored at once, announced, and answered")
-    func returnedAtOnce() {
+    @Test
+    func `A notification that no device takes is stored at once, announced, and answered`() {
         var rig = AcceptancesRig()
         #expect(rig.accept(.returned) == [.store([1])])
         #expect(rig.stored([1]) == [.announce(1, version: 10, offer: 1), .accepted(1)])
@@ -140,16 +140,16 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("what comes back from a device is stored")
-    func returnedLater() {
+    @Test
+    func `A notification that is returned from a device is stored`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         #expect(rig.returned(1) == [.store([1])])
         #expect(rig.stored([1]) == [.announce(1, version: 10, offer: 1), .accepted(1)])
     }
 
-    @Test("what comes back while it is being stored is announced with its offer")
-    func returnedWhileStoring() {
+    @Test
+    func `A notification that is returned while it is being stored is announced with its offer`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         _ = rig.deadline()
@@ -157,8 +157,8 @@ struct AcceptancesTests {
         #expect(rig.stored([1]) == [.announce(1, version: 10, offer: 1), .accepted(1)])
     }
 
-    @Test("the device hears of it before the provider does")
-    func announcedFirst() {
+    @Test
+    func `The device is told before the provider`() {
         // A notification that the provider sends after the answer comes later on the device's stream.
         var rig = AcceptancesRig()
         _ = rig.accept(.returned)
@@ -167,8 +167,8 @@ struct AcceptancesTests {
 
     // MARK: Acknowledged while it is being stored
 
-    @Test("acknowledged before its batch went, it is answered at once and not stored")
-    func acknowledgedBeforeBatch() {
+    @Test
+    func `A notification that is acknowledged before its batch is stored is answered at once and not stored`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned, app: 2)
         _ = rig.accept(.taken)
@@ -179,8 +179,8 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("acknowledged after its batch went, it is answered at once and removed once stored")
-    func acknowledgedAfterBatch() {
+    @Test
+    func `A notification that is acknowledged while its batch is stored is answered at once and removed afterwards`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         #expect(rig.deadline() == [.store([1])])
@@ -190,8 +190,8 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("where other nodes store too, what is acknowledged meanwhile is answered once the store has answered")
-    func acknowledgedWhileStoringShared() {
+    @Test
+    func `If other nodes store too, what is acknowledged meanwhile is answered after the store has answered`() {
         for failing in [[], [1]] as [Set<UInt64>] {
             var rig = AcceptancesRig(isShared: true)
             #expect(rig.accept(.returned) == [.store([1])])
@@ -201,8 +201,8 @@ struct AcceptancesTests {
         }
     }
 
-    @Test("acknowledged while it is being stored, it does not come back")
-    func acknowledgedThenReturned() {
+    @Test
+    func `A notification that is acknowledged while it is being stored does not come back`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         _ = rig.deadline()
@@ -213,8 +213,8 @@ struct AcceptancesTests {
 
     // MARK: Older and newer
 
-    @Test("an older one that comes back after a newer one was stored is answered with it, not stored over it")
-    func olderAfterStored() {
+    @Test
+    func `An older notification that is returned after a newer one was stored is answered with it, and not stored`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         #expect(rig.accept(.returned) == [.store([2])])
@@ -224,8 +224,8 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("an older one that comes back while a newer one is being stored is answered when that is")
-    func olderWhileStoring() {
+    @Test
+    func `An older notification that is returned while a newer one is being stored is answered with it`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         _ = rig.accept(.returned)
@@ -235,8 +235,8 @@ struct AcceptancesTests {
         #expect(steps.count == 3)
     }
 
-    @Test("an older one that waits for a newer one is answered when the device acknowledges it")
-    func olderAcknowledged() {
+    @Test
+    func `An older notification that waits for a newer one is answered when the device acknowledges it`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         _ = rig.accept(.returned)
@@ -245,8 +245,8 @@ struct AcceptancesTests {
         #expect(rig.stored([2]) == [.announce(2, version: 20, offer: 2), .accepted(2)])
     }
 
-    @Test("an older one is answered with a newer one that the device acknowledged while it was being stored")
-    func olderWithAcknowledged() {
+    @Test
+    func `An older notification is answered with a newer one that was acknowledged while it was being stored`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         _ = rig.accept(.taken)
@@ -256,8 +256,8 @@ struct AcceptancesTests {
         #expect(rig.stored([2]) == [.accepted(1), .remove(app: 1, version: 20)])
     }
 
-    @Test("an older one is not answered with a newer one that could not be stored")
-    func olderWithFailure() {
+    @Test
+    func `An older notification is not answered with a newer one that could not be stored`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         _ = rig.accept(.returned)
@@ -265,8 +265,8 @@ struct AcceptancesTests {
         #expect(Set(rig.stored([2], failing: [2])) == [.unavailable(1), .unavailable(2)])
     }
 
-    @Test("an older one that comes back after storing a newer one failed is stored")
-    func olderAfterFailure() {
+    @Test
+    func `An older notification that is returned after storing a newer one failed is stored`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken)
         _ = rig.accept(.returned)
@@ -274,8 +274,8 @@ struct AcceptancesTests {
         #expect(rig.returned(1) == [.store([1])])
     }
 
-    @Test("a newer one is stored whatever becomes of the older one")
-    func newerAfterOlder() {
+    @Test
+    func `A newer notification is stored, whatever happens to the older one`() {
         var rig = AcceptancesRig()
         #expect(rig.accept(.returned) == [.store([1])])
         #expect(rig.accept(.returned) == [])
@@ -283,8 +283,8 @@ struct AcceptancesTests {
         #expect(rig.stored([2]) == [.announce(2, version: 20, offer: 2), .accepted(2)])
     }
 
-    @Test("notifications to other apps have nothing to do with it")
-    func otherDestinations() {
+    @Test
+    func `Notifications to other apps are not affected`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken, app: 1)
         _ = rig.accept(.returned, app: 2)
@@ -294,8 +294,8 @@ struct AcceptancesTests {
 
     // MARK: Draining
 
-    @Test("a drain stores at once what waits for an acknowledgement")
-    func drains() {
+    @Test
+    func `A drain stores unacknowledged notifications at once`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.taken, app: 1)
         _ = rig.accept(.taken, app: 2)
@@ -306,8 +306,8 @@ struct AcceptancesTests {
         #expect(isEmpty)
     }
 
-    @Test("every submission is answered exactly once, whatever happens", arguments: 1...50 as ClosedRange<UInt64>)
-    func answersOnce(seed: UInt64) {
+    @Test(arguments: 1...50 as ClosedRange<UInt64>)
+    func `Every submission is answered exactly once, whatever happens`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var limits = DeliveryLimits()
         limits.pendingStoresPerShard = 3

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The numbers of delivery attempts over several starts", .timeLimit(.minutes(1)))
 struct AttemptNumberingTests {
-    /// Keeps what a memory store keeps, and fails on request.
+    /// A store of marks in memory. It fails if the test wants it to.
     private final class Numbers: AttemptNumbers {
         let memory = MemoryStore()
         let isFull = Mutex(false)
@@ -24,7 +24,8 @@ struct AttemptNumberingTests {
     private let numbers = Numbers()
     private let clock = SettableClock()
 
-    /// Starts a service's switchboard, connects a device once or more, and returns the numbers of what it was sent.
+    /// Starts a service's switchboard, connects a device once or more, and returns the numbers of the attempts that
+    /// it gets.
     private func start(connections: Int = 1) async throws -> [UInt64] {
         let clock = self.clock
         let switchboard = LocalSwitchboard(
@@ -47,8 +48,8 @@ struct AttemptNumberingTests {
         #expect(sent.allSatisfy { $0 < AttemptMark.maximum }, sourceLocation: sourceLocation)
     }
 
-    @Test("A start with a clock 22 hours earlier goes on above all numbers of the one before")
-    func clockSetBack() async throws {
+    @Test
+    func `A start with a clock that is 22 hours behind uses greater numbers than the start before`() async throws {
         var sent = try await start()
         clock.setBack(by: .seconds(22 * 3600))
         sent += try await start(connections: 3)
@@ -59,8 +60,8 @@ struct AttemptNumberingTests {
         expectGrowing(sent)
     }
 
-    @Test("A clock that was set back while the service ran changes nothing after the next start either")
-    func setBackWhileRunning() async throws {
+    @Test
+    func `If the clock was set back while the service ran, the next start still uses greater numbers`() async throws {
         let clock = self.clock
         let switchboard = LocalSwitchboard(
             mailboxes: MemoryStore(), numbering: try await .load(from: numbers), clock: { clock.now })
@@ -77,26 +78,26 @@ struct AttemptNumberingTests {
         expectGrowing(sent)
     }
 
-    @Test("Nothing is sent before the store has a bound above it")
-    func keptBefore() async throws {
+    @Test
+    func `Nothing is sent before the store has a bound`() async throws {
         let sent = try await start()
         let kept = try #require(try await numbers.attemptMark())
         #expect(sent.allSatisfy { $0 < kept.bound })
         #expect(kept.time == Example.moment)
     }
 
-    @Test("One bound is good for many connections, so that they do not write")
-    func fewWrites() async throws {
+    @Test
+    func `One bound suffices for many connections, so they need no writes`() async throws {
         _ = try await start(connections: 100)
         #expect(numbers.attempts.values.count == 1)
-        // Half of it is used up.
+        // Half of the reservation is used up.
         clock.advance(by: .seconds(301))
         _ = try await start(connections: 100)
         #expect(numbers.attempts.values.count == 2)
     }
 
-    @Test("A store that cannot write holds nobody up, and numbers grow from start to start with the clock")
-    func fullDisk() async throws {
+    @Test
+    func `A store that cannot write delays nobody, and numbers grow with the clock from start to start`() async throws {
         var sent = try await start()
         numbers.isFull.withLock { $0 = true }
         for _ in 0..<3 {
@@ -109,8 +110,8 @@ struct AttemptNumberingTests {
         expectGrowing(sent)
     }
 
-    @Test("A clock of a far future leaves numbers that JSON can hold")
-    func farFuture() async throws {
+    @Test
+    func `With a clock far in the future the numbers still fit into JSON`() async throws {
         // The numbers of the year 2200 are still below 2^53.
         clock.advance(by: .seconds(170 * 365 * 86_400))
         var sent = try await start()
@@ -119,8 +120,8 @@ struct AttemptNumberingTests {
         expectGrowing(sent)
     }
 
-    @Test("A bound that only damage can explain is none")
-    func damage() {
+    @Test
+    func `A bound that only damage can explain is ignored`() {
         #expect(AttemptMark(bound: AttemptMark.maximum, time: Example.moment) != nil)
         #expect(AttemptMark(bound: AttemptMark.maximum + 1, time: Example.moment) == nil)
         #expect(AttemptMark(bound: .max, time: Example.moment) == nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Delivery
 
-@Suite("A device as broadcasts see it")
+@Suite("A device's line for broadcasts")
 struct BroadcastLineTests {
     private static let device = DeviceKey(environment: .development, device: DeviceID(rawValue: 1))
 
@@ -40,8 +40,8 @@ struct BroadcastLineTests {
             version: version.map { BroadcastVersion(rawValue: $0) })
     }
 
-    @Test("a stored broadcast that the device has seen, or that was sent on this stream, is not sent again")
-    func notTwice() throws {
+    @Test
+    func `A stored broadcast is not sent again if the device has acknowledged it, or got it on this stream`() throws {
         let channel = try Self.channel()
         let line = Self.line([channel], limit: 10, seen: 3)
         #expect(line.take(try Self.message(1, to: channel, version: 3), isStored: true) == .hadBefore)
@@ -50,8 +50,8 @@ struct BroadcastLineTests {
         #expect(line.take(try Self.message(4, to: channel, version: 5), isStored: true) == .send)
     }
 
-    @Test("what the device has acknowledged is recorded once, the newest only")
-    func marks() throws {
+    @Test
+    func `Of the acknowledged broadcasts only the newest is recorded, once`() throws {
         let channel = try Self.channel()
         let line = Self.line([channel], limit: 10)
         for number in 1...3 as ClosedRange<UInt64> {
@@ -63,14 +63,14 @@ struct BroadcastLineTests {
         #expect(line.takeMarks().isEmpty)
     }
 
-    @Test("a device without room misses broadcasts, and reads the newest when it has caught up")
-    func room() throws {
+    @Test
+    func `A device without room misses broadcasts, and reads the newest after it has caught up`() throws {
         let (keeping, other) = (try Self.channel(), try Self.channel(.none))
         let line = Self.line([keeping, other])
         #expect(line.take(try Self.message(1, to: keeping, version: 1), isStored: false) == .send)
         #expect(line.take(try Self.message(2, to: other), isStored: false) == .send)
         #expect(line.take(try Self.message(3, to: other), isStored: false) == .noRoom)
-        // What the channel does not keep is lost, so there is nothing to read.
+        // The channel does not store broadcasts, so the missed one is lost, and there is nothing to read.
         #expect(!line.acknowledged([2]))
         #expect(line.channelsToRead.isEmpty)
         #expect(line.take(try Self.message(4, to: other), isStored: false) == .send)
@@ -81,8 +81,8 @@ struct BroadcastLineTests {
         #expect(line.channelsToRead.isEmpty)
     }
 
-    @Test("a channel that the device is no longer subscribed to gets nothing")
-    func unsubscribed() throws {
+    @Test
+    func `A channel without a subscription sends nothing`() throws {
         let (keeping, other) = (try Self.channel(), try Self.channel(.none))
         let line = Self.line([keeping, other])
         let (new, gone) = line.subscribe(to: [SubscribedChannel(channel: other, seen: nil)])
@@ -90,9 +90,9 @@ struct BroadcastLineTests {
         #expect(line.take(try Self.message(1, to: keeping, version: 1), isStored: false) == .notSubscribed)
     }
 
-    @Test("the numbers of broadcasts and of a device's own notifications are apart")
-    func numbers() {
-        // The year 2005, the present one, and two centuries from now.
+    @Test
+    func `The numbers of broadcasts differ from those of a device's own notifications`() {
+        // The times are in 2005, in the present, and two centuries from now.
         for milliseconds in [1_104_534_000_000, 1_795_000_000_000, 8_000_000_000_000] as [UInt64] {
             #expect(BroadcastMessage.has(milliseconds * BroadcastMessage.numbersPerMillisecond))
             #expect(!BroadcastMessage.has(milliseconds * DeviceLine.numbersPerMillisecond))

@@ -33,8 +33,8 @@ struct DeletedAppTests {
         while try await rig.store.memory.registrations(of: device).count != count { await Task.yield() }
     }
 
-    @Test("It is removed at the start, where it was left, and whenever an app is deleted")
-    func isRemoved() async throws {
+    @Test
+    func `The data of deleted apps is removed after each deletion, and at the start if some was left`() async throws {
         #expect(apps.map(\.id.rawValue) == [1, 2, 3])
         try await delete(0)
         let running = Task { await rig.delivery.run() }

@@ -5,7 +5,7 @@ import Testing
 /// Tests every order of events that may happen at the same time.
 @Suite("Delivery: interleavings", .timeLimit(.minutes(1)))
 struct DeliveryInterleavingTests {
-    /// All orders in which the two sequences may be mixed.
+    /// All orders in which the two sequences can be mixed.
     private static func mixes(_ first: [InterleavedEvent], _ second: [InterleavedEvent]) -> [[InterleavedEvent]] {
         guard let one = first.first, let other = second.first else { return [first + second] }
         return mixes(Array(first.dropFirst()), second).map { [one] + $0 }
@@ -15,8 +15,10 @@ struct DeliveryInterleavingTests {
     private static let connections = mixes(
         [.submitted, .committed, .storeAnswered], [.attached, .snapshotTaken, .readAnswered])
 
-    @Test("what is stored while the device connects is delivered, and once", arguments: connections)
-    func connecting(_ events: [InterleavedEvent]) async throws {
+    @Test(arguments: connections)
+    func `A notification that is stored while the device connects is delivered once`(
+        _ events: [InterleavedEvent]
+    ) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer, .read, .readAnswer])
         let stream = RecordingStream()
         // A device that was connected first takes the notification, so nothing is stored.
@@ -61,10 +63,10 @@ struct DeliveryInterleavingTests {
         return attached < other
     }
 
-    @Test(
-        "what is acknowledged while it is being stored is answered once, and does not stay stored",
-        arguments: mixes([.committed, .storeAnswered], [.acknowledged]))
-    func acknowledging(_ events: [InterleavedEvent]) async throws {
+    @Test(arguments: mixes([.committed, .storeAnswered], [.acknowledged]))
+    func `A notification that is acknowledged while it is being stored is answered once, and does not stay stored`(
+        _ events: [InterleavedEvent]
+    ) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
         let stream = await rig.online()
         rig.submit(1)
@@ -90,10 +92,10 @@ struct DeliveryInterleavingTests {
         #expect(try await rig.mailboxes() == [])
     }
 
-    @Test(
-        "what was on a stream that broke while it was being stored is on the next one",
-        arguments: mixes([.committed, .storeAnswered], [.detached, .attached]))
-    func reconnecting(_ events: [InterleavedEvent]) async throws {
+    @Test(arguments: mixes([.committed, .storeAnswered], [.detached, .attached]))
+    func `A notification on a stream that breaks while it is being stored is sent on the next stream`(
+        _ events: [InterleavedEvent]
+    ) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
         let first = await rig.online()
         let second = RecordingStream()
@@ -121,10 +123,8 @@ struct DeliveryInterleavingTests {
         #expect(try await rig.mailboxes() == [])
     }
 
-    @Test(
-        "of two notifications the newer one is delivered last, or alone",
-        arguments: mixes([.committed, .storeAnswered], [.attached, .submitted]))
-    func twoNotifications(_ events: [InterleavedEvent]) async throws {
+    @Test(arguments: mixes([.committed, .storeAnswered], [.attached, .submitted]))
+    func `Of two notifications the newer one is delivered last, or alone`(_ events: [InterleavedEvent]) async throws {
         let rig = try await DeliveryRig(holding: [.store, .storeAnswer])
         let stream = RecordingStream()
         rig.submit(1)

@@ -17,8 +17,8 @@ struct DeliveryLogTests {
         }
     }
 
-    @Test("to a device that is there: accepted, sent, acknowledged")
-    func online() async throws {
+    @Test
+    func `For a connected device: accepted, sent, acknowledged`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         rig.submit(1)
@@ -28,8 +28,8 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1) == ["accepted", "sent", "acknowledged"])
     }
 
-    @Test("to a device that is not: accepted, stored; sent and acknowledged when it comes")
-    func offline() async throws {
+    @Test
+    func `For a disconnected device: accepted, stored; then sent and acknowledged when it connects`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1)
         await rig.answered(1)
@@ -40,8 +40,8 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1) == ["accepted", "stored", "sent", "acknowledged"])
     }
 
-    @Test("what is rejected says why")
-    func rejected() async throws {
+    @Test
+    func `A rejection has its reason`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, generation: 2)
         rig.submit(2, app: 99)
@@ -49,8 +49,8 @@ struct DeliveryLogTests {
         #expect(rig.log.steps(of: 2) == [.rejected(.badDeviceToken)])
     }
 
-    @Test("what cannot be stored is rejected after it was accepted")
-    func notStored() async throws {
+    @Test
+    func `If storing fails, a notification is rejected after it was accepted`() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unavailable)
         rig.submit(1)
@@ -58,8 +58,10 @@ struct DeliveryLogTests {
         #expect(rig.log.steps(of: 1) == [.accepted, .rejected(.serviceUnavailable)])
     }
 
-    @Test("of those that wait for the disk the newest is stored, and the others say which took their place")
-    func replaced() async throws {
+    @Test
+    func `Of those that wait for the disk the newest is stored, and the others name the one that replaced them`()
+        async throws
+    {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(9, app: 2)  // The store is busy with it.
         await rig.store.arrival(.store)
@@ -73,8 +75,8 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 3) == ["accepted", "stored"])
     }
 
-    @Test("one with the same collapse identifier says which it has become part of")
-    func coalesced() async throws {
+    @Test
+    func `A notification with the same collapse identifier names the one it was coalesced into`() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(9, app: 2)
         await rig.store.arrival(.store)
@@ -85,8 +87,8 @@ struct DeliveryLogTests {
         #expect(rig.log.steps(of: 1) == [.accepted, .coalesced(into: NotificationID(high: 0, low: 2))])
     }
 
-    @Test("what may not be stored and reaches nobody is discarded")
-    func discarded() async throws {
+    @Test
+    func `A notification that must not be stored and reaches no device is discarded`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, .immediately)
         #expect(rig.log.steps(of: 1) == [.accepted, .discarded(.oneAttempt)])
@@ -96,8 +98,8 @@ struct DeliveryLogTests {
         #expect(rig.log.steps(of: 2) == [.accepted, .sent, .discarded(.oneAttempt)])
     }
 
-    @Test("what is held back says so once, and is sent after the interval")
-    func deferred() async throws {
+    @Test
+    func `A held notification is recorded once, and sent after the interval`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         rig.submit(1, priority: .considerate)
@@ -111,8 +113,8 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1) == ["accepted", "deferred", "stored", "sent", "acknowledged"])
     }
 
-    @Test("a silent notification too many says that it is throttled")
-    func throttled() async throws {
+    @Test
+    func `A silent notification beyond the rate is recorded as throttled`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         rig.switchboard.changePower(of: Example.device, to: .awake)
@@ -123,8 +125,8 @@ struct DeliveryLogTests {
         #expect(stream.numbers == [1000, 1, 2, 3])
     }
 
-    @Test("what has expired in its mailbox when the device comes says so")
-    func expired() async throws {
+    @Test
+    func `A notification that expired in its mailbox is recorded when the device connects`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, .at(Example.moment.seconds + 10))
         await rig.answered(1)
@@ -134,8 +136,8 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1) == ["accepted", "stored", "expired"])
     }
 
-    @Test("a second notification with the same identifier says that it is a duplicate; one for another app does not")
-    func duplicate() async throws {
+    @Test
+    func `A second notification with the same identifier is a duplicate; one for another app is not`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         rig.submit(1)
@@ -148,8 +150,8 @@ struct DeliveryLogTests {
         #expect(kinds(rig, 1).prefix(5) == ["accepted", "sent", "accepted", "sent", "duplicate"])
     }
 
-    @Test("sixteen identifiers are remembered, each for its app")
-    func recentIdentifiers() {
+    @Test
+    func `Sixteen identifiers are remembered for each app`() {
         var recent = RecentIdentifiers()
         func note(_ number: UInt64, app: UInt32 = 1) -> Bool {
             recent.note(NotificationID(high: 0, low: number), of: AppID(rawValue: app))
@@ -157,14 +159,14 @@ struct DeliveryLogTests {
         for number in 1...16 as ClosedRange<UInt64> { #expect(!note(number)) }
         #expect(note(1) && note(16))
         #expect(!note(1, app: 2))
-        // It has taken the oldest one's place.
+        // The new identifier has replaced the oldest one.
         #expect(!note(1) && note(3))
     }
 
     // MARK: Promises about power
 
-    @Test("what is held back is on disk before its 200, and a newer one for the app takes its place")
-    func heldIsDurable() async throws {
+    @Test
+    func `A held notification is on disk before its 200, and a newer one for the app replaces it`() async throws {
         let rig = try await DeliveryRig(holding: [.storeAnswer])
         let stream = await rig.online()
         rig.submit(1, priority: .considerate)
@@ -179,8 +181,8 @@ struct DeliveryLogTests {
         #expect(stream.numbers == [1000])
     }
 
-    @Test("a notification of priority 10 takes along what is held back for the same app, in order")
-    func takesAlong() async throws {
+    @Test
+    func `A notification of priority 10 is sent after those held for the same app, in order`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         rig.submit(1, priority: .considerate)
@@ -190,8 +192,8 @@ struct DeliveryLogTests {
         #expect(stream.numbers == [1000, 1, 2])
     }
 
-    @Test("that somebody sets the clock back holds no answer up")
-    func clockIsSetBack() async throws {
+    @Test
+    func `Setting the clock back delays no answer`() async throws {
         let rig = try await DeliveryRig()
         _ = await rig.online()
         rig.submit(1)
@@ -206,8 +208,8 @@ struct DeliveryLogTests {
 
     // MARK: Back-pressure
 
-    @Test("beyond what may wait for the disk the answer is ServiceUnavailable, and it ends when the disk is back")
-    func slowDisk() async throws {
+    @Test
+    func `If too much waits for the disk, the answer is ServiceUnavailable, until the disk works again`() async throws {
         var limits = DeliveryLimits()
         limits.pendingStoresPerShard = 2
         let rig = try await DeliveryRig(holding: [.store], limits: limits)

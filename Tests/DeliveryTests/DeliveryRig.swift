@@ -13,7 +13,7 @@ struct DeliveryRig: Sendable {
 
     /// - Parameters:
     ///   - gates: where calls to the store are held.
-    ///   - registrations: the store's own unless a test has others.
+    ///   - registrations: other registrations than the store's, if a test needs them.
     init(
         holding gates: Set<HeldStore.Gate> = [],
         limits: DeliveryLimits = DeliveryLimits(),

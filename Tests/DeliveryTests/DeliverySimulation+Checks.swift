@@ -36,17 +36,17 @@ extension DeliverySimulation {
         let isSilent: Bool
         /// The earlier notifications to the destination that were accepted when it was submitted.
         let answeredBefore: Set<UInt64>
-        /// Nil if it must not be stored.
+        /// When the notification expires; nil if it must not be stored.
         var expires: Timestamp?
         var isAccepted = false
         var isAnswered = false
-        /// Whether its node died before it answered.
+        /// Whether the node died before it answered the provider.
         var isForgotten = false
         var isSafe = false
         var wasStored = false
         var wasReceived = false
         var wasAcknowledged = false
-        /// Whether it was only in its mailbox when its app was removed.
+        /// Whether the notification was only in its mailbox when its app was removed.
         var isWithdrawn = false
         /// The notifications that replaced it.
         var replacers: Set<UInt64> = []
@@ -82,7 +82,7 @@ extension DeliverySimulation {
         }
     }
 
-    /// Records that it is on disk, or that the device has it.
+    /// Records that a notification is on disk, or that the device has it.
     func noteSafe(_ number: UInt64) {
         let destination = records[Int(number) - 1].destination
         records[Int(number) - 1].isSafe = true
@@ -93,7 +93,7 @@ extension DeliverySimulation {
         if older != newer { records[Int(older) - 1].replacers.insert(newer) }
     }
 
-    /// Records a step that `Acceptances` reports.
+    /// Records a step that `Acceptances` has reported.
     func noteStep(_ step: DeliveryStep, of subject: NotificationSubject) {
         switch step {
         case .replaced(let newer), .coalesced(let newer): noteReplaced(subject.id.low, by: newer.low)
@@ -178,7 +178,8 @@ extension DeliverySimulation {
             guard keys.contains(record.destination.deviceKey), let expires = record.expires,
                 number > droppedUpTo[record.destination] ?? 0
             else { continue }
-            // It never wakes a device. After a connection it may still wait because of the rate.
+            // Such a notification never wakes a device. Even after a connection it may still wait, because of the
+            // rate.
             let mayWait = record.urgency == .low && (!isEnd || record.isSilent)
             if record.isAccepted, !mayWait, !record.wasReceived, expires > now, !isReplaced(number, record) {
                 problems.append("\(number) was accepted and never arrived")

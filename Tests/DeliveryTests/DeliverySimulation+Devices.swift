@@ -2,7 +2,7 @@
 import Notifications
 import Rates
 
-/// Devices and their streams, and the courier's part, as in `LocalSwitchboard`.
+/// Devices and their streams, with what the courier and `LocalSwitchboard` do.
 extension DeliverySimulation {
     final class AttachedLine {
         var line: DeviceLine
@@ -27,14 +27,15 @@ extension DeliverySimulation {
         var transit: [DeliveryAttempt] = []
         /// The numbers of the attempts that the device has received on it.
         var received: [UInt64] = []
-        /// The newest notification of each app and each provider's connection that was sent on it, and all that were.
+        /// The newest notification for each app and each provider's connection that was sent on this stream, and all
+        /// notifications that were.
         var newestSent: [AppID: [Connection: UInt64]] = [:]
         var sent: Set<UInt64> = []
         /// Notifications up to this number may be sent to a sleeping device, because there was a reason to wake it.
         var releasedUpTo: UInt64 = .max
         /// Whether the line reads its mailboxes to send everything in them.
         var isReleasing = true
-        /// Whether it reads them because something has waited long enough.
+        /// Whether the line reads its mailboxes because a waiting time has passed.
         var isTicking = false
         var lastBurst = Timestamp(milliseconds: 0)
 
@@ -66,7 +67,7 @@ extension DeliverySimulation {
         return nodes[stream.node].lines[device.key]?.stream === stream
     }
 
-    /// Ends a connection. What was under way on it is lost.
+    /// Ends a connection. Everything under way on it is lost.
     func lose(_ stream: Stream, of device: Device) {
         stream.isOpen = false
         stream.transit = []
@@ -123,7 +124,7 @@ extension DeliverySimulation {
     /// Takes the device's lease in the store. The node that had it before is told.
     private func takeLease(_ attached: AttachedLine, of device: DeviceKey, at node: Node) {
         guard isCluster else { return }
-        // Above the number of attempts that any line makes.
+        // The number has to be greater than all numbers that any line uses.
         floors[device] = attached.epoch + 1 << 20
         if let lease = leases[device], lease.node != node.number {
             messages.append(
@@ -134,7 +135,7 @@ extension DeliverySimulation {
 
     func breakConnection() {
         guard let device = devices.randomElement(using: &random), let stream = device.stream else { return }
-        // Some of what was under way has arrived.
+        // Some attempts that were under way have arrived.
         while !stream.transit.isEmpty && chance(50) { receive(device, stream) }
         stream.isOpen = false
         stream.transit = []
@@ -161,7 +162,7 @@ extension DeliverySimulation {
 
     // MARK: The courier
 
-    /// A node gets an offer.
+    /// A node receives an offer.
     func take(_ offer: Offer, _ node: Node) -> OfferAnswer {
         let device = offer.destination.deviceKey
         guard let attached = node.lines[device] else { return .returned }
@@ -201,7 +202,7 @@ extension DeliverySimulation {
         else { return }
         let node = nodes[stream.node]
         let power = DevicePower.allCases.randomElement(using: &random) ?? .low
-        // What came while it was awake did not have to wait.
+        // Notifications that came while the device was awake did not have to wait.
         if attached.power != .low || power != .low { noteReason(attached) }
         attached.power = power
         guard fault != .wakesDevices else { return }
@@ -253,7 +254,7 @@ extension DeliverySimulation {
     ) -> [Node.Work] {
         forgetSilents(node)
         let actions = event(&attached.line)
-        // What waits is sent with an urgent notification, and before it.
+        // Waiting notifications are sent together with an urgent one, and before it.
         let isUrgent = actions.contains { action in
             if case .send(let attempt) = action { attempt.notification.urgency == .immediate } else { false }
         }

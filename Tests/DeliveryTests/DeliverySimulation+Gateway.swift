@@ -13,7 +13,7 @@ extension DeliverySimulation {
     func submit() {
         guard var node = someNode(), var destination = destinations.randomElement(using: &random) else { return }
         let number = UInt64(records.count + 1)
-        // If there is only one node, it has one connection, which counts as the same one after a restart.
+        // A single node has only one connection, which is the same one after a restart.
         var connection = Connection(start: isCluster ? node.start : 0, number: isCluster && chance(50) ? 1 : 0)
         if isCluster {
             // A provider often has another notification to the same destination after it got an answer.
@@ -65,8 +65,8 @@ extension DeliverySimulation {
         node.startThread(node.advanced(actions))
     }
 
-    /// The store has answered a look-up of registrations. The submissions that waited for it are accepted in their
-    /// order, up to the next one that needs a look-up.
+    /// Handles the store's answer to a look-up of registrations. The submissions that waited for it are accepted in
+    /// their order, up to the next one that needs a look-up.
     /// - Parameter isAnswered: false if the store could not be reached.
     func lookedUp(_ connection: Connection, isAnswered: Bool, on node: Node) {
         guard var waiting = node.lookUps.removeValue(forKey: connection) else { return }

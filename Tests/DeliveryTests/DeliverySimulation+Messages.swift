@@ -37,7 +37,7 @@ extension DeliverySimulation {
             if case .announcement = content { true } else { false }
         }
 
-        /// Whether it is not repeated when a connection breaks.
+        /// Whether the message is not repeated when a connection breaks.
         var mayBeLost: Bool {
             switch content {
             case .offer, .outcome: true

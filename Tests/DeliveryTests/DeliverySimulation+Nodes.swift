@@ -3,7 +3,7 @@ import Rates
 
 @testable import Delivery
 
-/// The nodes, and what happens to them.
+/// The nodes, and the events that happen to them.
 extension DeliverySimulation {
     final class Node {
         /// The remaining work of a thread, in order.
@@ -42,14 +42,14 @@ extension DeliverySimulation {
         }
 
         let number: Int
-        /// How far its clock is ahead.
+        /// How far the node's clock is ahead.
         let skew: Duration
         private(set) var start: UInt64
         private(set) var origin: OfferOrigin
         var acceptances: Acceptances
         var lines: [DeviceKey: AttachedLine] = [:]
         var silents: DeviceLine.Silents
-        /// When silent notifications were sent.
+        /// The times when silent notifications were sent.
         var silentAttempts: [Destination: [Timestamp]] = [:]
         /// The number of the newest attempt to each device, as far as this process knows.
         var newestNumbers: [DeviceKey: UInt64] = [:]
@@ -57,7 +57,7 @@ extension DeliverySimulation {
         var calls: [Call] = []
         /// The last known node of each device.
         var hints: [DeviceKey: Int] = [:]
-        /// The registrations that it knows: whether the app is on its device.
+        /// The registrations that the node knows: whether the app is on its device.
         var known: [Destination: Bool] = [:]
         /// The submissions that wait for a look-up, by connection.
         var lookUps: [Connection: [Submission]] = [:]
@@ -73,7 +73,7 @@ extension DeliverySimulation {
             silents = DeviceLine.Silents(start.limits.silentsPerApp)
         }
 
-        /// Starts the process again. Nothing of the earlier one is left.
+        /// Starts the process again. Nothing of the earlier process is left.
         func begin(_ start: Start) {
             self.start = start.number
             origin = start.origin
@@ -90,10 +90,10 @@ extension DeliverySimulation {
             cutOffSince = nil
         }
 
-        /// Whether it can reach the store and the other nodes.
+        /// Whether the node can reach the store and the other nodes.
         var isReachable: Bool { isUp && cutOffSince == nil }
 
-        /// What the driver does after every event.
+        /// Does what the driver does after every event.
         func advanced(_ actions: [Acceptances.Action]) -> [Work] {
             // The store may take the waiting batch at once, or later, as when it is busy.
             let batch = acceptances.nextBatch()
@@ -124,7 +124,7 @@ extension DeliverySimulation {
         case 1..<4: if let device = devices.randomElement(using: &random) { learn(device.key, node) }
         case 4..<7:
             if let destination = destinations.randomElement(using: &random), node.isReachable {
-                // Its knowledge of a registration is dropped or updated.
+                // The node's knowledge of a registration is dropped or updated.
                 node.known[destination] = chance(50) ? nil : active.contains(destination)
             }
         default: repair(node)
@@ -173,9 +173,9 @@ extension DeliverySimulation {
         nodes.filter { node in node.isUp && messages.contains { $0.from == node.number && $0.isAnnouncement } }
     }
 
-    /// A process dies: only what is on disk is left. A single node starts again at once.
+    /// Kills a process: only what is on disk is left. A single node starts again at once.
     func crash() {
-        // Preferably one that has stored something and not announced it yet, because this is the critical moment.
+        // Prefer a node that has stored something without announcing it yet, because this is the critical moment.
         guard let node = talking.randomElement(using: &random) ?? someNode() else { return }
         for case .storing(let entries) in node.calls {
             for entry in entries where chance(50) { _ = commit(entry) }

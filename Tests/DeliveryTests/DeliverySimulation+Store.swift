@@ -51,7 +51,7 @@ extension DeliverySimulation {
         lookedUp(connection, isAnswered: node.isReachable, on: node)
     }
 
-    /// What may not have been stored is stored again, as in `Delivery`.
+    /// Whether it is uncertain that the notification was stored. `Delivery` then stores it again.
     private static func isUnknown(_ result: Result<MailboxVersion, StoreError>) -> Bool {
         if case .failure(let error) = result { error.code == .unknown } else { false }
     }

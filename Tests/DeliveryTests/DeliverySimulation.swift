@@ -69,12 +69,12 @@ final class DeliverySimulation {
     var random: SeededGenerator
     var now = Example.moment
     var limits = DeliveryLimits()
-    /// The percentage of steps in which a message moves on. If it is high, messages arrive soon; if it is low, much
-    /// else happens before.
+    /// The percentage of steps in which a message moves on. If it is high, messages arrive soon. If it is low, many
+    /// other events happen before they arrive.
     private let messagePace: Int
     /// Whether nodes often die while they have something to announce.
     let diesOften: Bool
-    /// Whether nothing fails any more and nothing new comes.
+    /// Whether nothing fails any more, and no new notifications come.
     var isSettling = false
 
     var nodes: [Node] = []
@@ -83,7 +83,7 @@ final class DeliverySimulation {
     /// The messages between nodes, in the order in which they were sent.
     var messages: [Message] = []
     var leases: [DeviceKey: Lease] = [:]
-    /// The numbers of each device's next line begin above these.
+    /// For each device, a number above which its next line begins.
     var floors: [DeviceKey: UInt64] = [:]
     var mailboxes: [Destination: StoredMailboxEntry] = [:]
     var lastVersion: UInt64 = 0
@@ -101,7 +101,7 @@ final class DeliverySimulation {
     /// The notification of each attempt to a device.
     var numbers: [DeviceKey: [UInt64: UInt64]] = [:]
     var problems: [String] = []
-    /// Whether to come to rest soon, so that later events do not hide a fault.
+    /// Whether to let everything come to rest soon, so that later events do not hide a fault.
     var wantsRest = false
     private(set) var stepCount = 0
 
@@ -109,7 +109,7 @@ final class DeliverySimulation {
     init(seed: UInt64, nodes count: Int = 1, fault: Fault? = nil) {
         self.fault = fault
         isCluster = count > 1
-        // Every combination occurs with every number of nodes.
+        // With this choice, every combination of settings occurs with every number of nodes.
         messagePace = [100, 50, 25, 10][Int(seed / 3 % 4)]
         diesOften = isCluster && seed / 12 % 2 == 1
         random = SeededGenerator(seed: seed)

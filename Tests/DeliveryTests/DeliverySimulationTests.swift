@@ -7,14 +7,14 @@ struct DeliverySimulationTests {
     private static let rounds = 20
     private static let steps = 150
 
-    @Test("what must hold holds", arguments: 1...3, 1...64 as ClosedRange<UInt64>)
-    func holds(nodes: Int, seed: UInt64) {
+    @Test(arguments: 1...3, 1...64 as ClosedRange<UInt64>)
+    func `The rules hold`(nodes: Int, seed: UInt64) {
         let problems = DeliverySimulation(seed: seed, nodes: nodes).run(rounds: Self.rounds, steps: Self.steps)
         #expect(problems.isEmpty, "seed \(seed), \(nodes) nodes")
     }
 
-    @Test("the same seed does the same", arguments: 1...3)
-    func isRepeatable(nodes: Int) {
+    @Test(arguments: 1...3)
+    func `The same seed gives the same run`(nodes: Int) {
         let (first, second) = (DeliverySimulation(seed: 1, nodes: nodes), DeliverySimulation(seed: 1, nodes: nodes))
         _ = first.run(rounds: 2, steps: Self.steps)
         _ = second.run(rounds: 2, steps: Self.steps)
@@ -22,8 +22,8 @@ struct DeliverySimulationTests {
         #expect(first.now == second.now)
     }
 
-    @Test("a planted defect is found", arguments: DeliverySimulation.Fault.allCases)
-    func finds(_ fault: DeliverySimulation.Fault) {
+    @Test(arguments: DeliverySimulation.Fault.allCases)
+    func `A planted defect is found`(_ fault: DeliverySimulation.Fault) {
         let isFound = (1...400 as ClosedRange<UInt64>).contains { seed in
             !DeliverySimulation(seed: seed, nodes: fault.nodes, fault: fault)
                 .run(rounds: Self.rounds, steps: Self.steps).isEmpty
@@ -37,8 +37,8 @@ struct DeliverySimulationTests {
     private static let count = environment["CARILLON_SIMULATE_STEPS"].flatMap(Int.init)
     private static let firstSeed = environment["CARILLON_SIMULATE_SEED"].flatMap(UInt64.init)
 
-    @Test("what must hold holds as long as one likes", .enabled(if: minutes != nil || count != nil))
-    func runsLong() {
+    @Test(.enabled(if: minutes != nil || count != nil))
+    func `The rules hold in a long run`() {
         let end = Self.minutes.map { ContinuousClock.now.advanced(by: .seconds($0 * 60)) }
         var seed = Self.firstSeed ?? 1000
         var steps = 0

@@ -4,13 +4,13 @@ import MemoryStore
 import Notifications
 import Testing
 
-/// From a submission to its answer. Everything is real except the disk.
+/// The whole way from a submission to its answer. Everything is real except the disk.
 @Suite("Delivery", .timeLimit(.minutes(1)))
 struct DeliveryTests {
     // MARK: Online
 
-    @Test("what a connected device acknowledges is accepted, and never stored")
-    func online() async throws {
+    @Test
+    func `A notification that a connected device acknowledges is accepted, and never stored`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         rig.submit(1)
@@ -21,8 +21,10 @@ struct DeliveryTests {
         #expect(rig.store.batches.values.isEmpty)
     }
 
-    @Test("what a connected device does not acknowledge in time is stored, accepted, and removed when it does")
-    func late() async throws {
+    @Test
+    func `A notification that is not acknowledged in time is stored and accepted, and removed when it is acknowledged`()
+        async throws
+    {
         try await whileRunning { rig, stream async throws in
             rig.submit(1)
             rig.clock.advance(by: .milliseconds(1))
@@ -35,8 +37,8 @@ struct DeliveryTests {
         }
     }
 
-    @Test("what comes after everything was acknowledged has its deadline too")
-    func lateAfterAll() async throws {
+    @Test
+    func `A notification that comes after all others were acknowledged has a deadline too`() async throws {
         try await whileRunning { rig, stream async throws in
             rig.submit(1)
             rig.acknowledge(1, on: stream)
@@ -60,8 +62,8 @@ struct DeliveryTests {
         await running.value
     }
 
-    @Test("several submissions are taken in their order")
-    func batch() async throws {
+    @Test
+    func `Several submissions are accepted in their order`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         let submissions = (1...5 as ClosedRange<UInt64>).map { number in
@@ -73,8 +75,8 @@ struct DeliveryTests {
 
     // MARK: Offline
 
-    @Test("what nobody takes is stored, accepted once it is, and delivered when the device connects")
-    func offline() async throws {
+    @Test
+    func `A notification for a disconnected device is stored, then accepted, and delivered later`() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(1)
         await rig.store.arrival(.store)
@@ -89,8 +91,8 @@ struct DeliveryTests {
         #expect(try await rig.mailboxes() == [])
     }
 
-    @Test("the newest of each app waits for a device that is offline")
-    func newestPerApp() async throws {
+    @Test
+    func `For a disconnected device the newest notification of each app waits`() async throws {
         let rig = try await DeliveryRig()
         for (number, app) in [(1, 1), (2, 2), (3, 1), (4, 1)] as [(UInt64, UInt32)] {
             rig.submit(number, app: app)
@@ -102,8 +104,8 @@ struct DeliveryTests {
         #expect(Set(await stream.attempts.first(2).map(\.notification.number)) == [2, 4])
     }
 
-    @Test("what a stream had is stored and sent on the one that takes over")
-    func takeover() async throws {
+    @Test
+    func `Notifications on a stream that is replaced are stored and sent on the new one`() async throws {
         let rig = try await DeliveryRig()
         let first = await rig.online()
         rig.submit(1)
@@ -121,8 +123,10 @@ struct DeliveryTests {
 
     private static let passed: [Expiration] = [.immediately, .at(1), .at(Example.moment.seconds)]
 
-    @Test("what expires at once is tried once and never stored", arguments: passed)
-    func oneAttempt(_ expiration: Expiration) async throws {
+    @Test(arguments: passed)
+    func `A notification that expires at once gets one attempt and is never stored`(
+        _ expiration: Expiration
+    ) async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, expiration)
         #expect(rig.answers.accepted == [1])
@@ -135,8 +139,8 @@ struct DeliveryTests {
         #expect(rig.store.batches.values.isEmpty)
     }
 
-    @Test("what expires before the device connects is not delivered")
-    func expires() async throws {
+    @Test
+    func `A notification that expires before the device connects is not delivered`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, .at(Example.moment.seconds + 1))
         await rig.answered(1)
@@ -146,8 +150,8 @@ struct DeliveryTests {
         #expect(stream.numbers == [1000])
     }
 
-    @Test("what expires while the disk is slow is not delivered either")
-    func expiresWhileStored() async throws {
+    @Test
+    func `A notification that expires while the disk is slow is not delivered either`() async throws {
         let rig = try await DeliveryRig(holding: [.storeAnswer])
         rig.submit(1, .at(Example.moment.seconds + 1))
         await rig.store.arrival(.storeAnswer)
@@ -161,8 +165,8 @@ struct DeliveryTests {
         #expect(stream.numbers == [1000])
     }
 
-    @Test("what has expired is swept out of the store")
-    func sweeps() async throws {
+    @Test
+    func `Expired notifications are removed from the store`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, .at(Example.moment.seconds + 1))
         await rig.answered(1)
@@ -176,15 +180,15 @@ struct DeliveryTests {
 
     // MARK: Registrations
 
-    @Test("a device token without a registration is bad")
-    func neverRegistered() async throws {
+    @Test
+    func `Without a registration the answer is BadDeviceToken`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, app: 9)
         #expect(rig.answers.reason(of: 1) == .badDeviceToken)
     }
 
-    @Test("a device token of an older generation, or of an app that is gone, is unregistered")
-    func unregistered() async throws {
+    @Test
+    func `A device token of an older generation, or of a removed app, gets Unregistered`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, generation: 0)
         #expect(rig.answers.reason(of: 1) == .unregistered)
@@ -196,8 +200,8 @@ struct DeliveryTests {
         #expect(rig.store.batches.values.isEmpty)
     }
 
-    @Test("a registration that has to be looked up is", arguments: [1, 9] as [UInt32])
-    func looksUp(app: UInt32) async throws {
+    @Test(arguments: [1, 9] as [UInt32])
+    func `An unknown registration is looked up`(app: UInt32) async throws {
         let registrations = RegistrationsElsewhere()
         let rig = try await DeliveryRig(registrations: registrations)
         _ = try await registrations.memory.register(Example.destination(app: 1), tokenKeyID: 1, at: Example.moment)
@@ -207,8 +211,10 @@ struct DeliveryTests {
         #expect(rig.answers.reason(of: 1) == (app == 1 ? nil : .badDeviceToken))
     }
 
-    @Test("what is looked up is not overtaken by what its connection submits after it, known or not")
-    func lookUpKeepsOrder() async throws {
+    @Test
+    func `During a look-up, later submissions of the connection wait, whether their registrations are known or not`()
+        async throws
+    {
         let registrations = RegistrationsElsewhere(isHeld: true, knowing: [Example.destination(app: 2)])
         let rig = try await DeliveryRig(registrations: registrations)
         for app in 1...2 as ClosedRange<UInt32> {
@@ -218,19 +224,19 @@ struct DeliveryTests {
         for (number, app) in zip(1...4 as ClosedRange<UInt64>, [1, 2, 1, 2] as [UInt32]) {
             rig.submit(number, app: app)
         }
-        // Other connections do not wait.
+        // Submissions of other connections do not wait.
         let others = RecordingAnswers()
         rig.delivery.submit([Example.submission(5, to: Example.destination(app: 2))], answers: others)
         registrations.release()
         await rig.answered(4)
         #expect(rig.log.events.values.filter { $0.step == .accepted }.map(\.subject.id.low) == [5, 1, 2, 3, 4])
-        // After it has caught up, it does not wait any more.
+        // After it has caught up, the connection does not wait any more.
         rig.submit(6, app: 2)
         #expect(rig.log.steps(of: 6).first == .accepted)
     }
 
-    @Test("after a rejection for which a connection takes no more, nothing that waits behind it is taken")
-    func lookUpEnds() async throws {
+    @Test
+    func `After a rejection that ends a connection, nothing that waits behind it is accepted`() async throws {
         let registrations = RegistrationsElsewhere(isHeld: true, knowing: [Example.destination(app: 2)])
         let rig = try await DeliveryRig(registrations: registrations)
         _ = try await registrations.memory.register(Example.destination(app: 2), tokenKeyID: 1, at: Example.moment)
@@ -243,8 +249,8 @@ struct DeliveryTests {
         #expect(answers.answers.values == [1])
     }
 
-    @Test("a registration that cannot be looked up is answered with ServiceUnavailable")
-    func cannotLookUp() async throws {
+    @Test
+    func `If a registration cannot be looked up, the answer is ServiceUnavailable`() async throws {
         let registrations = RegistrationsElsewhere(isReachable: false)
         let rig = try await DeliveryRig(registrations: registrations)
         rig.submit(1)
@@ -254,10 +260,8 @@ struct DeliveryTests {
 
     // MARK: A store that fails
 
-    @Test(
-        "what cannot be stored is answered with ServiceUnavailable",
-        arguments: [.unavailable, .conflict] as [StoreError.Code])
-    func storeFails(_ code: StoreError.Code) async throws {
+    @Test(arguments: [.unavailable, .conflict] as [StoreError.Code])
+    func `If a notification cannot be stored, the answer is ServiceUnavailable`(_ code: StoreError.Code) async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, code)
         rig.submit(1)
@@ -266,8 +270,8 @@ struct DeliveryTests {
         #expect(rig.store.batches.values == [[1]])
     }
 
-    @Test("a store that cannot be read is the service's own fault")
-    func storeIsDamaged() async throws {
+    @Test
+    func `A store that cannot be read gives InternalServerError`() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unreadable)
         rig.submit(1)
@@ -275,8 +279,8 @@ struct DeliveryTests {
         #expect(rig.answers.reason(of: 1) == .internalServerError)
     }
 
-    @Test("what may have been stored is stored again")
-    func storeIsUnknown() async throws {
+    @Test
+    func `A notification that may have been stored is stored again`() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unknown)
         rig.submit(1)
@@ -285,8 +289,8 @@ struct DeliveryTests {
         #expect(rig.store.batches.values == [[1], [1]])
     }
 
-    @Test("what stays in doubt is stored again until the store says that it is there")
-    func storeStaysUnknown() async throws {
+    @Test
+    func `An uncertain notification is stored again until the store confirms it`() async throws {
         let rig = try await DeliveryRig()
         rig.store.fail(.store, .unknown)
         rig.store.fail(.store, .unavailable)  // This fails the second attempt. The result of the first is unknown.
@@ -297,8 +301,8 @@ struct DeliveryTests {
         #expect(rig.store.batches.values == [[1], [1], [1], [1]])
     }
 
-    @Test("a service that shuts down does not wait for a store that stays in doubt")
-    func drainsInDoubt() async throws {
+    @Test
+    func `A service that shuts down does not wait for an uncertain store`() async throws {
         let rig = try await DeliveryRig()
         for _ in 0..<10_000 { rig.store.fail(.store, .unknown) }
         rig.submit(1)
@@ -306,8 +310,8 @@ struct DeliveryTests {
         #expect(rig.answers.reason(of: 1) == .serviceUnavailable)
     }
 
-    @Test("what is stored again does not take the place of something newer")
-    func doubtfulIsNotNewer() async throws {
+    @Test
+    func `Storing again does not replace a newer notification`() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(1, app: 2)
         await rig.store.arrival(.store)
@@ -324,12 +328,13 @@ struct DeliveryTests {
 
     // MARK: Order
 
-    @Test("what comes while an older one is on its way to the mailbox does not overtake it")
-    func doesNotOvertake() async throws {
+    @Test
+    func `A notification does not overtake an older one that is being stored`() async throws {
         let rig = try await DeliveryRig(holding: [.storeAnswer])
         rig.submit(1)
         await rig.store.arrival(.storeAnswer)
-        // The store has it but has not answered. The device connects, and its reading finds nothing.
+        // The store has written the notification but has not answered yet. The device connects, and its reading finds
+        // nothing.
         let reference = MailboxReference(
             destination: Example.destination(),
             version: try #require(try await rig.store.memory.entries(of: Example.device).first).version,
@@ -342,8 +347,8 @@ struct DeliveryTests {
         #expect(stream.numbers == [1000, 1, 2])
     }
 
-    @Test("each submitter's notifications keep their order, whoever else submits", arguments: [true, false])
-    func concurrentSubmitters(isOnline: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `Each submitter's notifications keep their order, even if others submit too`(isOnline: Bool) async throws {
         let rig = try await DeliveryRig()
         let stream = isOnline ? await rig.online() : nil
         await withTaskGroup { group in
@@ -372,8 +377,8 @@ struct DeliveryTests {
 
     // MARK: Draining
 
-    @Test("a drain stores what is not acknowledged")
-    func drains() async throws {
+    @Test
+    func `A drain stores unacknowledged notifications`() async throws {
         let rig = try await DeliveryRig()
         _ = await rig.online()
         for number in 1...10 as ClosedRange<UInt64> { rig.submit(number, app: UInt32(number % 2 + 1)) }
@@ -382,13 +387,13 @@ struct DeliveryTests {
         #expect(try await rig.mailboxes() == [9, 10])
     }
 
-    @Test("when a drain returns everything has been answered")
-    func drainsAnswers() async throws {
+    @Test
+    func `After a drain everything was answered`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         let answers = SlowAnswers()
         rig.delivery.submit([Example.submission(1)], answers: answers)
-        // On a separate thread, which is blocked while it gives the answer.
+        // Acknowledge on a separate thread, which is blocked while it gives the answer.
         Thread.detachNewThread { rig.acknowledge(1, on: stream) }
         _ = await answers.arrivals.first(1)
         let drained = Recorder<Void>()
@@ -402,8 +407,8 @@ struct DeliveryTests {
         await draining.value
     }
 
-    @Test("a drain waits for registrations that are being looked up")
-    func drainsLookUps() async throws {
+    @Test
+    func `A drain waits for registrations that are being looked up`() async throws {
         let registrations = RegistrationsElsewhere(isHeld: true)
         let rig = try await DeliveryRig(registrations: registrations)
         _ = try await registrations.memory.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
@@ -415,8 +420,8 @@ struct DeliveryTests {
         #expect(rig.answers.accepted == [1])
     }
 
-    @Test("a drain that is cancelled waits for the store all the same")
-    func drainsCancelled() async throws {
+    @Test
+    func `A cancelled drain still waits for the store`() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(1)
         await rig.store.arrival(.store)
@@ -428,13 +433,13 @@ struct DeliveryTests {
         #expect(rig.answers.accepted == [1])
     }
 
-    @Test("a drain of nothing returns")
-    func drainsNothing() async throws {
+    @Test
+    func `A drain with nothing to do returns`() async throws {
         try await DeliveryRig().delivery.drain()
     }
 
-    @Test("a drain waits for a store that is slow, and for what fails")
-    func drainsSlowStore() async throws {
+    @Test
+    func `A drain waits for a slow store, and for failures`() async throws {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(1)
         rig.submit(2, app: 2)

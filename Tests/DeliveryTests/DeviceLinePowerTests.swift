@@ -22,15 +22,15 @@ struct DeviceLinePowerTests {
         Example.offer(number, app: app, priority: priority)
     }
 
-    @Test("to a device that sleeps, what is not urgent waits, and is stored", arguments: [Priority.considerate, .low])
-    func waits(_ priority: Priority) {
+    @Test(arguments: [Priority.considerate, .low])
+    func `If a device sleeps, notifications that are not urgent wait, and are stored`(_ priority: Priority) {
         var rig = LineRig.open()
         #expect(rig.offer(Self.considerate(1, priority)) == (.held, nil))
         #expect(rig.stored(Self.stored(1, priority), offer: 1) == [])
     }
 
-    @Test("all that waits is delivered, in its order, though each replaced the one before in the mailbox")
-    func allOfThem() {
+    @Test
+    func `All waiting notifications are delivered in order, although each replaced the one before in the mailbox`() {
         var rig = LineRig.open()
         for number in 1...5 as ClosedRange<UInt64> {
             #expect(rig.offer(Self.considerate(number)).answer == .held)
@@ -38,13 +38,13 @@ struct DeviceLinePowerTests {
         }
         rig.now = rig.now.advanced(by: Self.interval)
         #expect(rig.tick() == (1...5).map { .send($0, notification: $0) })
-        // The mailbox has the last one, and only its acknowledgement empties it.
+        // The mailbox contains the last one, so only its acknowledgement empties it.
         #expect(rig.acknowledged(4) == [.acknowledged(4), .remove(app: 1, version: 40)])
         #expect(rig.acknowledged(5) == [.acknowledged(5), .remove(app: 1, version: 50)])
     }
 
-    @Test("what is urgent comes after all that waits, which needs no reading")
-    func inOrder() {
+    @Test
+    func `An urgent notification comes after all waiting ones, without reading mailboxes`() {
         var rig = LineRig.open()
         for (number, app) in [(1, 1), (2, 2), (3, 1)] as [(UInt64, UInt32)] {
             _ = rig.offer(Self.considerate(number, app: app))
@@ -56,12 +56,12 @@ struct DeviceLinePowerTests {
         #expect(deadline == nil)
     }
 
-    @Test("what waits for an app that is removed is not sent, and other apps' notifications are")
-    func removed() {
+    @Test
+    func `Waiting notifications for a removed app are not sent, and those for other apps are`() {
         var rig = LineRig.open()
         for (number, app) in [(1, 1), (2, 2), (3, 1), (4, 1)] as [(UInt64, UInt32)] {
             #expect(rig.offer(Self.considerate(number, app: app)).answer == .held)
-            // The last one is about to be stored.
+            // Of the last one, nothing was stored yet.
             if number < 4 { #expect(rig.stored(Self.stored(number, app: app), offer: number) == []) }
         }
         #expect(rig.removed(1) == [.returned(4), .read])
@@ -71,16 +71,16 @@ struct DeviceLinePowerTests {
         #expect(rig.removed(1) == [])
     }
 
-    @Test("if the stream ends, all of it goes back, in its order")
-    func streamEnds() {
+    @Test
+    func `If the stream ends, all waiting notifications are returned, in order`() {
         var rig = LineRig.open()
         for number in 1...3 as ClosedRange<UInt64> { _ = rig.offer(Self.considerate(number)) }
         _ = rig.stored(Self.stored(4, app: 2))
         #expect(rig.end() == [.returned(1), .returned(2), .returned(3)])
     }
 
-    @Test("beyond the bound the newest of each app waits in the mailbox, and comes after what waits here")
-    func bound() {
+    @Test
+    func `Beyond the limit the newest of each app waits in the mailbox, and comes after those that wait here`() {
         var rig = LineRig.open(deferred: 2)
         _ = rig.offer(Self.considerate(1))
         _ = rig.offer(Self.considerate(2))
@@ -95,8 +95,8 @@ struct DeviceLinePowerTests {
         #expect(rig.read([Self.stored(4)]) == [.send(3, notification: 4)])
     }
 
-    @Test("half of the room is kept for what is urgent", arguments: [(1, 0), (2, 1), (5, 2), (1000, 100)])
-    func room(limit: Int, deferred: Int) {
+    @Test(arguments: [(1, 0), (2, 1), (5, 2), (1000, 100)])
+    func `Half of the room is kept for urgent notifications`(limit: Int, deferred: Int) {
         var rig = LineRig.open(limit: limit)
         var held = 0
         for number in 1...200 as ClosedRange<UInt64> where rig.offer(Self.considerate(number)).answer == .held {
@@ -106,8 +106,8 @@ struct DeviceLinePowerTests {
         #expect(rig.offer(201).answer == .taken)
     }
 
-    @Test("what waits in a mailbox that is read for another reason is not sent twice")
-    func readMeanwhile() {
+    @Test
+    func `A waiting notification is not sent twice if its mailbox is read for another reason`() {
         var rig = LineRig.open()
         _ = rig.offer(Self.considerate(1))
         _ = rig.stored(Self.stored(1), offer: 1)
@@ -117,8 +117,8 @@ struct DeviceLinePowerTests {
         #expect(rig.tick() == [.send(1, notification: 1), .send(2, notification: 2)])
     }
 
-    @Test("what has expired while it waited is not sent")
-    func expires() {
+    @Test
+    func `A notification that expires while it waits is not sent`() {
         var rig = LineRig.open()
         let soon = Expiration.at(rig.now.advanced(by: .seconds(10)).seconds)
         _ = rig.offer(Example.offer(1, soon, priority: .considerate))
@@ -129,8 +129,8 @@ struct DeviceLinePowerTests {
         #expect(rig.tick() == [.remove(app: 1, version: 10)])
     }
 
-    @Test("to a device that is awake everything is sent at once", arguments: [Priority.considerate, .low])
-    func awake(_ priority: Priority) {
+    @Test(arguments: [Priority.considerate, .low])
+    func `If a device is awake, everything is sent at once`(_ priority: Priority) {
         for power in [DevicePower.awake, .charging] {
             var rig = LineRig.open(power: power)
             #expect(rig.offer(Example.offer(1, priority: priority)) == (.taken, .send(1, notification: 1)))
@@ -138,8 +138,8 @@ struct DeviceLinePowerTests {
         }
     }
 
-    @Test("a device that connects gets everything that waits for it")
-    func connecting() {
+    @Test
+    func `A device that connects gets all waiting notifications`() {
         var rig = LineRig()
         #expect(
             rig.read([Self.stored(1), Self.stored(2, app: 2, .low), Self.stored(3, app: 3, isSilent: true)]) == [
@@ -147,8 +147,8 @@ struct DeviceLinePowerTests {
             ])
     }
 
-    @Test("what waits is sent together when the interval is over, and not before")
-    func burst() {
+    @Test
+    func `Waiting notifications are sent together after the interval, and not before`() {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1))
         rig.now = rig.now.advanced(by: .seconds(20))
@@ -161,16 +161,16 @@ struct DeviceLinePowerTests {
         #expect(deadline == nil)
     }
 
-    @Test("something urgent takes along what waits, before itself", arguments: [1, 2] as [UInt32])
-    func company(app: UInt32) {
+    @Test(arguments: [1, 2] as [UInt32])
+    func `An urgent notification also sends the waiting ones, before itself`(app: UInt32) {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1))
         #expect(
             rig.offerAndThen(Example.offer(2, app: app)) == [.send(1, notification: 1), .send(2, notification: 2)])
     }
 
-    @Test("something urgent takes along what waits in a mailbox, for the same app before itself", arguments: [1, 2])
-    func companyOfMailbox(app: UInt32) {
+    @Test(arguments: [1, 2])
+    func `An urgent notification also sends those that wait in a mailbox, for the same app before itself`(app: UInt32) {
         var rig = LineRig.open(deferred: 0)
         _ = rig.stored(Self.stored(1))
         let steps = rig.offerAndThen(Example.offer(2, app: app))
@@ -181,32 +181,32 @@ struct DeviceLinePowerTests {
                     ? [.send(1, notification: 1), .send(2, notification: 2)] : [.send(2, notification: 1)]))
     }
 
-    @Test("something urgent that comes from the mailbox takes along what waits")
-    func storedCompany() {
+    @Test
+    func `An urgent notification from the mailbox also sends the waiting ones`() {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1))
         #expect(
             rig.stored(Self.stored(2, app: 2, .immediate)) == [.send(1, notification: 1), .send(2, notification: 2)])
     }
 
-    @Test("something urgent that had expired wakes nobody")
-    func expiredCompany() {
+    @Test
+    func `An urgent notification that has expired wakes no device`() {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1))
         let expired = Example.stored(2, app: 2, version: 20, expires: rig.now)
         #expect(rig.stored(expired) == [.remove(app: 2, version: 20)])
     }
 
-    @Test("a device that says it is awake gets what waits", arguments: [DevicePower.awake, .charging])
-    func wakesUp(_ power: DevicePower) {
+    @Test(arguments: [DevicePower.awake, .charging])
+    func `If a device reports that it is awake, the waiting notifications are sent`(_ power: DevicePower) {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1, .low))
         #expect(rig.changed(.low) == [])
         #expect(rig.changed(power) == [.send(1, notification: 1)])
     }
 
-    @Test("priority 1 waits for no time, and goes along with a burst")
-    func lowPriority() {
+    @Test
+    func `A notification of priority 1 is sent only with a burst, however long it waits`() {
         var rig = LineRig.open()
         _ = rig.stored(Self.stored(1, .low))
         let alone = rig.line.deadline
@@ -216,8 +216,8 @@ struct DeviceLinePowerTests {
         #expect(rig.tick() == [.send(1, notification: 1), .send(2, notification: 2)])
     }
 
-    @Test("a reading for another reason leaves what waits where it is")
-    func otherReading() {
+    @Test
+    func `A reading for another reason does not send waiting notifications`() {
         var rig = LineRig.open(limit: 2)
         _ = rig.stored(Self.stored(1))
         _ = rig.stored(Self.stored(2, app: 2, .immediate))  // This sends the first one too.
@@ -228,8 +228,8 @@ struct DeviceLinePowerTests {
             rig.read([Self.stored(3, app: 3, .immediate), Self.stored(4, app: 4)]) == [.send(3, notification: 3)])
     }
 
-    @Test("what may not be stored is tried now, unless it is not to wake the device")
-    func oneAttempt() {
+    @Test
+    func `A notification that must not be stored is tried now, unless it must not wake the device`() {
         var rig = LineRig.open()
         func offer(_ number: UInt64, _ priority: Priority) -> Offer {
             Offer(
@@ -242,8 +242,8 @@ struct DeviceLinePowerTests {
 
     // MARK: Silent notifications
 
-    @Test("silent ones wait in their order as well; one that is too many stays in the mailbox")
-    func silentsWait() {
+    @Test
+    func `Silent notifications wait in their order too; one beyond the rate stays in the mailbox`() {
         var rig = LineRig.open()
         for number in 1...4 as ClosedRange<UInt64> {
             #expect(rig.offer(Example.offer(number, priority: .considerate, isSilent: true)).answer == .held)
@@ -259,8 +259,8 @@ struct DeviceLinePowerTests {
         #expect(rig.tick() == [.send(4, notification: 4)])
     }
 
-    @Test("what is deferred takes the room that a mailbox is read for, until some is free")
-    func noRoomToReadFor() {
+    @Test
+    func `Deferred notifications take room, so mailboxes are read only when there is some`() {
         var rig = LineRig.open(limit: 4)
         for number in 1...2 as ClosedRange<UInt64> { _ = rig.offer(number) }
         for number in 3...4 as ClosedRange<UInt64> { _ = rig.offer(Self.considerate(number, .low)) }
@@ -273,8 +273,8 @@ struct DeviceLinePowerTests {
             rig.read([Self.stored(5, .immediate)]) == [3, 4, 5].map { .send($0, notification: $0) })
     }
 
-    @Test("what replaced a silent one that is too many is sent in its place")
-    func replacedSilent() {
+    @Test
+    func `A notification that replaced a silent one beyond the rate is sent in its place`() {
         var rig = LineRig.open()
         for number in 1...4 as ClosedRange<UInt64> {
             _ = rig.offer(Example.offer(number, priority: .considerate, isSilent: true))
@@ -288,8 +288,8 @@ struct DeviceLinePowerTests {
         #expect(deadline == nil)
     }
 
-    @Test("an app gets three silent notifications, and then no more at once")
-    func silents() {
+    @Test
+    func `An app gets three silent notifications at once, and no more`() {
         var rig = LineRig.open(power: .awake)
         for number in 1...3 as ClosedRange<UInt64> {
             #expect(rig.offer(Example.offer(number, priority: .considerate, isSilent: true)).answer == .taken)
@@ -299,8 +299,10 @@ struct DeviceLinePowerTests {
         #expect(rig.offer(Example.offer(6)).answer == .taken)
     }
 
-    @Test("one that is too many waits in the mailbox until there is room for it, a third of an hour later")
-    func throttled() {
+    @Test
+    func
+        `A silent notification beyond the rate waits in the mailbox until the rate allows it, a third of an hour later`()
+    {
         var rig = LineRig.open(power: .awake)
         for number in 1...3 as ClosedRange<UInt64> {
             _ = rig.offer(Example.offer(number, priority: .considerate, isSilent: true))
@@ -314,8 +316,8 @@ struct DeviceLinePowerTests {
         #expect(rig.read([fourth]) == [.send(4, notification: 4)])
     }
 
-    @Test("what comes after a silent one that waits takes its place in the mailbox")
-    func replacesThrottled() {
+    @Test
+    func `A notification after a waiting silent one replaces it in the mailbox`() {
         var rig = LineRig.open(power: .awake)
         for number in 1...3 as ClosedRange<UInt64> {
             _ = rig.offer(Example.offer(number, priority: .considerate, isSilent: true))

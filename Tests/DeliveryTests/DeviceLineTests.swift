@@ -8,25 +8,23 @@ import Testing
 struct DeviceLineTests {
     // MARK: Reading
 
-    @Test("a new line reads its mailboxes")
-    func firstAction() {
+    @Test
+    func `A new line reads its mailboxes`() {
         let line = DeviceLine(
             now: Example.moment, after: 0, limits: DeliveryLimits(unacknowledgedPerDevice: 1), power: .low)
         let (action, epoch) = (line.firstAction, line.newestNumber)
         #expect(action == .readMailboxes(epoch: epoch))
     }
 
-    @Test("what the mailboxes hold is sent in their order")
-    func sendsMailboxes() {
+    @Test
+    func `The contents of the mailboxes are sent in their order`() {
         var rig = LineRig()
         let entries = [Example.stored(7, app: 2, version: 1), Example.stored(5, app: 1, version: 2)]
         #expect(rig.read(entries) == [.send(1, notification: 7), .send(2, notification: 5)])
     }
 
-    @Test(
-        "a notification that the disk has damaged is removed, and the others are sent",
-        arguments: ["{\n}", "{ }", "{", "[]", "", "{\"aps\":\"\u{1}\"}"])
-    func damaged(_ json: String) {
+    @Test(arguments: ["{\n}", "{ }", "{", "[]", "", "{\"aps\":\"\u{1}\"}"])
+    func `A notification that the disk has damaged is removed, and the others are sent`(_ json: String) {
         var rig = LineRig()
         var bad = Example.stored(1, app: 1, version: 1)
         bad.entry.notification.fields.payload = Payload(stored: Array(json.utf8), contents: [.aps])
@@ -34,17 +32,16 @@ struct DeviceLineTests {
         #expect(steps == [.remove(app: 1, version: 1), .send(1, notification: 2)])
     }
 
-    @Test(
-        "a topic that would break the line's JSON is damage too", arguments: ["a\"b", "a\nb", "a\\b", "a\u{7f}b", "ä"])
-    func damagedTopic(_ topic: String) {
+    @Test(arguments: ["a\"b", "a\nb", "a\\b", "a\u{7f}b", "ä"])
+    func `A topic that would break the line's JSON counts as damage too`(_ topic: String) {
         var rig = LineRig()
         var bad = Example.stored(1, version: 1)
         bad.entry.notification.fields.topic = topic
         #expect(rig.read([bad]) == [.remove(app: 1, version: 1)])
     }
 
-    @Test("offers are held while the mailboxes are being read, and sent after what these hold")
-    func holdsOffers() {
+    @Test
+    func `Offers are held while the mailboxes are being read, and sent afterwards`() {
         var rig = LineRig()
         #expect(rig.offer(2) == (.taken, nil))
         #expect(rig.offer(3, app: 2) == (.taken, nil))
@@ -54,8 +51,10 @@ struct DeviceLineTests {
             ])
     }
 
-    @Test("an offer that was held while its app's mailbox was read goes there: what was read may be newer")
-    func heldMayBeReplaced() {
+    @Test
+    func
+        `An offer that is held while its app's mailbox is read is stored, because the notification there may be newer`()
+    {
         var rig = LineRig()
         _ = rig.offer(1)
         _ = rig.offer(3, app: 2)
@@ -65,15 +64,15 @@ struct DeviceLineTests {
             ])
     }
 
-    @Test("an offer to an open line is sent at once")
-    func sendsOffers() {
+    @Test
+    func `An offer to an open line is sent at once`() {
         var rig = LineRig.open()
         #expect(rig.offer(1) == (.taken, .send(1, notification: 1)))
         #expect(rig.offer(2) == (.taken, .send(2, notification: 2)))
     }
 
-    @Test("mailboxes in which something was stored while they were being read are read again")
-    func readsAgain() {
+    @Test
+    func `If something is stored while the mailboxes are being read, they are read again`() {
         var rig = LineRig()
         #expect(rig.stored(Example.stored(1, app: 2, version: 1)) == [])
         #expect(rig.offer(2) == (.taken, nil))
@@ -85,8 +84,8 @@ struct DeviceLineTests {
             ])
     }
 
-    @Test("mailboxes are read again as often as something is stored meanwhile")
-    func readsAgainAndAgain() {
+    @Test
+    func `Mailboxes are read again as often as something is stored meanwhile`() {
         var rig = LineRig()
         for version in 1...3 as ClosedRange<UInt64> {
             _ = rig.stored(Example.stored(version, version: version))
@@ -95,8 +94,8 @@ struct DeviceLineTests {
         #expect(rig.read([Example.stored(3, version: 3)]) == [.send(1, notification: 3)])
     }
 
-    @Test("a held offer that was stored meanwhile is sent once, and its acknowledgement empties the mailbox")
-    func heldAndStored() {
+    @Test
+    func `A held offer that was stored meanwhile is sent once, and its acknowledgement empties the mailbox`() {
         var rig = LineRig()
         _ = rig.offer(1)
         #expect(rig.stored(Example.stored(1, version: 10), offer: 1) == [])
@@ -104,8 +103,8 @@ struct DeviceLineTests {
         #expect(rig.acknowledged(1) == [.acknowledged(1), .remove(app: 1, version: 10)])
     }
 
-    @Test("of an app's held offers one that is in the mailbox discards the older, and is sent in their place")
-    func heldAndReplaced() {
+    @Test
+    func `Of an app's held offers, one that is in the mailbox discards older ones and is sent in their place`() {
         var rig = LineRig()
         for number in 1...4 as ClosedRange<UInt64> { _ = rig.offer(number) }
         _ = rig.offer(5, app: 2)
@@ -119,8 +118,8 @@ struct DeviceLineTests {
             ])
     }
 
-    @Test("of held offers of two origins the one that was stored last discards the other, whatever their numbers")
-    func heldOfTwoOrigins() {
+    @Test
+    func `Of held offers of two origins, the one that was stored last discards the other, whatever their numbers`() {
         var rig = LineRig()
         var (first, second) = (Example.offer(9), Example.offer(1))
         first.id = OfferID(origin: OfferOrigin(rawValue: 7), number: 9)
@@ -131,8 +130,8 @@ struct DeviceLineTests {
         #expect(rig.read([Example.stored(9, version: 20)]) == [.send(1, notification: 9), .returned(1)])
     }
 
-    @Test("what is stored of another origin's offer of the same number is another's")
-    func sameNumberOfAnotherOrigin() {
+    @Test
+    func `The version of another origin's offer with the same number is not used`() {
         var rig = LineRig.open()
         _ = rig.offer(1)
         let other = OfferID(origin: OfferOrigin(rawValue: 8), number: 1)
@@ -140,8 +139,8 @@ struct DeviceLineTests {
         #expect(rig.acknowledged(1) == [.acknowledged(1)])
     }
 
-    @Test("an offer that expired on its way comes back, one that is to be tried once is tried")
-    func offeredTooLate() {
+    @Test
+    func `An offer that expired on its way is returned, and one with a single attempt is tried`() {
         var rig = LineRig.open()
         let second = rig.now.seconds
         #expect(rig.offer(Example.offer(1, .at(second))).answer == .returned)
@@ -151,16 +150,16 @@ struct DeviceLineTests {
         #expect(rig.offer(once).answer == .taken)
     }
 
-    @Test("an announcement that comes late says nothing of the newer content that waits")
-    func lateAnnouncement() {
+    @Test
+    func `A late announcement does not affect newer content that waits`() {
         var rig = LineRig.open()
         #expect(rig.stored(Example.stored(2, version: 20, priority: .considerate)) == [])
         #expect(rig.stored(Example.stored(1, version: 10)) == [])
         #expect(rig.changed(.awake) == [.send(1, notification: 2)])
     }
 
-    @Test("a line that may have missed something reads again, at once or when the present reading has ended")
-    func mayHaveMissed() {
+    @Test
+    func `A line that may have missed something reads again, at once or after the present reading`() {
         var rig = LineRig()
         #expect(rig.mayHaveMissed() == [])
         #expect(rig.read([]) == [.read])
@@ -169,8 +168,8 @@ struct DeviceLineTests {
         #expect(rig.read([Example.stored(1, version: 10)]) == [.send(1, notification: 1)])
     }
 
-    @Test("what is given up is under way no more: an offer comes back, what is stored stays there")
-    func givenUp() {
+    @Test
+    func `Attempts that are given up are no longer under way: offers are returned, stored contents stay`() {
         var rig = LineRig.open(limit: 2, [Example.stored(1, app: 2, version: 10)])
         _ = rig.offer(2)
         #expect(rig.offer(3).answer == .returned)
@@ -179,8 +178,8 @@ struct DeviceLineTests {
         #expect(rig.givenUp(1, 2) == [])
     }
 
-    @Test("what is given up and was to be tried once is discarded")
-    func givenUpOnce() {
+    @Test
+    func `An attempt that is given up is discarded if it was the only one`() {
         var rig = LineRig.open()
         _ = rig.offer(Offer(id: nil, destination: Example.destination(), notification: Example.notification(1)))
         let actions = rig.line.givenUp([rig.epoch + 1])
@@ -188,8 +187,8 @@ struct DeviceLineTests {
         #expect(actions == [.note(.discarded(.unregistered), subject)])
     }
 
-    @Test("what has expired is removed and not sent")
-    func expired() {
+    @Test
+    func `Expired contents are removed and not sent`() {
         var rig = LineRig()
         let past = rig.now
         let next = rig.now.advanced(by: .milliseconds(1))
@@ -199,14 +198,14 @@ struct DeviceLineTests {
         #expect(rig.read(entries) == [.remove(app: 1, version: 1), .send(1, notification: 2)])
     }
 
-    @Test("what had expired when it was stored is removed and not sent")
-    func expiredWhenStored() {
+    @Test
+    func `Contents that had expired when they were stored are removed and not sent`() {
         var rig = LineRig.open()
         #expect(rig.stored(Example.stored(1, version: 1, expires: rig.now)) == [.remove(app: 1, version: 1)])
     }
 
-    @Test("an offer that expired while it was held goes back, one that is to be tried once does not")
-    func expiredWhileHeld() {
+    @Test
+    func `An offer that expired while it was held is returned, unless it has a single attempt`() {
         var rig = LineRig()
         let next = rig.now.seconds + 1
         _ = rig.offer(Example.offer(1, .at(next)))
@@ -220,8 +219,8 @@ struct DeviceLineTests {
             ])
     }
 
-    @Test("a reading begun for an older line is ignored")
-    func olderReading() {
+    @Test
+    func `A reading that was begun for an older line is ignored`() {
         let older = DeviceLine(
             now: Example.moment, after: 0, limits: DeliveryLimits(unacknowledgedPerDevice: 10), power: .low)
         let number = older.newestNumber
@@ -232,37 +231,37 @@ struct DeviceLineTests {
         #expect(rig.offer(2) == (.taken, nil))
     }
 
-    @Test("a reading that nobody asked for is ignored")
-    func secondReading() {
+    @Test
+    func `A reading without a request is ignored`() {
         var rig = LineRig.open()
         #expect(rig.read([Example.stored(1, version: 1)]) == [])
     }
 
     // MARK: Stored
 
-    @Test("what is stored is sent on an open line")
-    func storedOnOpenLine() {
+    @Test
+    func `Newly stored contents are sent on an open line`() {
         var rig = LineRig.open()
         #expect(rig.stored(Example.stored(1, version: 1)) == [.send(1, notification: 1)])
         #expect(rig.acknowledged(1) == [.remove(app: 1, version: 1)])
     }
 
-    @Test("what is under way as an offer is not sent again when it is stored")
-    func storedUnderWay() {
+    @Test
+    func `A notification that is under way as an offer is not sent again when it is stored`() {
         var rig = LineRig.open()
         _ = rig.offer(1)
         #expect(rig.stored(Example.stored(1, version: 10), offer: 1) == [])
         #expect(rig.acknowledged(1) == [.acknowledged(1), .remove(app: 1, version: 10)])
     }
 
-    @Test("what is stored with an offer of another line is sent")
-    func storedWithUnknownOffer() {
+    @Test
+    func `A notification that was stored with another line's offer is sent`() {
         var rig = LineRig.open()
         #expect(rig.stored(Example.stored(1, version: 10), offer: 1) == [.send(1, notification: 1)])
     }
 
-    @Test("the same version is not sent twice")
-    func sameVersion() {
+    @Test
+    func `The same version is not sent twice`() {
         var rig = LineRig.open(limit: 100, [Example.stored(1, version: 1)])
         #expect(rig.stored(Example.stored(1, version: 1)) == [])
         _ = rig.acknowledged(1)
@@ -272,23 +271,23 @@ struct DeviceLineTests {
 
     // MARK: Acknowledgements
 
-    @Test("an acknowledgement removes exactly the version of its attempt")
-    func removesItsVersion() {
+    @Test
+    func `An acknowledgement removes only the version of its attempt`() {
         var rig = LineRig.open(limit: 100, [Example.stored(1, version: 1)])
         _ = rig.stored(Example.stored(2, version: 2))
         #expect(rig.acknowledged(1) == [.remove(app: 1, version: 1)])
         #expect(rig.acknowledged(2) == [.remove(app: 1, version: 2)])
     }
 
-    @Test("what only was offered has nothing to remove")
-    func offerHasNoVersion() {
+    @Test
+    func `An attempt that was not stored has nothing to remove`() {
         var rig = LineRig.open()
         _ = rig.offer(1)
         #expect(rig.acknowledged(1) == [.acknowledged(1)])
     }
 
-    @Test("numbers that are not under way mean nothing")
-    func unknownNumbers() {
+    @Test
+    func `Numbers that are not under way are ignored`() {
         var rig = LineRig.open()
         _ = rig.offer(1)
         #expect(rig.acknowledged(0, 2, 1000) == [])
@@ -296,8 +295,8 @@ struct DeviceLineTests {
         #expect(rig.acknowledged(1) == [])
     }
 
-    @Test("several attempts may be acknowledged at once, in any order")
-    func manyAtOnce() {
+    @Test
+    func `Several attempts can be acknowledged at once, in any order`() {
         var rig = LineRig.open()
         for number in 1...3 as ClosedRange<UInt64> { _ = rig.offer(number) }
         #expect(rig.acknowledged(3, 1) == [.acknowledged(3), .acknowledged(1)])
@@ -307,16 +306,16 @@ struct DeviceLineTests {
 
     // MARK: The limit
 
-    @Test("beyond the limit offers are returned", arguments: [true, false])
-    func limit(isReading: Bool) {
+    @Test(arguments: [true, false])
+    func `Beyond the limit offers are returned`(isReading: Bool) {
         var rig = isReading ? LineRig(limit: 2) : LineRig.open(limit: 2)
         #expect(rig.offer(1).answer == .taken)
         #expect(rig.offer(2).answer == .taken)
         #expect(rig.offer(3) == (.returned, nil))
     }
 
-    @Test("what finds no room is read again when half of it is free, and not before")
-    func readsWhenHalfFree() {
+    @Test
+    func `Contents for which there was no room are read again when half of it is free, and not before`() {
         var rig = LineRig.open(limit: 4)
         for number in 1...4 as ClosedRange<UInt64> { _ = rig.offer(number) }
         #expect(rig.stored(Example.stored(5, app: 2, version: 50)) == [])
@@ -326,16 +325,16 @@ struct DeviceLineTests {
         #expect(rig.read([Example.stored(5, app: 2, version: 50)]) == [.send(5, notification: 5)])
     }
 
-    @Test("a line on which nothing waits is not read again")
-    func doesNotReadAgain() {
+    @Test
+    func `A line without waiting contents is not read again`() {
         var rig = LineRig.open(limit: 2)
         _ = rig.offer(1)
         _ = rig.offer(2)
         #expect(rig.acknowledged(1, 2) == [.acknowledged(1), .acknowledged(2)])
     }
 
-    @Test("an app whose mailbox waits gets no offers past it")
-    func waitingApp() {
+    @Test
+    func `Offers do not overtake contents of the app's mailbox that wait`() {
         var rig = LineRig.open(limit: 3)
         for number in 1...3 as ClosedRange<UInt64> { _ = rig.offer(number) }
         _ = rig.stored(Example.stored(4, app: 2, version: 40))
@@ -344,8 +343,8 @@ struct DeviceLineTests {
         #expect(rig.offer(6, app: 1) == (.taken, .send(4, notification: 6)))
     }
 
-    @Test("a mailbox that finds no room when read waits, and is read again")
-    func noRoomWhenRead() {
+    @Test
+    func `Contents for which there is no room during a reading wait, and are read again`() {
         var rig = LineRig(limit: 1)
         let entries = [Example.stored(1, app: 1, version: 1), Example.stored(2, app: 2, version: 2)]
         #expect(rig.read(entries) == [.send(1, notification: 1)])
@@ -353,8 +352,8 @@ struct DeviceLineTests {
         #expect(rig.read([entries[1]]) == [.send(2, notification: 2)])
     }
 
-    @Test("a held offer does not overtake what waits in its app's mailbox")
-    func heldDoesNotOvertake() {
+    @Test
+    func `A held offer does not overtake waiting contents of its app's mailbox`() {
         var rig = LineRig(limit: 1)
         _ = rig.offer(2)
         // There is no room for the older one, because the newer one uses it. So the newer one goes to the mailbox.
@@ -363,8 +362,8 @@ struct DeviceLineTests {
 
     // MARK: The end
 
-    @Test("offers go back in the order in which they came, sent before held")
-    func endReturns() {
+    @Test
+    func `Offers are returned in the order in which they came, sent ones before held ones`() {
         var rig = LineRig.open(limit: 4)
         for number in 1...4 as ClosedRange<UInt64> { _ = rig.offer(number) }
         _ = rig.stored(Example.stored(9, app: 2, version: 90))
@@ -374,15 +373,15 @@ struct DeviceLineTests {
         #expect(rig.end() == [.returned(1), .returned(4), .returned(5), .returned(6)])
     }
 
-    @Test("what only the mailboxes hold does not go back, nor what nobody waits for")
-    func endKeepsStored() {
+    @Test
+    func `Contents of mailboxes are not returned, and neither are notifications whose outcome nobody waits for`() {
         var rig = LineRig.open(limit: 100, [Example.stored(1, version: 1)])
         _ = rig.offer(Offer(id: nil, destination: Example.destination(), notification: Example.notification(2)))
         #expect(rig.end() == [])
     }
 
-    @Test("a line that ended has nothing more to give")
-    func endsOnce() {
+    @Test
+    func `A line that has ended has no further actions`() {
         var rig = LineRig.open()
         _ = rig.offer(1)
         _ = rig.end()
@@ -392,8 +391,8 @@ struct DeviceLineTests {
 
     // MARK: Numbers
 
-    @Test("numbers grow from one line to the next, also within the same millisecond and when the clock goes back")
-    func numbersGrow() {
+    @Test
+    func `Numbers grow from line to line, even within a millisecond or if the clock goes back`() {
         var previous: UInt64 = 0
         let moments = [Example.moment, Example.moment, Example.moment.advanced(by: .seconds(-1)), Example.moment]
         for moment in moments {
@@ -411,8 +410,8 @@ struct DeviceLineTests {
         }
     }
 
-    @Test("a line of a later millisecond begins above an older one that nobody here knows")
-    func numbersFollowTime() {
+    @Test
+    func `A line of a later millisecond begins above an older line that is not known here`() {
         let older = DeviceLine(
             now: Example.moment, after: 0, limits: DeliveryLimits(unacknowledgedPerDevice: 10), power: .low
         )
@@ -423,8 +422,8 @@ struct DeviceLineTests {
         #expect(newer == older + DeviceLine.numbersPerMillisecond)
     }
 
-    @Test("numbers stay within what every JSON reader can hold for two centuries")
-    func numbersAreExact() {
+    @Test
+    func `For two centuries numbers are small enough for every JSON reader`() {
         let year2226 = Timestamp(seconds: 8_078_400_000)
         #expect(
             DeviceLine(now: year2226, after: 0, limits: DeliveryLimits(unacknowledgedPerDevice: 10), power: .low)

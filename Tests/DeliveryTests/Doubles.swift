@@ -4,7 +4,7 @@ import MemoryStore
 import Notifications
 import Synchronization
 
-/// A device's stream that records what it gets.
+/// A device's stream that records the attempts that are sent on it.
 final class RecordingStream: NotificationStream {
     let attempts = Recorder<DeliveryAttempt>()
     let ends = Recorder<StreamEnd>()
@@ -21,14 +21,14 @@ final class RecordingStream: NotificationStream {
         events.record(())
     }
 
-    /// Waits until something was sent on it or it has ended.
+    /// Waits until an attempt was sent on the stream, or the stream has ended.
     func isSentOrEnded() async { _ = await events.first(1) }
 
     /// The numbers of the sent notifications.
     var numbers: [UInt64] { attempts.values.map(\.notification.number) }
 }
 
-/// A gateway that records its answers.
+/// The connection of a gateway. It records the answers.
 final class RecordingAnswers: SubmissionAnswers {
     let answers = Recorder<(ticket: UInt64, outcome: Outcome)>()
 
@@ -45,7 +45,7 @@ final class RecordingAnswers: SubmissionAnswers {
     }
 }
 
-/// A gateway that takes long to accept an answer.
+/// The connection of a gateway that takes long to handle an answer.
 final class SlowAnswers: SubmissionAnswers {
     let arrivals = Recorder<UInt64>()
     private let semaphore = DispatchSemaphore(value: 0)
@@ -58,7 +58,7 @@ final class SlowAnswers: SubmissionAnswers {
     func release() { semaphore.signal() }
 }
 
-/// A gateway's connection that takes nothing more after a rejection.
+/// The connection of a gateway that accepts nothing more after a rejection.
 final class FaultyConnection: SubmissionAnswers {
     let answers = Recorder<UInt64>()
 
@@ -115,7 +115,7 @@ final class SettableClock: Sendable {
         moment.withLock { $0 = Moment(time: $0.time.advanced(by: duration), uptime: $0.uptime.advanced(by: duration)) }
     }
 
-    /// Sets only the time of day back.
+    /// Sets the time of day back, but not the uptime.
     func setBack(by duration: Duration) {
         moment.withLock { $0.time = $0.time.advanced(by: .zero - duration) }
     }

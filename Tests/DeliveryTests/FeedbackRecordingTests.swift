@@ -4,7 +4,7 @@ import Notifications
 import Synchronization
 import Testing
 
-/// The feedback entries of attempts to removed apps, and the answers of a gateway that discards.
+/// Which attempts to removed apps make feedback entries, and the answers of a gateway that discards notifications.
 @Suite("Delivery and feedback", .timeLimit(.minutes(1)))
 struct FeedbackRecordingTests {
     private static let list = FeedbackList(environment: Example.device.environment, app: AppID(rawValue: 1))
@@ -19,8 +19,8 @@ struct FeedbackRecordingTests {
         _ = try await rig.store.memory.end(Example.destination(), at: rig.clock.now.time)
     }
 
-    @Test("An attempt at an app that is gone lists its device token, since it is gone")
-    func listsAttempt() async throws {
+    @Test
+    func `An attempt to reach a removed app lists its device token, with the time of the removal`() async throws {
         let rig = try await DeliveryRig()
         try await Self.end(rig)
         let ended = rig.clock.now.time
@@ -32,8 +32,8 @@ struct FeedbackRecordingTests {
         #expect(rig.answers.reason(of: 1) == .unregistered)
     }
 
-    @Test("No other rejection lists anything")
-    func listsNothingElse() async throws {
+    @Test
+    func `Other rejections list nothing`() async throws {
         let rig = try await DeliveryRig()
         rig.submit(1, generation: 7)
         rig.submit(2, app: 9)
@@ -41,16 +41,16 @@ struct FeedbackRecordingTests {
         #expect(try await Self.listed(rig).isEmpty)
     }
 
-    @Test("A thousand attempts are one entry")
-    func manyAttempts() async throws {
+    @Test
+    func `A thousand attempts make one entry`() async throws {
         let rig = try await DeliveryRig()
         try await Self.end(rig)
         for number in 1...1000 as ClosedRange<UInt64> { rig.submit(number) }
         #expect(try await Self.listed(rig).count == 1)
     }
 
-    @Test("A shutdown waits for what was noted")
-    func drains() async throws {
+    @Test
+    func `A shutdown waits until entries are written`() async throws {
         let rig = try await DeliveryRig()
         try await Self.end(rig)
         rig.submit(1)
@@ -58,8 +58,8 @@ struct FeedbackRecordingTests {
         #expect(try await rig.store.memory.take(Self.list, after: nil, limit: 100).count == 1)
     }
 
-    @Test("A gateway that wants no more after a rejection gets no more of its batch")
-    func discards() async throws {
+    @Test
+    func `A gateway that stops after a rejection gets no more answers of its batch`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()
         let answers = ChoosyAnswers()
@@ -72,7 +72,7 @@ struct FeedbackRecordingTests {
         #expect(answers.tickets == [1, 2, 3])
     }
 
-    /// Takes nothing more after a rejection.
+    /// The connection of a gateway that accepts nothing more after a rejection.
     private final class ChoosyAnswers: SubmissionAnswers {
         private let state = Mutex((tickets: [UInt64](), hasFailed: false))
         var tickets: [UInt64] { state.withLock { $0.tickets } }

@@ -15,8 +15,8 @@ struct GatheredAnswersTests {
         func answer(_ answers: [SubmissionAnswer]) { all.withLock { $0.append(answers.map(\.ticket)) } }
     }
 
-    @Test("each connection gets its answers in one call, in their order")
-    func grouped() {
+    @Test
+    func `Each connection gets its answers in one call, in their order`() {
         let (first, second) = (Calls(), Calls())
         var answers = GatheredAnswers()
         for (ticket, receiver) in [(1, first), (2, first), (3, second), (4, first), (5, second)] as [(UInt64, Calls)] {
@@ -28,8 +28,10 @@ struct GatheredAnswersTests {
         #expect(second.tickets == [[3, 5]])
     }
 
-    @Test("what several devices' notifications wait for while the store is busy is its next batch, answered together")
-    func stored() async throws {
+    @Test
+    func `Notifications of several devices that wait for a busy store form its next batch, answered together`()
+        async throws
+    {
         let rig = try await DeliveryRig(holding: [.store])
         let destinations = (1...4 as ClosedRange<UInt64>).map { number in
             Example.destination(on: DeviceKey(environment: .production, device: DeviceID(rawValue: number)))

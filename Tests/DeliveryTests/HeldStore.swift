@@ -3,8 +3,8 @@ import MemoryStore
 import Notifications
 import Synchronization
 
-/// Mailboxes whose calls are held at gates, one before and one after the work. So a test decides when a call takes
-/// effect and when its caller gets the result.
+/// Mailboxes whose calls wait at gates, one before and one after the work. So a test decides when a call takes
+/// effect, and when its caller gets the result.
 final class HeldStore: Mailboxes {
     enum Gate: Hashable, CaseIterable {
         case store, storeAnswer
@@ -21,7 +21,7 @@ final class HeldStore: Mailboxes {
     }
 
     let memory = MemoryStore()
-    /// The calls that have come to a gate, and the removals that were done.
+    /// The calls that have reached a gate, and the removals that were done.
     let arrivals = Recorder<Gate>()
     let removals = Recorder<MailboxReference>()
     /// The batches by the numbers of their notifications.
@@ -33,7 +33,7 @@ final class HeldStore: Mailboxes {
 
     init(holding gates: Set<Gate> = []) { state = Mutex(State(held: gates)) }
 
-    /// Waits until this call, counted from 1, has come to the gate.
+    /// Waits until this call, counted from 1, has reached the gate.
     func arrival(_ gate: Gate, _ count: Int = 1) async {
         await arrivals.wait { arrivals in arrivals.count { $0 == gate } >= count }
     }

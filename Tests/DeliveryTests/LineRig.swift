@@ -2,7 +2,8 @@
 import Notifications
 import Rates
 
-/// Runs a ``DeviceLine`` and returns its actions in numbers: attempts by their position on the line, from 1.
+/// Runs a ``DeviceLine``, and returns its actions as numbers: attempts have their position on the line, counted from
+/// 1.
 struct LineRig: ~Copyable {
     enum Step: Hashable {
         case send(UInt64, notification: UInt64)
@@ -10,9 +11,9 @@ struct LineRig: ~Copyable {
         case remove(app: UInt32, version: UInt64)
         case acknowledged(UInt64)
         case returned(UInt64)
-        /// A reading for another line.
+        /// A reading that was begun for another line.
         case otherRead
-        /// Reported as acknowledged although the device did not acknowledge it.
+        /// The line reports the attempt as acknowledged, although the device did not acknowledge it.
         case unasked(NotificationID)
     }
 
@@ -47,7 +48,7 @@ struct LineRig: ~Copyable {
         return (offered.answer, action.flatMap { step($0) })
     }
 
-    /// The line's actions after an offer.
+    /// Returns the line's actions after an offer.
     mutating func offerAndThen(_ offer: Offer) -> [Step] {
         let offered = line.offer(offer, now: Example.now(now), silents: &silents)
         let actions = offered.first + [offered.attempt.map(DeviceLine.Action.send), offered.then].compactMap(\.self)
@@ -113,7 +114,7 @@ struct LineRig: ~Copyable {
         return actions.compactMap { step($0) }
     }
 
-    /// Nil if the action is only for the delivery log.
+    /// Returns nil if the action is only for the delivery log.
     private func step(_ action: DeviceLine.Action) -> Step? {
         switch action {
         case .note: nil

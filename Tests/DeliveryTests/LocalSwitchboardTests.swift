@@ -17,7 +17,7 @@ struct LocalSwitchboardTests {
         switchboard.report(to: outcomes)
     }
 
-    /// Attaches a stream, and waits until its mailboxes were read. A first notification shows that.
+    /// Attaches a stream, and waits until its mailboxes were read, which a first notification shows.
     private func attached(_ first: UInt64 = 1000) async -> RecordingStream {
         let stream = RecordingStream()
         switchboard.attach(stream, of: Example.device)
@@ -27,14 +27,14 @@ struct LocalSwitchboardTests {
         return stream
     }
 
-    @Test("an offer to a device that is not connected is returned")
-    func nobody() {
+    @Test
+    func `An offer to a device that is not connected is returned`() {
         #expect(switchboard.offer(Example.offer(1)) == .returned)
         #expect(switchboard.connectedDevices == 0)
     }
 
-    @Test("an offer to a connected device is sent, and its acknowledgement reported")
-    func acknowledged() async {
+    @Test
+    func `An offer to a connected device is sent, and its acknowledgement reported`() async {
         let stream = await attached()
         #expect(switchboard.offer(Example.offer(1)) == .taken)
         #expect(stream.numbers == [1000, 1])
@@ -42,8 +42,10 @@ struct LocalSwitchboardTests {
         #expect(outcomes.events.values == [.acknowledged(1)])
     }
 
-    @Test("what the mailboxes hold is sent to a device that connects, and removed when it acknowledges")
-    func mailboxes() async throws {
+    @Test
+    func `The contents of the mailboxes are sent to a device that connects, and removed when it acknowledges`()
+        async throws
+    {
         _ = await store.memory.store([Example.stored(1, version: 0).entry])
         let stream = RecordingStream()
         switchboard.attach(stream, of: Example.device)
@@ -54,16 +56,18 @@ struct LocalSwitchboardTests {
         #expect(try await store.memory.entries(of: Example.device).isEmpty)
     }
 
-    @Test("what another node stored, and told nobody, is sent when the mailboxes are read again")
-    func readsAgain() async throws {
+    @Test
+    func `Notifications that another node stored without an announcement are sent when the mailboxes are read again`()
+        async throws
+    {
         let stream = await attached()
         _ = await store.memory.store([Example.stored(1, version: 0).entry])
         switchboard.readMailboxesAgain()
         #expect(await stream.attempts.first(2).map(\.notification.number) == [1000, 1])
     }
 
-    @Test("sendings are numbered above what another node has given the device")
-    func numbersAbove() async throws {
+    @Test
+    func `Attempts have greater numbers than those that another node has given the device`() async throws {
         let previous: UInt64 = 1 << 52
         _ = await store.memory.store([Example.stored(1, version: 0).entry])
         let stream = RecordingStream()
@@ -72,8 +76,8 @@ struct LocalSwitchboardTests {
         #expect(attempt.number > previous)
     }
 
-    @Test("what has expired in a mailbox is removed and not sent")
-    func expired() async throws {
+    @Test
+    func `Expired contents of a mailbox are removed and not sent`() async throws {
         _ = await store.memory.store([Example.stored(1, version: 0, expires: Example.moment).entry])
         let stream = await attached()
         _ = await store.removals.first(1)
@@ -81,8 +85,8 @@ struct LocalSwitchboardTests {
         #expect(try await store.memory.entries(of: Example.device).isEmpty)
     }
 
-    @Test("what expired before it was stored is removed and not sent")
-    func expiredWhenStored() async {
+    @Test
+    func `Contents that expired before they were stored are removed and not sent`() async {
         let stream = await attached()
         let version = await store.memory.store([Example.stored(1, version: 0, expires: Example.moment).entry])
         #expect(version.count == 1)
@@ -90,8 +94,8 @@ struct LocalSwitchboardTests {
         #expect(stream.numbers == [1000])
     }
 
-    @Test("a second stream takes over: the first ends, and what it had comes back")
-    func takeover() async {
+    @Test
+    func `A second stream takes over: the first one ends, and its offers are returned`() async {
         let first = await attached()
         _ = switchboard.offer(Example.offer(1))
         let second = await attached(1001)
@@ -103,8 +107,8 @@ struct LocalSwitchboardTests {
         #expect(second.numbers == [1001, 2])
     }
 
-    @Test("connected devices are listed in pages, with their power and what is held back for it")
-    func lists() async throws {
+    @Test
+    func `Connected devices are listed in pages, with their power and their held notifications`() async throws {
         let stream = await attached()
         switchboard.changePower(of: Example.device, to: .low)
         #expect(switchboard.offer(Example.offer(1, priority: .considerate)) == .held)
@@ -135,8 +139,8 @@ struct LocalSwitchboardTests {
         #expect(switchboard.connected(in: .development, after: nil, limit: 2).map(\.key) == [twin])
     }
 
-    @Test("that the old stream is gone after a takeover changes nothing")
-    func lateDetach() async {
+    @Test
+    func `The end of a stream that was replaced changes nothing`() async {
         let first = await attached()
         let second = await attached(1001)
         switchboard.detach(first, of: Example.device)
@@ -146,8 +150,8 @@ struct LocalSwitchboardTests {
         #expect(second.ends.values.isEmpty)
     }
 
-    @Test("when a stream is gone its offers come back, and the next are returned")
-    func detach() async {
+    @Test
+    func `When a stream ends its offers are returned, and so are the next ones`() async {
         let stream = await attached()
         for number in 1...3 as ClosedRange<UInt64> { _ = switchboard.offer(Example.offer(number)) }
         switchboard.detach(stream, of: Example.device)
@@ -156,13 +160,13 @@ struct LocalSwitchboardTests {
         #expect(switchboard.connectedDevices == 0)
     }
 
-    @Test("an acknowledgement that comes after its stream is gone does not touch the next stream's attempts")
-    func lateAcknowledgement() async throws {
+    @Test
+    func `An acknowledgement after the end of its stream does not affect the next stream's attempts`() async throws {
         let first = await attached()
         _ = switchboard.offer(Example.offer(1))
         let old = first.attempts.values.map(\.number)
         switchboard.detach(first, of: Example.device)
-        // In the same millisecond.
+        // The second stream begins in the same millisecond.
         let second = await attached(1001)
         _ = switchboard.offer(Example.offer(2))
         switchboard.acknowledge(old, by: Example.device)
@@ -171,8 +175,8 @@ struct LocalSwitchboardTests {
         #expect(try #require(numbers.min()) > #require(old.max()))
     }
 
-    @Test("an acknowledgement just after the end of its stream empties the mailbox that what it means went to")
-    func acknowledgementAfterTheEnd() async throws {
+    @Test
+    func `An acknowledgement just after the end of its stream still empties the right mailbox`() async throws {
         let first = await attached()
         _ = switchboard.offer(Example.offer(1))
         let numbers = first.attempts.values.map(\.number)
@@ -185,8 +189,8 @@ struct LocalSwitchboardTests {
         #expect(outcomes.events.values == [.returned(1), .acknowledged(1)])
     }
 
-    @Test("numbers grow though the clock goes back between two connections")
-    func clockGoesBack() async throws {
+    @Test
+    func `Numbers grow even if the clock goes back between two connections`() async throws {
         let first = await attached()
         switchboard.detach(first, of: Example.device)
         clock.setBack(by: .milliseconds(10))
@@ -195,8 +199,8 @@ struct LocalSwitchboardTests {
         #expect(try #require(new.min()) > #require(old.max()))
     }
 
-    @Test("a device that is told to go goes, and its offers come back")
-    func disconnect() async {
+    @Test
+    func `A device that is disconnected loses its stream, and its offers are returned`() async {
         let stream = await attached()
         _ = switchboard.offer(Example.offer(1))
         switchboard.disconnect(Example.device, because: .shutdown)
@@ -206,8 +210,8 @@ struct LocalSwitchboardTests {
         #expect(stream.ends.values.count == 1)
     }
 
-    @Test("all devices may be told to go")
-    func disconnectAll() {
+    @Test
+    func `All devices can be disconnected`() {
         let streams = (1...40 as ClosedRange<UInt64>).map { number in
             let stream = RecordingStream()
             let device = DeviceKey(environment: .production, device: DeviceID(rawValue: number))
@@ -220,8 +224,8 @@ struct LocalSwitchboardTests {
         #expect(streams.allSatisfy { $0.ends.values == [.shutdown] })
     }
 
-    @Test("the same device number in the other environment is another device")
-    func environments() async {
+    @Test
+    func `The same device ID in the other environment is another device`() async {
         let stream = await attached()
         let twin = DeviceKey(environment: .development, device: Example.device.device)
         let offer = Offer(
@@ -230,8 +234,8 @@ struct LocalSwitchboardTests {
         #expect(stream.numbers == [1000])
     }
 
-    @Test("when the mailboxes cannot be read the stream ends, and what it held comes back")
-    func unreadable() async {
+    @Test
+    func `If the mailboxes cannot be read the stream ends, and held offers are returned`() async {
         store.fail(.read, .unavailable)
         let stream = RecordingStream()
         switchboard.attach(stream, of: Example.device)
@@ -239,8 +243,8 @@ struct LocalSwitchboardTests {
         #expect(switchboard.connectedDevices == 0)
     }
 
-    @Test("a reading that fails for a stream that is gone does not end the next one")
-    func unreadableForOlder() async {
+    @Test
+    func `A failed reading for a stream that has ended does not end the next stream`() async {
         let store = HeldStore(holding: [.readAnswer])
         let clock = self.clock
         let switchboard = LocalSwitchboard(mailboxes: store, clock: { clock.now })
@@ -250,7 +254,7 @@ struct LocalSwitchboardTests {
         clock.advance(by: .milliseconds(1))
         switchboard.attach(second, of: Example.device)
         await store.arrival(.readAnswer, 2)
-        // The older stream's reading came first, so it passes first, and fails.
+        // The older stream's reading came first, so this failure is for it.
         store.fail(.read, .unavailable)
         store.pass(.readAnswer)
         _ = await store.failures.first(1)

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Elements by number")
 struct NumberedTests {
-    @Test("They behave as a dictionary does, in whatever order they are taken out", arguments: UInt64(1)...20)
-    func likeDictionary(seed: UInt64) {
+    @Test(arguments: UInt64(1)...20)
+    func `Numbered elements behave like a dictionary, in whatever order they are removed`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var (numbered, model, last) = (Numbered<String>(), [UInt64: String](), UInt64(0))
         for step in 0..<400 {
@@ -38,8 +38,8 @@ struct NumberedTests {
         #expect(elements == model.sorted { $0.key < $1.key }.map(\.value))
     }
 
-    @Test("What is taken out from between takes no room for long, though the first one stays")
-    func emptyPlaces() {
+    @Test
+    func `Elements removed from the middle do not take room for long, even if the first one stays`() {
         var numbered = Numbered<Int>()
         for number in 0..<10_000 {
             numbered.append(number, number: UInt64(number))
@@ -49,8 +49,8 @@ struct NumberedTests {
         #expect(numbered.places < 100)
     }
 
-    @Test("Those that stay are the same when empty places are closed", arguments: UInt64(1)...5)
-    func closing(seed: UInt64) {
+    @Test(arguments: UInt64(1)...5)
+    func `Closing empty places does not change the remaining elements`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var numbered = Numbered<UInt64>()
         for number in 0..<200 as Range<UInt64> { numbered.append(number, number: number) }
@@ -67,8 +67,8 @@ struct NumberedTests {
         #expect(numbered.places < 100)
     }
 
-    @Test("The first that is such is found by its element")
-    func find() {
+    @Test
+    func `The first element that meets a condition is found`() {
         var numbered = Numbered<String>()
         for (number, element) in [(2, "a"), (5, "b"), (9, "b")] as [(UInt64, String)] {
             numbered.append(element, number: number)

@@ -22,7 +22,7 @@ final class Recorder<Value: Sendable>: Sendable {
         for continuation in met { continuation.resume() }
     }
 
-    /// The values, once there are this many.
+    /// Waits until there are this many values, and returns the first ones.
     func first(_ count: Int) async -> [Value] {
         await wait { $0.count >= count }
         return values

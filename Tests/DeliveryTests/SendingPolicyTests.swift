@@ -19,15 +19,19 @@ struct SendingPolicyTests {
         (.immediate, true, .burst, false), (.considerate, true, .burst, false), (.low, true, .company, false),
     ]
 
-    @Test("a device that saves power is sent what is urgent, and the rest waits", arguments: waits)
-    func low(_ priority: Priority, isSilent: Bool, _ wait: SendingPolicy.Wait?, tries: Bool) {
+    @Test(arguments: waits)
+    func `If a device saves power, urgent notifications are sent and others wait`(
+        _ priority: Priority, isSilent: Bool, _ wait: SendingPolicy.Wait?, tries: Bool
+    ) {
         let notification = Example.notification(1, priority: priority, isSilent: isSilent)
         #expect(Self.policy(.low).wait(for: notification, isBurst: false) == wait)
         #expect(Self.policy(.low).tries(notification, isBurst: false) == tries)
     }
 
-    @Test("nothing waits for power with a burst, nor on a device that is awake or charging", arguments: waits)
-    func everything(_ priority: Priority, isSilent: Bool, _ wait: SendingPolicy.Wait?, tries: Bool) {
+    @Test(arguments: waits)
+    func `Nothing waits for power during a burst, or if the device is awake or charging`(
+        _ priority: Priority, isSilent: Bool, _ wait: SendingPolicy.Wait?, tries: Bool
+    ) {
         let notification = Example.notification(1, priority: priority, isSilent: isSilent)
         for (power, isBurst) in [(DevicePower.low, true), (.awake, false), (.charging, false)] {
             #expect(Self.policy(power).wait(for: notification, isBurst: isBurst) == nil)
@@ -35,8 +39,8 @@ struct SendingPolicyTests {
         }
     }
 
-    @Test("only what goes to the app itself, as a background notification or as nothing in particular, is silent")
-    func ownTopic() {
+    @Test
+    func `Only background notifications, or those without a push type, to the app itself are silent`() {
         func isSilent(_ kind: TopicKind, _ type: PushType?) -> Bool {
             var notification = Example.notification(1, isSilent: true)
             (notification.fields.topic, notification.fields.pushType) = ("com.example.app" + kind.suffix, type)
@@ -46,8 +50,8 @@ struct SendingPolicyTests {
         for type in PushType.all { #expect(isSilent(.app, type) == (type == .background)) }
     }
 
-    @Test("the first that waits for a burst sets its time")
-    func burst() {
+    @Test
+    func `The first notification that waits for a burst sets the time of the burst`() {
         var policy = Self.policy(.low)
         policy.began(.company, now: Example.now)
         #expect(policy.burstAt == nil)
@@ -58,8 +62,8 @@ struct SendingPolicyTests {
         #expect(policy.burstAt == nil)
     }
 
-    @Test("silent notifications are counted for each app on each device, and say when there is room again")
-    func silents() {
+    @Test
+    func `Silent notifications are counted for each app on each device, with the time when the next is allowed`() {
         var silents = SendingPolicy.Silents(DeliveryLimits().silentsPerApp)
         let silent = Example.notification(1, isSilent: true)
         func throttle(_ notification: Notification, app: UInt32 = 1) -> SendingPolicy.Wait? {

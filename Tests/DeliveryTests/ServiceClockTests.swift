@@ -29,7 +29,7 @@ struct ServiceClockTests {
         #expect(!clock.isAdvanced)
     }
 
-    @Test func `An advance is added to time and uptime, and the machine's clock goes on`() throws {
+    @Test func `An advance is added to time and uptime, and the machine's clock runs on`() throws {
         let machine = Machine()
         let clock = machine.clock()
         #expect(try clock.advance(by: .seconds(3600)) == Self.seconds(1_003_600))
@@ -40,7 +40,7 @@ struct ServiceClockTests {
         #expect(try clock.advance(by: .seconds(60)) == Self.seconds(1_003_665))
     }
 
-    @Test func `The clock never goes back, and not beyond a century`() throws {
+    @Test func `The clock never goes back, and its offset is at most a century`() throws {
         let clock = Machine().clock()
         #expect(throws: ServiceClock.AdvanceError.tooFar) { try clock.advance(by: .seconds(-1)) }
         #expect(throws: ServiceClock.AdvanceError.tooFar) {
@@ -51,7 +51,7 @@ struct ServiceClockTests {
         #expect(throws: ServiceClock.AdvanceError.tooFar) { try clock.advance(by: .milliseconds(1)) }
     }
 
-    @Test func `A client's time gets the offset that was in force at that moment`() throws {
+    @Test func `A client's time gets the offset of that moment`() throws {
         let machine = Machine()
         let clock = machine.clock()
         machine.set(1_000_100)
@@ -67,7 +67,7 @@ struct ServiceClockTests {
         #expect(clock.serviceTime(ofClient: Timestamp(milliseconds: .max)) == Timestamp(milliseconds: .max))
     }
 
-    @Test func `A time of the service goes back to the client's, and what was skipped to the moment of the advance`()
+    @Test func `The service's times are converted back, and skipped times become the moment of the advance`()
         throws
     {
         let machine = Machine()
@@ -96,7 +96,7 @@ struct ServiceClockTests {
         #expect(clock.serviceExpiration(ofClient: .unspecified) == .unspecified)
     }
 
-    @Test func `An iat with a fraction keeps it`() throws {
+    @Test func `If an iat has a fraction of a second, the converted time has it too`() throws {
         let clock = Machine().clock()
         try clock.advance(by: .seconds(3600))
         #expect(clock.serviceSeconds(ofClient: 1_000_000.25) == 1_003_600.25)
@@ -105,7 +105,7 @@ struct ServiceClockTests {
         #expect(clock.serviceSeconds(ofClient: .nan).isNaN)
     }
 
-    @Test func `An iat in the second of an advance is one after it`() throws {
+    @Test func `An iat in the same second as an advance counts as later than the advance`() throws {
         let clock = ServiceClock(isVirtual: true) {
             Moment(time: Timestamp(milliseconds: 1_000_000_700), uptime: Uptime(nanoseconds: 0))
         }
@@ -115,7 +115,7 @@ struct ServiceClockTests {
         #expect(clock.serviceSeconds(ofClient: 999_999) == 999_999)
     }
 
-    @Test func `The oldest advances are forgotten beyond the limit`() throws {
+    @Test func `Beyond the limit the oldest advances are forgotten`() throws {
         let clock = Machine().clock()
         for _ in 0..<(ClockHistory.maximumSteps + 5) { try clock.advance(by: .milliseconds(1)) }
         #expect(clock.time.milliseconds == 1_000_000_000 + UInt64(ClockHistory.maximumSteps) + 5)

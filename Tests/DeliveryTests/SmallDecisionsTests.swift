@@ -17,27 +17,27 @@ struct SmallDecisionsTests {
         )
     }
 
-    @Test("the present token of an active registration may be sent to")
-    func active() {
+    @Test
+    func `The present token of an active registration is accepted`() {
         #expect(Self.registration().rejection(ofGeneration: 3) == nil)
     }
 
-    @Test("a token that was never given out is bad", arguments: [true, false])
-    func newerGeneration(isActive: Bool) {
+    @Test(arguments: [true, false])
+    func `A token that was never given out is bad`(isActive: Bool) {
         let rejection = Self.registration(isActive: isActive).rejection(ofGeneration: 4)
         #expect(rejection?.reason == .badDeviceToken)
         #expect(rejection?.timestamp == nil)
     }
 
-    @Test("an older token is unregistered since the newer one began", arguments: [true, false])
-    func olderGeneration(isActive: Bool) {
+    @Test(arguments: [true, false])
+    func `An older device token is unregistered since the time when the newer one began`(isActive: Bool) {
         let rejection = Self.registration(isActive: isActive).rejection(ofGeneration: 2)
         #expect(rejection?.reason == .unregistered)
         #expect(rejection?.timestamp == 1000)
     }
 
-    @Test("the present token of an ended registration is unregistered since it ended")
-    func ended() {
+    @Test
+    func `The present token of an ended registration is unregistered since its end`() {
         let rejection = Self.registration(isActive: false).rejection(ofGeneration: 3)
         #expect(rejection?.reason == .unregistered)
         #expect(rejection?.timestamp == 2000)
@@ -51,13 +51,13 @@ struct SmallDecisionsTests {
 
     private static let retained = Example.moment.advanced(by: DeliveryLimits().retention)
 
-    @Test("without an expiration a notification is kept for the retention")
-    func unspecifiedExpiry() {
+    @Test
+    func `A notification without an expiration is kept for the retention`() {
         #expect(Self.expiry(.unspecified) == Self.retained)
     }
 
-    @Test("an expiration is kept to the second, within the retention")
-    func expiryAt() {
+    @Test
+    func `An expiration within the retention is exact to the second`() {
         let seconds = Example.moment.seconds
         #expect(Self.expiry(.at(seconds + 1)) == Timestamp(seconds: seconds + 1))
         #expect(Self.expiry(.at(Self.retained.seconds)) == Self.retained)
@@ -65,8 +65,8 @@ struct SmallDecisionsTests {
         #expect(Self.expiry(.at(.max)) == Self.retained)
     }
 
-    @Test("what expires at once, now or in the past is not stored")
-    func noExpiry() {
+    @Test
+    func `A notification that expires at once, now or in the past is not stored`() {
         let seconds = Example.moment.seconds
         for expiration in [Expiration.immediately, .at(seconds), .at(seconds - 1), .at(1)] {
             #expect(Self.expiry(expiration) == nil)
@@ -82,20 +82,20 @@ struct SmallDecisionsTests {
         "", ".", ".hidden", "..", "A", "a b", "a/b", "a_b", "é", "a\0", "a\n", String(repeating: "a", count: 65),
     ]
 
-    @Test("a secret's name may become a file's", arguments: names)
-    func secretName(_ text: String) {
+    @Test(arguments: names)
+    func `The name of a secret can be the name of a file`(_ text: String) {
         #expect(SecretName(rawValue: text)?.rawValue == text)
     }
 
-    @Test("anything else is no secret's name", arguments: notNames)
-    func refusesSecretName(_ text: String) {
+    @Test(arguments: notNames)
+    func `Any other text is not the name of a secret`(_ text: String) {
         #expect(SecretName(rawValue: text) == nil)
     }
 
     // MARK: Topics
 
-    @Test("a topic leads to the app whose bundle ID it is or begins with")
-    func topics() throws {
+    @Test
+    func `A topic belongs to the app whose bundle ID equals the topic or its beginning`() throws {
         let team = try #require(TeamID(rawValue: "TEAM000001"))
         let bundleIDs = try ["com.example.app", "com.example.app.voip"].map { try #require(BundleID(rawValue: $0)) }
         let apps = zip(bundleIDs, 1...).map { App(id: AppID(rawValue: UInt32($1)), bundleID: $0, team: team) }

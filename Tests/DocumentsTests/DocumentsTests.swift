@@ -52,7 +52,7 @@ struct DocumentsTests {
     }
 
     /// Documents name the tests that check a promise.
-    @Test func `Every test that a document names is there`() throws {
+    @Test func `Every test that a document names exists`() throws {
         var files: Set<String> = []
         let tests = try #require(FileManager.default.enumerator(atPath: Self.root.path + "/Tests"))
         for case let path as String in tests { files.insert(URL(fileURLWithPath: path).lastPathComponent) }

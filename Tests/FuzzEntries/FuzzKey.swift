@@ -3,8 +3,8 @@ import Notifications
 
 @testable import Trust
 
-/// The signing key of the entries, so that inputs reach the check of the signature and what follows. It is for tests
-/// only: the corpus has tokens that it signed.
+/// The signing key for the entries. With it, inputs get beyond the check of the signature. It is only for tests: it
+/// has signed the tokens in the corpus.
 package enum FuzzKey {
     package static let team = "FUZZTEAM01"
     package static let id = "FUZZKEY001"
@@ -31,7 +31,7 @@ package enum FuzzKey {
         return Array("bearer ".utf8) + signed + [UInt8(ascii: ".")] + Base64URL.encoded(signature)
     }
 
-    /// The value. Without it the tests would test nothing.
+    /// Returns the value, which has to exist. Without it, the tests would test nothing.
     private static func required<Value>(_ value: Value?) -> Value {
         guard let value else { preconditionFailure("The fuzzer's key is none.") }
         return value

@@ -2,14 +2,14 @@ import Foundation
 import FuzzEntries
 import Testing
 
-/// Every file of the corpus is read without a crash, also those that once caused one.
+/// Every file of the corpus is read without a crash, even those that once caused one.
 struct CorpusTests {
     private static func folder(_ entry: FuzzEntry) -> URL {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("Corpus/\(entry.rawValue)")
     }
 
-    @Test(arguments: FuzzEntry.allCases) func `The corpus is read`(_ entry: FuzzEntry) throws {
+    @Test(arguments: FuzzEntry.allCases) func `The corpus can be read`(_ entry: FuzzEntry) throws {
         let files = try FileManager.default.contentsOfDirectory(
             at: Self.folder(entry), includingPropertiesForKeys: nil)
         #expect(!files.isEmpty)
@@ -17,14 +17,14 @@ struct CorpusTests {
     }
 
     /// Without a valid token, the fuzzer would not get beyond the look-up of the key.
-    @Test func `The corpus has a provider token that is good`() throws {
+    @Test func `The corpus has a valid provider token`() throws {
         let good = try Data(contentsOf: Self.folder(.providerToken).appendingPathComponent("signed"))
         #expect(FuzzEntry.isGood(Array(good)))
         let late = try Data(contentsOf: Self.folder(.providerToken).appendingPathComponent("signed-late"))
         #expect(!FuzzEntry.isGood(Array(late)))
     }
 
-    @Test(arguments: ["number", "string", "milliseconds", "ahead"]) func `The corpus has claims that are good`(
+    @Test(arguments: ["number", "string", "milliseconds", "ahead"]) func `The corpus has valid claims`(
         name: String
     ) throws {
         let lines = try String(contentsOf: Self.folder(.providerClaims).appendingPathComponent(name), encoding: .utf8)
@@ -33,7 +33,7 @@ struct CorpusTests {
         #expect(FuzzEntry.isGood(authorization))
     }
 
-    @Test(arguments: FuzzEntry.allCases) func `Every prefix and every changed byte of the corpus is read`(
+    @Test(arguments: FuzzEntry.allCases) func `Every prefix and every changed byte of the corpus is handled`(
         _ entry: FuzzEntry
     ) throws {
         let files = try FileManager.default.contentsOfDirectory(

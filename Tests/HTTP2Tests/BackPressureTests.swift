@@ -14,7 +14,7 @@ import Testing
 
     private func text(_ count: Int) -> ByteBuffer { ByteBuffer(repeating: UInt8(ascii: "x"), count: count) }
 
-    @Test func aResponseStaysOpenAndIsWrittenFromOutsideAnyRead() throws {
+    @Test func `A response stays open and is written from outside any read`() throws {
         let peer = try opened()
         for line in ["{\"a\":1}\n", "\n", "{\"b\":2}\n"] {
             #expect(peer.session.write(StreamID(1), ByteBuffer(string: line)) == .more)
@@ -26,13 +26,13 @@ import Testing
         #expect(peer.recorder.closed == [.closed(1, .noError)])
     }
 
-    @Test func writesOfOneTickShareAFrame() throws {
+    @Test func `Writes of one tick share a frame`() throws {
         let peer = try opened()
         for _ in 0..<10 { peer.session.write(StreamID(1), ByteBuffer(string: "x\n")) }
         #expect(try peer.received() == [.data(1, String(repeating: "x\n", count: 10))])
     }
 
-    @Test func noMoreThanTheWindowIsSent() throws {
+    @Test func `No more than the window is sent`() throws {
         let peer = try opened()
         peer.session.write(StreamID(1), text(100_000))
         let sent = try peer.received(WireFrame.data).reduce(0) { $0 + $1.payload.count }
@@ -40,7 +40,7 @@ import Testing
         #expect(peer.session.bufferedBytes == 100_000 - 65_535)
     }
 
-    @Test func aSlowReaderIsSeenAtTheHighMark() throws {
+    @Test func `A slow reader is seen at the high mark`() throws {
         let peer = try opened()
         peer.session.write(StreamID(1), text(65_535))
         _ = try peer.received()
@@ -52,7 +52,7 @@ import Testing
         #expect(peer.recorder.events.filter { $0 == .writable(1) }.count == 1)
     }
 
-    @Test func aWindowThatNeverOpensHoldsABoundedAmount() throws {
+    @Test func `A window that never opens holds a bounded amount`() throws {
         let peer = try opened { $0.maxBufferedBytes = 200_000 }
         var results: [HTTP2Session.WriteResult] = []
         for _ in 0..<100 where results.last != .closed { results.append(peer.session.write(StreamID(1), text(10_000))) }
@@ -63,7 +63,7 @@ import Testing
         #expect(peer.session.bufferedBytes == 0)
     }
 
-    @Test func nothingIsWrittenToAChannelThatDoesNotTakeIt() throws {
+    @Test func `Nothing is written to a channel that does not take it`() throws {
         let peer = try opened()
         peer.setWritable(false)
         peer.session.write(StreamID(1), text(1_000))
@@ -73,7 +73,7 @@ import Testing
         #expect(try peer.received(WireFrame.data).count == 1)
     }
 
-    @Test func aBigBodyGoesOutInPiecesOfTheChannelsMark() throws {
+    @Test func `A big body goes out in pieces of the channels mark`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.settings([(4, 1_000_000)]), .windowUpdate(0, 1_000_000), .request(1, endStream: true))
         peer.session.respond(StreamID(1), .status("200"), body: text(500_000))
@@ -84,7 +84,7 @@ import Testing
         #expect(sizes.reduce(0, +) > 500_000)
     }
 
-    @Test func writingOnFromWritableGoesOnToTheEnd() throws {
+    @Test func `Writing on from writable goes on to the end`() throws {
         let peer = try opened()
         try peer.send(.settings([(4, 2_000_000_000)]), .windowUpdate(0, 2_000_000_000))
         var rest = 5_000_000
@@ -104,7 +104,7 @@ import Testing
         #expect(peer.recorder.closed == [.closed(1, .noError)])
     }
 
-    @Test func whatIsReadOpensTheWindowsAgain() throws {
+    @Test func `What is read opens the windows again`() throws {
         let peer = try EmbeddedPeer.connected { $0.connectionWindowBytes = 65_535 }
         try peer.send(.request(1))
         let chunk = String(repeating: "x", count: 16_384)
@@ -112,7 +112,7 @@ import Testing
         #expect(Set(try peer.received(WireFrame.windowUpdate).map(\.stream)) == [0, 1])
     }
 
-    @Test func aPausedStreamsWindowStaysClosedAndTheConnectionsOpens() throws {
+    @Test func `A paused streams window stays closed and the connections opens`() throws {
         let peer = try EmbeddedPeer.connected { $0.connectionWindowBytes = 65_535 }
         try peer.send(.request(1))
         peer.session.pauseReading(StreamID(1))
@@ -125,7 +125,7 @@ import Testing
         #expect(update.number() == 49_152)
     }
 
-    @Test func aPeerThatSendsMoreThanAPausedStreamsWindowIsReset() throws {
+    @Test func `A peer that sends more than a paused streams window is reset`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1))
         peer.session.pauseReading(StreamID(1))

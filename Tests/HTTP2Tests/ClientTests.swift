@@ -3,7 +3,7 @@ import NIOCore
 import Testing
 
 @Suite struct ClientTests {
-    @Test func aRequestAndItsResponse() throws {
+    @Test func `A request and its response`() throws {
         let peer = try EmbeddedPeer.connectedClient()
         let stream = try peer.session.request(.post("/3/device/00"), body: ByteBuffer(string: "{}"))
         #expect(stream == StreamID(1))
@@ -19,7 +19,7 @@ import Testing
             ])
     }
 
-    @Test func informationalResponsesAreSkipped() throws {
+    @Test func `Informational responses are skipped`() throws {
         let peer = try EmbeddedPeer.connectedClient()
         _ = try peer.session.request(.post("/"))
         try peer.send(.headers(1, literal(":status", "103") + literal("link", "x")))
@@ -30,7 +30,7 @@ import Testing
         #expect(peer.recorder.events.contains(.header(1, ":status", "200")))
     }
 
-    @Test func trailersAreDropped() throws {
+    @Test func `Trailers are dropped`() throws {
         let peer = try EmbeddedPeer.connectedClient()
         _ = try peer.session.request(.post("/"))
         try peer.send(.headers(1, [0x88]), .headers(1, literal("checksum", "1"), endStream: true))
@@ -39,7 +39,7 @@ import Testing
         #expect(peer.recorder.closed == [.closed(1, .noError)])
     }
 
-    @Test func aRequestWhoseBodyIsWrittenLater() throws {
+    @Test func `A request whose body is written later`() throws {
         let peer = try EmbeddedPeer.connectedClient()
         let stream = try peer.session.request(.post("/"), endStream: false)
         #expect(try peer.received().map(\.type) == [WireFrame.headers])
@@ -48,7 +48,7 @@ import Testing
         #expect(try peer.received() == [.data(1, "{}", endStream: true)])
     }
 
-    @Test func theServersNumberOfStreamsIsKept() throws {
+    @Test func `The servers number of streams is kept`() throws {
         let peer = try EmbeddedPeer.connectedClient(maxStreams: 2)
         #expect(peer.session.availableStreams == 2)
         for _ in 0..<2 { _ = try peer.session.request(.post("/")) }
@@ -60,17 +60,17 @@ import Testing
         #expect(peer.recorder.events.contains(.settings(maxConcurrentStreams: 10)))
     }
 
-    @Test func theOwnNumberOfStreamsIsKept() throws {
+    @Test func `The own number of streams is kept`() throws {
         let peer = try EmbeddedPeer.connectedClient(maxStreams: 1_000) { $0.maxConcurrentStreams = 3 }
         #expect(peer.session.availableStreams == 3)
     }
 
-    @Test func beforeTheServersSettingsAHundredAreOpened() throws {
+    @Test func `Before the servers settings a hundred are opened`() throws {
         let peer = try EmbeddedPeer(.client)
         #expect(peer.session.availableStreams == 100)
     }
 
-    @Test func aRequestFromWithinTheEndOfAnotherGoesOutAtOnce() throws {
+    @Test func `A request from within the end of another goes out at once`() throws {
         let peer = try EmbeddedPeer.connectedClient(maxStreams: 1)
         var left = 3
         peer.recorder.on = { session, event in
@@ -86,7 +86,7 @@ import Testing
         #expect(peer.recorder.closed.count == 4)
     }
 
-    @Test func aRequestThatWasGivenUpBeforeItWasSentIsClosedOnce() throws {
+    @Test func `A request that was given up before it was sent is closed once`() throws {
         let peer = try EmbeddedPeer.connectedClient()
         let stream = try peer.session.request(.post("/"))
         peer.session.reset(stream, .cancel)
@@ -94,19 +94,19 @@ import Testing
         #expect(peer.recorder.closed == [.closed(1, .cancel)])
     }
 
-    @Test func aServerCannotMakeRequests() throws {
+    @Test func `A server cannot make requests`() throws {
         let peer = try EmbeddedPeer.connected()
         #expect(throws: HTTP2Error(.notAClient)) { try peer.session.request(.post("/")) }
     }
 
-    @Test func aLongResponseHeaderListIsReset() throws {
+    @Test func `A long response header list is reset`() throws {
         let peer = try EmbeddedPeer.connectedClient { $0.maxHeaderListBytes = 100 }
         _ = try peer.session.request(.post("/"))
         try peer.send(.headers(1, [0x88] + literal("x", String(repeating: "y", count: 100))))
         #expect(peer.recorder.closed == [.closed(1, .enhanceYourCalm)])
     }
 
-    @Test func aPushIsRefused() throws {
+    @Test func `A push is refused`() throws {
         let peer = try EmbeddedPeer.connectedClient()
         _ = try peer.session.request(.post("/"))
         try peer.send(

@@ -3,7 +3,7 @@ import Testing
 @testable import HTTP2
 
 @Suite struct ConcurrencyLimitTests {
-    @Test func beforeTheFirstAcknowledgementTheFullNumberIsAdmitted() {
+    @Test func `Before the first acknowledgement the full number is admitted`() {
         var limit = ConcurrencyLimit(full: 1_000)
         let isSubmitted = limit.announce(1)
         #expect(isSubmitted)
@@ -12,7 +12,7 @@ import Testing
         #expect(limit.current == 1_000)
     }
 
-    @Test func theAcknowledgedNumberIsAdmitted() {
+    @Test func `The acknowledged number is admitted`() {
         var limit = ConcurrencyLimit(full: 1_000)
         _ = limit.announce(1)
         _ = limit.settingsSent()
@@ -21,7 +21,7 @@ import Testing
         #expect(!limit.admits(openStreams: 1))
     }
 
-    @Test func aGreaterNumberIsAdmittedAsSoonAsItIsSent() {
+    @Test func `A greater number is admitted as soon as it is sent`() {
         var limit = acknowledged(1)
         _ = limit.announce(1_000)
         #expect(limit.current == 1)
@@ -29,7 +29,7 @@ import Testing
         #expect(limit.current == 1_000)
     }
 
-    @Test func aSmallerNumberIsAdmittedFromItsAcknowledgementOn() {
+    @Test func `A smaller number is admitted from its acknowledgement on`() {
         var limit = acknowledged(1_000)
         _ = limit.announce(1)
         _ = limit.settingsSent()
@@ -38,7 +38,7 @@ import Testing
         #expect(limit.current == 1)
     }
 
-    @Test func theGreatestOfAllOnTheWayIsAdmitted() {
+    @Test func `The greatest of all on the way is admitted`() {
         var limit = acknowledged(1)
         for number in [5, 3] {
             _ = limit.announce(number)
@@ -51,14 +51,14 @@ import Testing
         #expect(limit.current == 3)
     }
 
-    @Test func neverMoreThanTheFullNumber() {
+    @Test func `Never more than the full number`() {
         var limit = ConcurrencyLimit(full: 10)
         _ = limit.announce(1_000)
         let number = limit.settingsSent()
         #expect(number == 10)
     }
 
-    @Test func aFifthChangeWaitsForAnAcknowledgement() {
+    @Test func `A fifth change waits for an acknowledgement`() {
         var limit = ConcurrencyLimit(full: 10)
         let submitted = (1...6).map { limit.announce($0) }
         #expect(submitted == [true, true, true, true, false, false])
@@ -69,7 +69,7 @@ import Testing
         #expect(number == 6)
     }
 
-    @Test func aChangeThatWasTakenBackIsNotAnnounced() {
+    @Test func `A change that was taken back is not announced`() {
         var limit = ConcurrencyLimit(full: 10)
         for number in 1...4 { _ = limit.announce(number) }
         _ = limit.announce(9)

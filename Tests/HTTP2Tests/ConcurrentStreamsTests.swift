@@ -11,14 +11,14 @@ import Testing
 
     private func requests(_ streams: Int32...) -> [WireFrame] { streams.map { .request($0) } }
 
-    @Test func streamsOpenedBeforeTheAcknowledgementAreServed() throws {
+    @Test func `Streams opened before the acknowledgement are served`() throws {
         let peer = try EmbeddedPeer(.server, Self.one)
         try peer.send(WireFrame.preface + (requests(1, 3, 5)).flatMap(\.bytes).withSettings)
         #expect(peer.recorder.requests == [1, 3, 5])
         #expect(try peer.received(WireFrame.reset).isEmpty)
     }
 
-    @Test func streamsOverTheAcknowledgedNumberAreRefused() throws {
+    @Test func `Streams over the acknowledged number are refused`() throws {
         let peer = try EmbeddedPeer.connected(Self.one)
         try peer.send(requests(1, 3, 5))
         #expect(peer.recorder.requests == [1])
@@ -28,21 +28,21 @@ import Testing
         #expect(peer.recorder.closed.isEmpty)
     }
 
-    @Test func theBodyOfARefusedStreamIsNotTold() throws {
+    @Test func `The body of a refused stream is not told`() throws {
         let peer = try EmbeddedPeer.connected(Self.one)
         try peer.send(.request(1), .request(3), .data(3, "{}", endStream: true))
         #expect(!peer.recorder.events.contains(.data(3, "{}")))
         #expect(!peer.recorder.events.contains(.ended(3)))
     }
 
-    @Test func aRefusedStreamLeavesTheHeaderTableInStep() throws {
+    @Test func `A refused stream leaves the header table in step`() throws {
         let peer = try EmbeddedPeer.connected(Self.one)
         try peer.send(.request(1), .headers(3, WireFrame.requestBlock + indexedLiteral("a", "b")), .reset(1))
         try peer.send(.headers(5, WireFrame.requestBlock + [0xbe]))
         #expect(peer.recorder.events.contains(.header(5, "a", "b")))
     }
 
-    @Test func aPlaceIsFreeAgainWhenAStreamIsClosed() throws {
+    @Test func `A place is free again when a stream is closed`() throws {
         let peer = try EmbeddedPeer.connected(Self.one)
         peer.recorder.on = { session, event in
             if case .headersEnded(let stream, _) = event { session.respond(StreamID(stream), .status("200")) }
@@ -51,7 +51,7 @@ import Testing
         #expect(peer.recorder.requests == [1, 3, 5])
     }
 
-    @Test func theNumberRises() throws {
+    @Test func `The number rises`() throws {
         let peer = try EmbeddedPeer.connected(Self.one)
         peer.session.announce(concurrentStreams: 3)
         #expect(try peer.received(WireFrame.settings).first?.settings == [3: 3])
@@ -59,7 +59,7 @@ import Testing
         #expect(peer.recorder.requests == [1, 3, 5])
     }
 
-    @Test func theNumberFalls() throws {
+    @Test func `The number falls`() throws {
         let peer = try EmbeddedPeer.connected { $0.maxConcurrentStreams = 10 }
         peer.session.announce(concurrentStreams: 1)
         #expect(try peer.received(WireFrame.settings).first?.settings == [3: 1])
@@ -72,7 +72,7 @@ import Testing
         #expect(peer.recorder.requests == [1, 3, 7])
     }
 
-    @Test func aMissingAcknowledgementIsSeen() throws {
+    @Test func `A missing acknowledgement is seen`() throws {
         let peer = try EmbeddedPeer.connected { $0.maxConcurrentStreams = 10 }
         #expect(!peer.session.hasUnacknowledgedSettings)
         peer.session.announce(concurrentStreams: 1)
@@ -83,13 +83,13 @@ import Testing
     }
 
     @Test(arguments: [10, 1_000])
-    func theSameNumberIsNotAnnouncedAgain(_ number: Int) throws {
+    func `The same number is not announced again`(_ number: Int) throws {
         let peer = try EmbeddedPeer.connected { $0.maxConcurrentStreams = 10 }
         peer.session.announce(concurrentStreams: number)
         #expect(try peer.received().isEmpty)
     }
 
-    @Test func overTheFullNumberTheLibraryEndsTheConnection() throws {
+    @Test func `Over the full number the library ends the connection`() throws {
         let peer = try EmbeddedPeer.connected { $0.maxConcurrentStreams = 2 }
         try peer.send(requests(1, 3, 5))
         #expect(peer.recorder.requests == [1, 3])
@@ -98,6 +98,6 @@ import Testing
 }
 
 extension [UInt8] {
-    /// These bytes after an empty SETTINGS frame, which ends the connection preface.
+    /// An empty SETTINGS frame, which completes the connection preface, and then these bytes.
     fileprivate var withSettings: [UInt8] { WireFrame.settings().bytes + self }
 }

@@ -2,7 +2,7 @@ import HTTP2
 import NIOCore
 import Testing
 
-/// Frames that arrive in two reads, cut at every byte, have their effect with the second read.
+/// Frames that arrive in two reads, split at every byte, take effect with the second read.
 @Suite struct CutFrameTests {
     private func sendCut(_ frame: WireFrame, after count: Int, to peer: EmbeddedPeer) throws {
         try peer.send(Array(frame.bytes.prefix(count)))
@@ -14,7 +14,7 @@ import Testing
         for count in 1..<frame.bytes.count { try body(count) }
     }
 
-    /// A server that waits to send more, because the client's flow-control windows are used up.
+    /// A server with data to send that has to wait, because the client's flow-control windows are used up.
     private func blocked() throws -> EmbeddedPeer {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true))
@@ -24,7 +24,7 @@ import Testing
         return peer
     }
 
-    @Test func aWindowOpens() throws {
+    @Test func `A window opens`() throws {
         for (open, cut) in [(Int32(0), Int32(1)), (1, 0)] {
             let frame = WireFrame.windowUpdate(cut, 100_000)
             try atEachCut(of: frame) { count in
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func theLastFrameOfADrainedConnectionEndsIt() throws {
+    @Test func `The last frame of a drained connection ends it`() throws {
         for frame in [WireFrame.data(1, "last", endStream: true), .reset(1)] {
             try atEachCut(of: frame) { count in
                 let peer = try EmbeddedPeer.connected { $0.resetsAfterEarlyAnswer = false }
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func aGoAwayEndsASilentConnection() throws {
+    @Test func `A GOAWAY ends a silent connection`() throws {
         let frame = WireFrame.goAway(0, .noError, "bye")
         try atEachCut(of: frame) { count in
             let peer = try EmbeddedPeer.connected()
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerEndsADrainedClient() throws {
+    @Test func `An answer ends a drained client`() throws {
         for frame in [WireFrame.headers(1, [0x88], endStream: true), .reset(1)] {
             try atEachCut(of: frame) { count in
                 let peer = try EmbeddedPeer.connectedClient()

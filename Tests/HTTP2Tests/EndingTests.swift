@@ -19,14 +19,14 @@ import Testing
         return peer
     }
 
-    @Test func thePeerClosesTheConnection() throws {
+    @Test func `The peer closes the connection`() throws {
         let peer = try twoOpen()
         peer.channel.close(promise: nil)
         peer.run()
         expectOnce(peer, "closed by the peer")
     }
 
-    @Test func theApplicationCloses() throws {
+    @Test func `The application closes`() throws {
         let peer = try twoOpen()
         peer.session.close()
         peer.session.close()
@@ -38,7 +38,7 @@ import Testing
         Recorder.Event.headersBegan(3), .header(3, ":path", "/3/device/00"), .headersEnded(3, endStream: false),
         .data(3, "x"), .ended(3), .batchEnded,
     ])
-    func theApplicationClosesWithinACall(_ moment: Recorder.Event) throws {
+    func `The application closes within a call`(_ moment: Recorder.Event) throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1))
         peer.recorder.on = { session, event in
@@ -49,7 +49,7 @@ import Testing
         expectOnce(peer, "closed")
     }
 
-    @Test func theChannelDiesWithinACall() throws {
+    @Test func `The channel dies within a call`() throws {
         let peer = try EmbeddedPeer.connected()
         let channel = peer.channel
         peer.recorder.on = { _, event in
@@ -61,7 +61,7 @@ import Testing
         #expect(peer.recorder.over == ["closed by the peer"])
     }
 
-    @Test func theChannelDiesWhileStreamsAreBeingClosed() throws {
+    @Test func `The channel dies while streams are being closed`() throws {
         let peer = try twoOpen()
         let channel = peer.channel
         peer.recorder.on = { _, event in
@@ -72,7 +72,7 @@ import Testing
         expectOnce(peer, "closed by the peer")
     }
 
-    @Test func aReset() throws {
+    @Test func `A reset`() throws {
         let peer = try twoOpen()
         peer.session.reset(StreamID(1), .refusedStream)
         peer.session.reset(StreamID(1), .cancel)
@@ -82,7 +82,7 @@ import Testing
         #expect(!peer.recorder.events.contains(.data(1, "late")))
     }
 
-    @Test func aProtocolError() throws {
+    @Test func `A protocol error`() throws {
         let peer = try twoOpen()
         try peer.send(.data(0, "x"))
         #expect(peer.recorder.closed.count == 2)
@@ -90,7 +90,7 @@ import Testing
         #expect(try peer.received(WireFrame.goAway).first?.number() == 3)
     }
 
-    @Test func aFailureOfTheChannel() throws {
+    @Test func `A failure of the channel`() throws {
         struct Broken: Error {}
         let peer = try twoOpen()
         peer.channel.pipeline.fireErrorCaught(Broken())
@@ -98,7 +98,7 @@ import Testing
         expectOnce(peer, "channel error: Broken()")
     }
 
-    @Test func theSessionLetsGoOfItsApplication() throws {
+    @Test func `The session lets go of its application`() throws {
         weak var application: Recorder?
         var session: HTTP2Session?
         do {
@@ -115,7 +115,7 @@ import Testing
         #expect(application == nil)
     }
 
-    @Test func nothingWorksAfterTheEnd() throws {
+    @Test func `Nothing works after the end`() throws {
         let peer = try twoOpen()
         peer.channel.close(promise: nil)
         peer.run()

@@ -13,34 +13,34 @@ import Testing
         return limits
     }
 
-    @Test func theBurstIsAdmittedAndNoMore() {
+    @Test func `The burst is admitted and no more`() {
         var flood = FloodGuard(limits: Self.limits(5, 1))
         let admitted = (0..<7).map { _ in flood.admit(.resets, at: Self.seconds(0)) }
         #expect(admitted == [true, true, true, true, true, false, false])
     }
 
-    @Test func aSecondMakesRoomForTheRate() {
+    @Test func `A second makes room for the rate`() {
         var flood = FloodGuard(limits: Self.limits(5, 2))
         for _ in 0..<5 { _ = flood.admit(.resets, at: Self.seconds(0)) }
         let admitted = (0..<3).map { _ in flood.admit(.resets, at: Self.seconds(1)) }
         #expect(admitted == [true, true, false])
     }
 
-    @Test func aLongPauseMakesRoomForTheBurstOnly() {
+    @Test func `A long pause makes room for the burst only`() {
         var flood = FloodGuard(limits: Self.limits(3, 100))
         for _ in 0..<3 { _ = flood.admit(.resets, at: Self.seconds(0)) }
         let admitted = (0..<4).map { _ in flood.admit(.resets, at: Self.seconds(3_600)) }
         #expect(admitted == [true, true, true, false])
     }
 
-    @Test func kindsAreCountedApart() {
+    @Test func `Kinds are counted apart`() {
         var flood = FloodGuard(limits: Self.limits(1, 1))
         _ = flood.admit(.resets, at: Self.seconds(0))
         let isAdmitted = flood.admit(.idleFrames, at: Self.seconds(0))
         #expect(isAdmitted)
     }
 
-    @Test func aStreamEarnsRoomForItsIdleFrames() {
+    @Test func `A stream earns room for its idle frames`() {
         var flood = FloodGuard(limits: Self.limits(20, 1))
         for _ in 0..<20 { _ = flood.admit(.idleFrames, at: Self.seconds(0)) }
         flood.streamOpened()
@@ -48,14 +48,14 @@ import Testing
         #expect(admitted.filter { $0 }.count == 10)
     }
 
-    @Test func earningsDoNotExceedTheBurst() {
+    @Test func `Earnings do not exceed the burst`() {
         var flood = FloodGuard(limits: Self.limits(20, 1))
         for _ in 0..<100 { flood.streamOpened() }
         let admitted = (0..<30).map { _ in flood.admit(.idleFrames, at: Self.seconds(0)) }
         #expect(admitted.filter { $0 }.count == 20)
     }
 
-    @Test func aDataFrameEarnsRoomForItsWindows() {
+    @Test func `A data frame earns room for its windows`() {
         var flood = FloodGuard(limits: Self.limits(4, 1))
         for _ in 0..<4 { _ = flood.admit(.idleFrames, at: Self.seconds(0)) }
         flood.dataSent()
@@ -63,7 +63,7 @@ import Testing
         #expect(admitted.filter { $0 }.count == 4)
     }
 
-    @Test func extremeRatesDoNotOverflow() {
+    @Test func `Extreme rates do not overflow`() {
         var flood = FloodGuard(limits: Self.limits(.max, 0))
         let isAdmitted = flood.admit(.resets, at: .distantFuture)
         #expect(isAdmitted)
@@ -72,7 +72,7 @@ import Testing
     @Test(arguments: [
         (FloodGuard.Kind.resets, 1_000), (.settings, 50), (.pings, 200), (.idleFrames, 2_000),
     ])
-    func theDefaultsAreWhatTheDocumentationSays(_ kind: FloodGuard.Kind, _ burst: Int) {
+    func `The defaults are what the documentation says`(_ kind: FloodGuard.Kind, _ burst: Int) {
         var flood = FloodGuard(limits: .init())
         var admitted = 0
         while flood.admit(kind, at: Self.seconds(0)) { admitted += 1 }

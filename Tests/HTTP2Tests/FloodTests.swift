@@ -5,7 +5,7 @@ import Rates
 import Testing
 
 @Suite struct FloodTests {
-    /// Sends until the session is over, and checks that it ended with ENHANCE_YOUR_CALM and why.
+    /// Sends until the session has ended, and checks that it ended with ENHANCE_YOUR_CALM and the right reason.
     private func expectFlood(
         _ kind: FloodGuard.Kind,
         _ peer: EmbeddedPeer,
@@ -21,14 +21,15 @@ import Testing
         #expect(peer.recorder.closed.count == peer.recorder.requests.count)
     }
 
-    @Test func rapidReset() throws {
+    @Test func `Rapid reset`() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.resets = .init(burst: 100, perSecond: 1) }
         try expectFlood(.resets, peer, times: 101) { [.request($0 * 2 + 1), .reset($0 * 2 + 1)] }
         #expect(peer.recorder.requests.count == 101)
     }
 
-    /// TLS waits for the peer's goodbye, and would decrypt all that it sends meanwhile.
-    @Test func nothingMoreIsReadOfAFlood() throws {
+    /// After the session has ended, TLS waits for the peer's close_notify, and would decrypt everything that the peer
+    /// sends meanwhile.
+    @Test func `Nothing more is read of a flood`() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.pings = .init(burst: 10, perSecond: 1) }
         try expectFlood(.pings, peer, times: 11) { _ in [.ping(1)] }
         let stopped = peer.channel.options.contains {
@@ -37,7 +38,7 @@ import Testing
         #expect(stopped)
     }
 
-    @Test func resetsWithinTheRateAreServed() throws {
+    @Test func `Resets within the rate are served`() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.resets = .init(burst: 10, perSecond: 1) }
         for number in 0..<50 as Range<Int32> {
             try peer.send(.request(number * 2 + 1), .reset(number * 2 + 1))
@@ -46,18 +47,18 @@ import Testing
         #expect(peer.channel.isActive)
     }
 
-    @Test func streamsThatThePeerMakesUsReset() throws {
+    @Test func `Streams that the peer makes us reset`() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.resets = .init(burst: 100, perSecond: 1) }
         // A window over 2^31-1 is a stream error (RFC 9113, 6.9.1).
         try expectFlood(.resets, peer, times: 101) { [.request($0 * 2 + 1), .windowUpdate($0 * 2 + 1, 0x7fff_ffff)] }
     }
 
-    @Test func malformedRequests() throws {
+    @Test func `Malformed requests`() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.resets = .init(burst: 100, perSecond: 1) }
         try expectFlood(.resets, peer, times: 101) { [.headers($0 * 2 + 1, [0x83, 0x87], endStream: true)] }
     }
 
-    @Test func streamsOverTheAcknowledgedNumber() throws {
+    @Test func `Streams over the acknowledged number`() throws {
         let peer = try EmbeddedPeer.connected {
             $0.flood.resets = .init(burst: 100, perSecond: 1)
             $0.announcedConcurrentStreams = 1
@@ -67,17 +68,17 @@ import Testing
         #expect(peer.recorder.requests == [1])
     }
 
-    @Test func settings() throws {
+    @Test func `Settings`() throws {
         let peer = try EmbeddedPeer.connected()
         try expectFlood(.settings, peer, times: 100) { _ in [.settings()] }
     }
 
-    @Test func pings() throws {
+    @Test func `Pings`() throws {
         let peer = try EmbeddedPeer.connected()
         try expectFlood(.pings, peer, times: 300) { [.ping(UInt64($0))] }
     }
 
-    @Test func pingsWhoseAnswersAreNotRead() throws {
+    @Test func `Pings whose answers are not read`() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.pings = .init(burst: 10_000, perSecond: 1) }
         peer.setWritable(false)
         for number in 0..<3_000 where peer.channel.isActive { try peer.send(.ping(UInt64(number))) }
@@ -85,13 +86,13 @@ import Testing
         #expect(peer.recorder.over == ["flood of unread acknowledgements"])
     }
 
-    @Test func priorities() throws {
+    @Test func `Priorities`() throws {
         let peer = try EmbeddedPeer.connected()
         let priority = WireFrame(type: WireFrame.priority, stream: 1, payload: [0, 0, 0, 0, 15])
         try expectFlood(.idleFrames, peer, times: 2_100) { _ in [priority] }
     }
 
-    @Test func aPriorityIsPassedOverAndAPingIsAnswered() throws {
+    @Test func `A priority is passed over and a ping is answered`() throws {
         let peer = try EmbeddedPeer.connected()
         let priority = WireFrame(type: WireFrame.priority, stream: 1, payload: [0, 0, 0, 0, 15])
         try peer.send(priority, .request(1), .ping(7))
@@ -99,39 +100,39 @@ import Testing
         #expect(try peer.received() == [.ping(7, acknowledge: true)])
     }
 
-    @Test func windowUpdates() throws {
+    @Test func `Window updates`() throws {
         let peer = try EmbeddedPeer.connected()
         try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.windowUpdate(0, 1)] }
     }
 
-    @Test func unknownFramesAreSkipped() throws {
-        // libnghttp2 passes over them without telling; that costs no more than reading any other bytes.
+    @Test func `Unknown frames are skipped`() throws {
+        // libnghttp2 ignores these frames without a callback. They cost no more than reading any other bytes.
         let peer = try EmbeddedPeer.connected()
         try peer.send((0..<3_000).map { _ in WireFrame(type: 0xfa, payload: [1]) })
         try peer.send(.ping(1))
         #expect(try peer.received().map(\.type) == [WireFrame.ping])
     }
 
-    @Test func emptyData() throws {
+    @Test func `Empty data`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1))
         try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.data(1)] }
     }
 
-    @Test func dataOfAStreamThatIsClosed() throws {
+    @Test func `Data of a stream that is closed`() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.ignoredBytes = .init(burst: 10_000, perSecond: 1) }
         try peer.send(.request(1), .reset(1))
         let data = String(repeating: "x", count: 1000)
         try expectFlood(.ignoredBytes, peer, times: 11) { _ in [.data(1, data)] }
     }
 
-    @Test func oneByteAtATimeOfAStreamThatIsClosed() throws {
+    @Test func `One byte at a time of a stream that is closed`() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.ignoredBytes = .init(burst: 10_000, perSecond: 1) }
         try peer.send(.request(1), .reset(1))
         try expectFlood(.ignoredBytes, peer, times: 1100) { _ in [.data(1, "x")] }
     }
 
-    @Test func whatWasOnItsWayWhenItsStreamsWereResetIsNoFlood() throws {
+    @Test func `What was on its way when its streams were reset is no flood`() throws {
         let peer = try EmbeddedPeer.connected()
         let data = String(repeating: "x", count: 16_383)
         for stream in stride(from: 1, to: 33, by: 2) as StrideTo<Int32> {
@@ -144,7 +145,7 @@ import Testing
     }
 
     /// Streams that a client opened before it knew that the connection ends are ignored, however many there are.
-    @Test func whatIsIgnoredWhileTheSessionDrainsIsNoFlood() throws {
+    @Test func `What is ignored while the session drains is no flood`() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.ignoredBytes = .init(burst: 1000, perSecond: 1) }
         try peer.send(.request(1))
         peer.session.goAway(.noError)
@@ -153,7 +154,7 @@ import Testing
         #expect(peer.channel.isActive)
     }
 
-    @Test func dataAfterTheAnswer() throws {
+    @Test func `Data after the answer`() throws {
         let peer = try EmbeddedPeer.connected { $0.resetsAfterEarlyAnswer = false }
         peer.recorder.on = { session, event in
             if case .headersEnded(let stream, _) = event { session.respond(StreamID(stream), .status("403")) }
@@ -162,7 +163,7 @@ import Testing
         try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.data(1, "x")] }
     }
 
-    @Test func anAnsweredRequestGetsNoMoreWindow() throws {
+    @Test func `An answered request gets no more window`() throws {
         let peer = try EmbeddedPeer.connected { $0.resetsAfterEarlyAnswer = false }
         peer.recorder.on = { session, event in
             if case .headersEnded(let stream, _) = event { session.respond(StreamID(stream), .status("403")) }
@@ -173,21 +174,21 @@ import Testing
         #expect(peer.channel.isActive)
     }
 
-    @Test func trailersWithoutEnd() throws {
+    @Test func `Trailers without end`() throws {
         let peer = try EmbeddedPeer.connected()
-        // Header blocks on a stream that is closed are decoded and thrown away.
+        // Header blocks on a closed stream are decoded and ignored.
         try peer.send(.request(1), .reset(1))
         try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.headers(1, literal("a", "b"), endStream: true)] }
     }
 
-    @Test func continuations() throws {
+    @Test func `Continuations`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.headers(1, WireFrame.requestBlock, endHeaders: false))
         let more = WireFrame(type: WireFrame.continuation, stream: 1, payload: literal("x", "y"))
         try expectFlood(.continuations, peer, times: 20) { _ in [more] }
     }
 
-    @Test func aFewContinuationsAreFine() throws {
+    @Test func `A few continuations are fine`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.headers(1, WireFrame.requestBlock, endHeaders: false))
         for isLast in [false, false, true] {
@@ -198,9 +199,9 @@ import Testing
         #expect(peer.recorder.events.filter { $0 == .header(1, "x", "y") }.count == 3)
     }
 
-    @Test func headerBomb() throws {
+    @Test func `Header bomb`() throws {
         let peer = try EmbeddedPeer.connected()
-        // One field of 4,000 bytes in the dynamic table, where 0xbe then stands for it.
+        // The block puts one field of 4,000 bytes into the dynamic table, where 0xbe then refers to it.
         let block = WireFrame.requestBlock + indexedLiteral("x", String(repeating: "y", count: 4_000))
         try expectFlood(.headers, peer, times: 1) { _ in
             [.headers(1, block + [UInt8](repeating: 0xbe, count: 10_000))]
@@ -209,21 +210,21 @@ import Testing
         #expect(told.count == 1)
     }
 
-    @Test func headerBombInTrailers() throws {
+    @Test func `Header bomb in trailers`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1))
         let block = indexedLiteral("x", String(repeating: "y", count: 4_000)) + [UInt8](repeating: 0xbe, count: 10_000)
         try expectFlood(.headers, peer, times: 1) { _ in [.headers(1, block, endStream: true)] }
     }
 
-    @Test func tooManySettingsInOneFrame() throws {
+    @Test func `Too many settings in one frame`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.settings((0..<33).map { _ in (4, 65_535) }))
         #expect(peer.recorder.over.count == 1)
         #expect(!peer.channel.isActive)
     }
 
-    @Test func answersThatAreNotRead() throws {
+    @Test func `Answers that are not read`() throws {
         let peer = try EmbeddedPeer.connected { $0.maxQueuedFrames = 100 }
         peer.recorder.on = { session, event in
             if case .headersEnded(let stream, _) = event { session.respond(StreamID(stream), .status("200")) }

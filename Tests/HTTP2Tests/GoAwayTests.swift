@@ -6,7 +6,7 @@ import Testing
 @Suite struct GoAwayTests {
     private static let json = "{\"reason\":\"Shutdown\"}"
 
-    @Test func theFirstGoAwayOfADrainCarriesTheDataAlready() throws {
+    @Test func `The first GOAWAY of a drain carries the data already`() throws {
         let peer = try EmbeddedPeer.connected()
         peer.session.drain(debugData: Array(Self.json.utf8))
         let frames = try peer.received()
@@ -16,7 +16,7 @@ import Testing
         #expect(frames.first?.debugData == Self.json)
     }
 
-    @Test func theSecondGoAwayFollowsTheRoundTrip() throws {
+    @Test func `The second GOAWAY follows the round trip`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1))
         peer.session.drain(debugData: Array(Self.json.utf8))
@@ -31,7 +31,7 @@ import Testing
 
     // MARK: Answers first
 
-    @Test func theOneGoAwayFollowsTheAnswersAndTheirBodies() throws {
+    @Test func `The one GOAWAY follows the answers and their bodies`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true), .request(3, endStream: true))
         peer.session.goAwayOnceAnswered(debugData: Array(Self.json.utf8))
@@ -48,7 +48,7 @@ import Testing
         #expect(peer.recorder.over == ["drained"])
     }
 
-    @Test func anIdleConnectionGetsItsGoAwayAtOnce() throws {
+    @Test func `An idle connection gets its GOAWAY at once`() throws {
         let peer = try EmbeddedPeer.connected()
         peer.session.goAwayOnceAnswered(debugData: Array(Self.json.utf8))
         peer.session.goAwayOnceAnswered()
@@ -56,7 +56,7 @@ import Testing
         #expect(peer.recorder.over == ["drained"])
     }
 
-    @Test func whatIsOpenedMeanwhileIsRefused() throws {
+    @Test func `What is opened meanwhile is refused`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true))
         peer.session.goAwayOnceAnswered()
@@ -69,7 +69,7 @@ import Testing
         #expect(peer.recorder.over == ["drained"])
     }
 
-    @Test func asManyRequestsAsThereMayBeAreNoFlood() throws {
+    @Test func `As many requests as there may be are no flood`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true))
         peer.session.goAwayOnceAnswered()
@@ -80,7 +80,7 @@ import Testing
         #expect(peer.recorder.over == ["drained"])
     }
 
-    @Test func itDoesNotWaitForARequestThatHasItsAnswer() throws {
+    @Test func `It does not wait for a request that has its answer`() throws {
         let peer = try EmbeddedPeer.connected { $0.resetsAfterEarlyAnswer = false }
         try peer.send(.request(1))
         peer.session.respond(StreamID(1), .status("403"), body: ByteBuffer(string: Self.json))
@@ -91,7 +91,7 @@ import Testing
         #expect(peer.recorder.over == ["drained"])
     }
 
-    @Test func itWaitsForAnAnswerThatThePeerDoesNotTake() throws {
+    @Test func `It waits for an answer that the peer does not take`() throws {
         let peer = try EmbeddedPeer.connected()
         // SETTINGS_INITIAL_WINDOW_SIZE.
         try peer.send(.settings([(4, 0)]))
@@ -103,7 +103,7 @@ import Testing
         #expect(try peer.received().map(\.type).suffix(2) == [WireFrame.data, WireFrame.goAway])
     }
 
-    @Test func aSessionThatIsClosedMeanwhileSaysItAsWell() throws {
+    @Test func `A session that is closed meanwhile says it as well`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1), .request(3))
         peer.session.goAwayOnceAnswered(debugData: Array(Self.json.utf8))
@@ -117,7 +117,7 @@ import Testing
 
     // MARK: The end of a drain
 
-    @Test func theChannelIsClosedWhenTheLastStreamIsDone() throws {
+    @Test func `The channel is closed when the last stream is done`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true))
         peer.session.drain()
@@ -131,7 +131,7 @@ import Testing
         #expect(peer.recorder.over == ["drained"])
     }
 
-    @Test func theChannelIsClosedWhenTheLastRequestEndsAfterItsAnswer() throws {
+    @Test func `The channel is closed when the last request ends after its answer`() throws {
         let peer = try EmbeddedPeer.connected { $0.resetsAfterEarlyAnswer = false }
         try peer.send(.request(1))
         peer.session.respond(StreamID(1), .status("200"))
@@ -144,7 +144,7 @@ import Testing
         #expect(peer.recorder.over == ["drained"])
     }
 
-    @Test func aDrainIsFinishedAtOnceOnRequest() throws {
+    @Test func `A drain is finished at once on request`() throws {
         let peer = try EmbeddedPeer.connected()
         peer.session.drain(debugData: Array(Self.json.utf8))
         peer.session.finishDrain()
@@ -154,7 +154,7 @@ import Testing
         #expect(peer.recorder.over == ["drained"])
     }
 
-    @Test func anErrorDuringADrainIsTold() throws {
+    @Test func `An error during a drain is told`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1))
         peer.session.drain()
@@ -164,7 +164,7 @@ import Testing
         #expect(peer.recorder.over.first?.hasPrefix("PROTOCOL_ERROR") == true)
     }
 
-    @Test func streamsAfterTheSecondGoAwayAreNotTold() throws {
+    @Test func `Streams after the second GOAWAY are not told`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1))
         peer.session.goAway(.noError)
@@ -173,7 +173,7 @@ import Testing
         #expect(peer.recorder.requests == [1])
     }
 
-    @Test func aGoAwayCarriesCodeAndData() throws {
+    @Test func `A GOAWAY carries code and data`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1))
         peer.session.goAway(.enhanceYourCalm, debugData: Array(Self.json.utf8))
@@ -185,7 +185,7 @@ import Testing
         #expect(peer.recorder.over == ["closed"])
     }
 
-    @Test func aServerHearsAClientsGoAway() throws {
+    @Test func `A server hears a clients GOAWAY`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1), .goAway(0, .noError, "bye"))
         #expect(peer.recorder.events.contains(.goAway(0, .noError, "bye")))
@@ -195,7 +195,7 @@ import Testing
         #expect(peer.recorder.over == ["drained"])
     }
 
-    @Test func aClientHearsAServersGoAway() throws {
+    @Test func `A client hears a servers GOAWAY`() throws {
         let peer = try EmbeddedPeer.connectedClient()
         for _ in 0..<2 { _ = try peer.session.request(.post("/")) }
         _ = try peer.received()
@@ -206,7 +206,7 @@ import Testing
         #expect(peer.session.availableStreams == 0)
     }
 
-    @Test func aClientDrainsWithOneGoAway() throws {
+    @Test func `A client drains with one GOAWAY`() throws {
         let peer = try EmbeddedPeer.connectedClient()
         _ = try peer.session.request(.post("/"))
         peer.session.drain(debugData: Array(Self.json.utf8))
@@ -218,13 +218,13 @@ import Testing
         #expect(peer.recorder.over == ["drained"])
     }
 
-    @Test func longDataIsCut() throws {
+    @Test func `Long data is cut`() throws {
         let peer = try EmbeddedPeer.connected()
         peer.session.drain(debugData: [UInt8](repeating: 120, count: 20_000))
         #expect(try peer.received(WireFrame.goAway).first?.payload.count == 16_384)
     }
 
-    @Test func aPingComesBack() throws {
+    @Test func `A ping comes back`() throws {
         let peer = try EmbeddedPeer.connected()
         peer.session.ping(0x0102_0304_0506_0708)
         let ping = try #require(try peer.received().first)

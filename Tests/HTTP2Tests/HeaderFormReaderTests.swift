@@ -40,12 +40,12 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 126, 127, 128, 254, 255, 300, 2000], [1, 2, 7, 100_000])
-    func everyFormIsTold(length: Int, step: Int) {
+    func `Every form is told`(length: Int, step: Int) {
         let frames = WireFrame.settings().bytes + WireFrame.headers(1, Self.block(length)).bytes
         #expect(Self.read(WireFrame.preface + frames, by: step) == Self.forms)
     }
 
-    @Test(arguments: [1, 3, 100_000]) func paddingAndPriorityAreNoFields(step: Int) {
+    @Test(arguments: [1, 3, 100_000]) func `Padding and priority are no fields`(step: Int) {
         let block = Self.block(5)
         let padded = WireFrame(
             type: WireFrame.headers, flags: WireFrame.endHeaders | 0x28, stream: 1,
@@ -55,7 +55,7 @@ import Testing
             Self.read(WireFrame.preface + padded.bytes + more.bytes, by: step) == Self.forms + [.indexed])
     }
 
-    @Test(arguments: [1, 100_000]) func aBlockGoesOnInItsContinuations(step: Int) {
+    @Test(arguments: [1, 100_000]) func `A block goes on in its continuations`(step: Int) {
         let block = Self.block(300)
         for cut in [0, 1, 3, 4, 10, block.count] {
             let first = WireFrame(type: WireFrame.headers, flags: 0, stream: 1, payload: Array(block[..<cut]))
@@ -65,12 +65,12 @@ import Testing
         }
     }
 
-    @Test func aChangeOfTheTableIsNoField() {
+    @Test func `A change of the table is no field`() {
         let frame = WireFrame.headers(1, [0x3f, 0xe1, 0x1f] + Self.block(1))
         #expect(Self.read(WireFrame.preface + frame.bytes, by: 1) == Self.forms)
     }
 
-    @Test func whatTheLibraryPassesOverIsForgotten() {
+    @Test func `What the library passes over is forgotten`() {
         var reader = HeaderFormReader()
         let bytes =
             WireFrame.preface + WireFrame.headers(1, [0x83, 0x87]).bytes
@@ -80,7 +80,7 @@ import Testing
         #expect(reader.next(of: StreamID(1)) == nil)
     }
 
-    @Test func aNumberWithoutAnEndIsNotFollowed() {
+    @Test func `A number without an end is not followed`() {
         var reader = HeaderFormReader()
         let frame = WireFrame.headers(1, [0xff] + [UInt8](repeating: 0xff, count: 100))
         (WireFrame.preface + frame.bytes).withUnsafeBytes { reader.read($0) }
@@ -89,7 +89,7 @@ import Testing
         #expect(reader.next(of: StreamID(1)) == nil)
     }
 
-    @Test func theApplicationIsToldWhereItWantsToKnow() throws {
+    @Test func `The application is told where it wants to know`() throws {
         for isObserved in [true, false] {
             let peer = try EmbeddedPeer.connected { $0.observesEncoding = isObserved }
             try peer.send(.request(1, endStream: true))

@@ -31,7 +31,7 @@ import Testing
         return server.recorder.events.filter { if case .header = $0 { true } else { false } }
     }
 
-    @Test func aProvidersLiteralsAreWithoutIndexing() throws {
+    @Test func `A providers literals are without indexing`() throws {
         let (one, other) = (try client(.withoutIndexing), try client(.neverIndexed))
         for _ in 0..<2 {
             for peer in [one, other] { _ = try peer.session.request(block(), body: nil) }
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func aServerReadsTheSame() throws {
+    @Test func `A server reads the same`() throws {
         var read: [[Recorder.Event]] = []
         for literals in [HTTP2Configuration.Literals.neverIndexed, .withoutIndexing] {
             let peer = try client(literals)
@@ -55,7 +55,7 @@ import Testing
         #expect(read[0].count == 8 && read[0] == read[1])
     }
 
-    @Test func aBlockOfSeveralFramesIsLeftAsItIs() throws {
+    @Test func `A block of several frames is left as it is`() throws {
         let peer = try client(.withoutIndexing)
         var block = block()
         block.append("apns-collapse-id", String(repeating: "~", count: 30_000), indexing: .never)

@@ -76,7 +76,7 @@
             #expect(Self.residentPages(of: peer.session.memory) == 0)
         }
 
-        @Test func `TLS works after its buffers were released, also if they have grown meanwhile`() async throws {
+        @Test func `TLS works after its buffers were released, even if they had grown before`() async throws {
             var configuration = HTTP2Configuration()
             configuration.idleMemory = .releasedAfter(.milliseconds(1))
             try await Loopback.withServer(configuration) { port in

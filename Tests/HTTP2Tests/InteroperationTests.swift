@@ -2,7 +2,7 @@ import Foundation
 import HTTP2
 import Testing
 
-/// The session against other implementations, and against itself, over real TLS.
+/// The session, tested with other implementations and with itself, over real TLS.
 @Suite struct InteroperationTests {
     private func curl(_ port: Int, _ path: String, _ more: [String] = [], input: String = "") async throws -> Command {
         try await Command.run(
@@ -12,7 +12,7 @@ import Testing
             input: input)
     }
 
-    @Test func curlPosts() async throws {
+    @Test func `Curl posts`() async throws {
         try await Loopback.withServer { port in
             let command = try await curl(port, "/echo", ["-d", "{\"aps\":{}}"])
             #expect(command.output == "{\"aps\":{}}|200 2")
@@ -20,28 +20,28 @@ import Testing
         }
     }
 
-    @Test func curlReadsAHeader() async throws {
+    @Test func `Curl reads a header`() async throws {
         try await Loopback.withServer { port in
             let command = try await curl(port, "/echo", ["-H", "apns-id: 42", "-d", "x", "-o", "/dev/null", "-D", "-"])
             #expect(command.output.contains("apns-id: 42"))
         }
     }
 
-    @Test func curlReadsALongBody() async throws {
+    @Test func `Curl reads a long body`() async throws {
         try await Loopback.withServer { port in
             let command = try await curl(port, "/large", ["-o", "/dev/null", "-w", "%{size_download}"])
             #expect(command.output.hasSuffix("\(EchoApplication.largeBytes)"))
         }
     }
 
-    @Test func curlReadsAResponseThatStaysOpen() async throws {
+    @Test func `Curl reads a response that stays open`() async throws {
         try await Loopback.withServer { port in
             let command = try await curl(port, "/lines", ["-N"])
             #expect(command.output == "line 1\nline 2\nline 3\n|200 2")
         }
     }
 
-    @Test func curlPostsALongBody() async throws {
+    @Test func `Curl posts a long body`() async throws {
         try await Loopback.withServer { port in
             let body = String(repeating: "0123456789", count: 30_000)
             let command = try await curl(
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func curlIsToldThatItsBodyIsTooLarge() async throws {
+    @Test func `Curl is told that its body is too large`() async throws {
         var configuration = HTTP2Configuration()
         configuration.maxBodyBytes = 4_096
         try await Loopback.withServer(configuration) { port in
@@ -60,9 +60,9 @@ import Testing
         }
     }
 
-    @Test func nghttpTakesAnAnswerBeforeItsBodyHasEnded() async throws {
-        // curl 7.88 does not: it drops the answer when RST_STREAM with NO_ERROR comes while it is still sending, which
-        // RFC 9113, 8.1, forbids.
+    @Test func `Nghttp takes an answer before its body has ended`() async throws {
+        // This is not tested with curl 7.88: it drops the answer if RST_STREAM with NO_ERROR arrives while it is
+        // still sending, which RFC 9113, 8.1, forbids.
         try await Loopback.withServer { port in
             let file = try await Certificate.shared.value.folder.appendingPathComponent("long-body")
             try Data(repeating: 120, count: 300_000).write(to: file)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func curlWithOneStreamAnnounced() async throws {
+    @Test func `Curl with one stream announced`() async throws {
         var configuration = HTTP2Configuration()
         configuration.announcedConcurrentStreams = 1
         try await Loopback.withServer(configuration) { port in
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func nghttpGets() async throws {
+    @Test func `Nghttp gets`() async throws {
         try await Loopback.withServer { port in
             let command = try await Command.run("nghttp", ["-nv", "https://127.0.0.1:\(port)/lines"])
             #expect(command.status == 0)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func nghttpGetsManyTimesWithTrailersAndContinuations() async throws {
+    @Test func `Nghttp gets many times with trailers and continuations`() async throws {
         // The headers that make nghttp send CONTINUATION are 24 KB.
         var configuration = HTTP2Configuration()
         configuration.maxHeaderListBytes = 32_768
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func nghttpWithASmallWindow() async throws {
+    @Test func `Nghttp with a small window`() async throws {
         try await Loopback.withServer { port in
             let command = try await Command.run(
                 "nghttp", ["-n", "-s", "-w", "10", "-W", "10", "https://127.0.0.1:\(port)/large"])
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func ourClientAndOurServer() async throws {
+    @Test func `Our client and our server`() async throws {
         try await Loopback.withServer { port in
             let client = try await Loopback.connect(port: port)
             let responses = try await client.postMany(100, "/echo", body: "{}")
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func ourClientReadsALongBody() async throws {
+    @Test func `Our client reads a long body`() async throws {
         try await Loopback.withServer { port in
             let client = try await Loopback.connect(port: port)
             let response = try await client.post("/large")
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func ourClientTakesAnAnswerBeforeItsBodyHasEnded() async throws {
+    @Test func `Our client takes an answer before its body has ended`() async throws {
         try await Loopback.withServer { port in
             let client = try await Loopback.connect(port: port)
             let response = try await client.post("/early", body: String(repeating: "x", count: 200_000))
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func ourClientAndNghttpd() async throws {
+    @Test func `Our client and nghttpd`() async throws {
         try await Loopback.withNghttpd(["file": "hello"]) { port in
             let client = try await Loopback.connect(port: port)
             let responses = try await client.postMany(100, "/file", body: "")
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func aServerToldToSpeakHTTP1SaysSo() async throws {
+    @Test func `A server told to speak HTTP 1 says so`() async throws {
         try await Loopback.withServer { port in
             // Without ALPN curl speaks HTTP/1.1; the session closes at once.
             let command = try await curl(port, "/echo", ["--http1.1", "--no-alpn"])

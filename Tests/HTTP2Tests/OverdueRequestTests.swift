@@ -9,17 +9,17 @@ struct OverdueRequestTests {
             began: began, isAnswered: isAnswered, timeout: .seconds(10), now: began + .seconds(seconds))
     }
 
-    @Test(arguments: [0, 9, 10]) func inTimeThereIsNothingToDo(seconds: Int64) {
+    @Test(arguments: [0, 9, 10]) func `In time there is nothing to do`(seconds: Int64) {
         #expect(overdue(after: seconds, isAnswered: false) == nil)
         #expect(overdue(after: seconds, isAnswered: true) == nil)
     }
 
     @Test(arguments: [(Int64(11), OverdueRequest.answered), (20, .answered), (21, .stuck)])
-    func anAnswerThatIsNotTakenIsResetAndThenEndsTheConnection(seconds: Int64, expected: OverdueRequest) {
+    func `An answer that is not taken is reset and then ends the connection`(seconds: Int64, expected: OverdueRequest) {
         #expect(overdue(after: seconds, isAnswered: true) == expected)
     }
 
-    @Test(arguments: [11, 21, 1000]) func aRequestThatDoesNotEndGetsItsAnswer(seconds: Int64) {
+    @Test(arguments: [11, 21, 1000]) func `A request that does not end gets its answer`(seconds: Int64) {
         #expect(overdue(after: seconds, isAnswered: false) == .unanswered)
     }
 }

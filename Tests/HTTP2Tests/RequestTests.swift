@@ -4,7 +4,7 @@ import NIOEmbedded
 import Testing
 
 @Suite struct RequestTests {
-    @Test func aRequestIsToldInOrder() throws {
+    @Test func `A request is told in order`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1), .data(1, "{}", endStream: true))
         let events = peer.recorder.events.drop { $0 != .headersBegan(1) }
@@ -16,7 +16,7 @@ import Testing
             ])
     }
 
-    @Test func theAnswersOfABatchGoOutInOneWrite() throws {
+    @Test func `The answers of a batch go out in one write`() throws {
         let peer = try EmbeddedPeer.connected()
         peer.recorder.on = { session, event in
             if case .ended(let stream) = event { session.respond(StreamID(stream), .status("200")) }
@@ -26,7 +26,7 @@ import Testing
         #expect(peer.recorder.closed.count == 50)
     }
 
-    @Test func answersHandedInAtTheEndOfTheBatchGoOutWithIt() throws {
+    @Test func `Answers handed in at the end of the batch go out with it`() throws {
         let peer = try EmbeddedPeer.connected()
         peer.recorder.on = { session, event in
             guard event == .batchEnded else { return }
@@ -39,7 +39,7 @@ import Testing
         #expect(WireFrame.parse(Array(first.readableBytesView)).map(\.stream) == [1, 3])
     }
 
-    @Test func answersFromOutsideAReadGoOutInOneWrite() throws {
+    @Test func `Answers from outside a read go out in one write`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true), .request(3, endStream: true))
         peer.session.respond(StreamID(1), .status("200"))
@@ -48,7 +48,7 @@ import Testing
         #expect(try peer.receivedWrites() == 1)
     }
 
-    @Test func aBodyFollowsTheHeaders() throws {
+    @Test func `A body follows the headers`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true))
         peer.session.respond(StreamID(1), .status("400"), body: ByteBuffer(string: "{\"reason\":\"BadTopic\"}"))
@@ -60,7 +60,7 @@ import Testing
         #expect(peer.session.bufferedBytes == 0)
     }
 
-    @Test func aStreamIsAnsweredOnce() throws {
+    @Test func `A stream is answered once`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true))
         #expect(peer.session.respond(StreamID(1), .status("200")))
@@ -68,7 +68,7 @@ import Testing
         #expect(!peer.session.respond(StreamID(9), .status("200")))
     }
 
-    @Test func trailersAreDropped() throws {
+    @Test func `Trailers are dropped`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1), .data(1, "{}"), .headers(1, literal("checksum", "1"), endStream: true))
         #expect(!peer.recorder.events.contains(.header(1, "checksum", "1")))
@@ -76,7 +76,7 @@ import Testing
         #expect(peer.recorder.requests == [1])
     }
 
-    @Test func anAnswerBeforeTheEndOfTheBodyIsFollowedByReset() throws {
+    @Test func `An answer before the end of the body is followed by reset`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1), .data(1, "{"))
         peer.session.respond(StreamID(1), .status("413"), body: ByteBuffer(string: "{}"))
@@ -86,7 +86,7 @@ import Testing
         #expect(peer.recorder.closed == [.closed(1, .noError)])
     }
 
-    @Test func anAnswerWithoutBodyBeforeTheEndOfTheBodyIsFollowedByReset() throws {
+    @Test func `An answer without body before the end of the body is followed by reset`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1))
         peer.session.respond(StreamID(1), .status("413"))
@@ -96,7 +96,7 @@ import Testing
         #expect(try peer.received().map(\.type) == [WireFrame.headers])
     }
 
-    @Test func theBodyThatComesAfterAnEarlyAnswerIsDroppedAndCounted() throws {
+    @Test func `The body that comes after an early answer is dropped and counted`() throws {
         let peer = try EmbeddedPeer.connected { $0.connectionWindowBytes = 65_535 }
         try peer.send(.request(1))
         peer.session.respond(StreamID(1), .status("413"))
@@ -107,7 +107,7 @@ import Testing
         #expect(try peer.received(WireFrame.windowUpdate).contains { $0.stream == 0 })
     }
 
-    @Test func aValueThatDoesNotComeAgainStaysOutOfThePeersTable() throws {
+    @Test func `A value that does not come again stays out of the peers table`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true), .request(3, endStream: true))
         for stream in [1, 3] as [Int32] {
@@ -121,7 +121,7 @@ import Testing
         #expect(blocks.first == blocks.last)
     }
 
-    @Test func aValueThatComesAgainIsIndexed() throws {
+    @Test func `A value that comes again is indexed`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true), .request(3, endStream: true))
         for stream in [1, 3] as [Int32] {
@@ -132,7 +132,7 @@ import Testing
         #expect(try peer.received().last?.payload == [0x88, 0xbe])
     }
 
-    @Test func aLongHeaderListCanBeAnswered() throws {
+    @Test func `A long header list can be answered`() throws {
         let peer = try EmbeddedPeer.connected { $0.maxHeaderListBytes = 500 }
         peer.recorder.answersTooLargeHeaders = true
         peer.recorder.on = { session, event in
@@ -143,14 +143,14 @@ import Testing
         #expect(try peer.received().map(\.type) == [WireFrame.headers, WireFrame.reset])
     }
 
-    @Test func aLongHeaderListIsResetOtherwise() throws {
+    @Test func `A long header list is reset otherwise`() throws {
         let peer = try EmbeddedPeer.connected { $0.maxHeaderListBytes = 500 }
         try peer.send(.request(1, [("x", String(repeating: "y", count: 500))]))
         #expect(try peer.received(WireFrame.reset).map { $0.number() } == [HTTP2ErrorCode.enhanceYourCalm.rawValue])
         #expect(peer.recorder.closed == [.closed(1, .enhanceYourCalm)])
     }
 
-    @Test func aHeaderListOfJustTheLimitIsTaken() throws {
+    @Test func `A header list of just the limit is taken`() throws {
         // The four pseudo-header fields of `request`, counted as RFC 9113 (6.5.2) does.
         let pseudo = [
             (":method", "POST"), (":scheme", "https"), (":path", "/3/device/00"), (":authority", "localhost"),
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func aLongBodyCanBeAnswered() throws {
+    @Test func `A long body can be answered`() throws {
         let peer = try EmbeddedPeer.connected { $0.maxBodyBytes = 4 }
         peer.recorder.answersTooLargeBodies = true
         peer.recorder.on = { session, event in
@@ -175,13 +175,13 @@ import Testing
         #expect(try peer.received().map(\.type) == [WireFrame.headers, WireFrame.reset])
     }
 
-    @Test func aLongBodyIsResetOtherwise() throws {
+    @Test func `A long body is reset otherwise`() throws {
         let peer = try EmbeddedPeer.connected { $0.maxBodyBytes = 4 }
         try peer.send(.request(1), .data(1, "12345"))
         #expect(try peer.received(WireFrame.reset).map { $0.number() } == [HTTP2ErrorCode.cancel.rawValue])
     }
 
-    @Test func aMalformedRequestIsResetAndClosedOnce() throws {
+    @Test func `A malformed request is reset and closed once`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.headers(1, [0x83, 0x87], endStream: true))
         #expect(peer.recorder.closed == [.closed(1, .protocolError)])

@@ -2,14 +2,14 @@ import HTTP2
 import Testing
 
 @Suite struct StreamTableTests {
-    @Test func anElementIsFoundByItsStream() throws {
+    @Test func `An element is found by its stream`() throws {
         var table = StreamTable<String>()
         for id in [1, 3, 5] as [Int32] { table.append(StreamID(id), "\(id)") }
         let index = try #require(table.index(of: StreamID(3)))
         #expect(table[index] == "3")
     }
 
-    @Test func removingLeavesTheOthers() {
+    @Test func `Removing leaves the others`() {
         var table = StreamTable<Int32>()
         for id in [1, 3, 5, 7] as [Int32] { table.append(StreamID(id), id) }
         #expect(table.remove(StreamID(3)) == 3)
@@ -18,7 +18,7 @@ import Testing
         #expect(table.isEmpty)
     }
 
-    @Test(arguments: [15, 16, 17, 33, 100]) func everyOneOfManyIsFound(_ count: Int32) {
+    @Test(arguments: [15, 16, 17, 33, 100]) func `Every one of many is found`(_ count: Int32) {
         var table = StreamTable<Int32>()
         for id in 1...count { table.append(StreamID(id), id) }
         let found = (1...count).compactMap { id in table.index(of: StreamID(id)).map { table[$0] } }
@@ -27,7 +27,7 @@ import Testing
         #expect(table.index(of: StreamID(0)) == nil)
     }
 
-    @Test func anElementIsChangedInPlace() throws {
+    @Test func `An element is changed in place`() throws {
         var table = StreamTable<[Int]>()
         table.append(StreamID(1), [])
         let index = try #require(table.index(of: StreamID(1)))

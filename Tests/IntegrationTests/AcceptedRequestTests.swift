@@ -2,9 +2,11 @@ import Foundation
 import Notifications
 import Testing
 
+@testable import ServiceTesting
+
 /// Requests that the provider API accepts, and its answers, with curl.
 @Suite(.gateway, .timeLimit(.minutes(3))) struct AcceptedRequestTests {
-    @Test func inDevelopmentTheAnswerHasNoBodyAndAUniqueIdentifier() async throws {
+    @Test func `In development the answer has no body and a unique identifier`() async throws {
         let situation = try GatewaySituation.current
         let answer = try await situation.service.send(try situation.push(.development))
         #expect(answer.status == 200)
@@ -14,7 +16,7 @@ import Testing
         #expect(try #require(answer["apns-unique-id"]).isCanonicalUUID)
     }
 
-    @Test func inProductionTheAnswerHasNoBodyAndNoUniqueIdentifier() async throws {
+    @Test func `In production the answer has no body and no unique identifier`() async throws {
         let situation = try GatewaySituation.current
         let answer = try await situation.service.send(try situation.push(.production), to: .production)
         #expect(answer.status == 200)
@@ -22,7 +24,7 @@ import Testing
         #expect(answer.headers.map(\.name) == ["apns-id"])
     }
 
-    @Test func theIdentifierComesBackAsItWasSent() async throws {
+    @Test func `The identifier comes back as it was sent`() async throws {
         let situation = try GatewaySituation.current
         var push = try situation.push(.development)
         push["apns-id"] = "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB"
@@ -108,7 +110,7 @@ import Testing
         ("liveactivity", ".push-type.liveactivity"), ("pushtotalk", ".voip-ptt"), ("controls", ".push-type.controls"),
         ("widgets", ".push-type.widgets"),
     ])
-    func aPushTypeGoesWithItsTopic(type: String, suffix: String) async throws {
+    func `A push type goes with its topic`(type: String, suffix: String) async throws {
         let situation = try GatewaySituation.current
         var push = try situation.push(.development)
         push["apns-push-type"] = type
@@ -118,14 +120,14 @@ import Testing
         #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
     }
 
-    @Test func hostInThePlaceOfAuthorityIsAccepted() async throws {
+    @Test func `Host in the place of authority is accepted`() async throws {
         let situation = try GatewaySituation.current
         let connection = try await situation.service.connect()
         #expect(try await connection.send(try situation.push(.development), usesHost: true).status == 200)
         await connection.close()
     }
 
-    @Test func curlSendsSeveralOnOneConnection() async throws {
+    @Test func `Curl sends several on one connection`() async throws {
         let situation = try GatewaySituation.current
         let push = try situation.push(.development)
         let url = "https://\(try situation.service.addresses(.development).provider)\(push.path)"

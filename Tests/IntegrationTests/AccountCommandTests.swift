@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ServiceTesting
+
 /// The documented behaviour of `carillon team`, `app` and `key`.
 @Suite(.service(), .timeLimit(.minutes(2))) struct AccountCommandTests {
     private func newTeam() async throws -> String {
@@ -8,7 +10,7 @@ import Testing
         return try made.object["teamID"].flatMap(\.text).orThrow(made.errors)
     }
 
-    @Test func teamCreatePrintsATeamIDOfTenCharacters() async throws {
+    @Test func `Team create prints a team ID of ten characters`() async throws {
         let made = try await CarillonProcess.current.carillon("team", "create", "--name", "Kiosks")
         #expect(made.status == 0)
         let object = try made.object
@@ -16,14 +18,14 @@ import Testing
         #expect(try #require(object["teamID"]?.text).isTenCharacterID)
     }
 
-    @Test func everyCommandReachesTheService() async throws {
+    @Test func `Every command reaches the service`() async throws {
         for _ in 0..<20 {
             let made = try await CarillonProcess.current.carillon("team", "create", "--name", "Team")
             #expect(made.status == 0, "\(made.errors)")
         }
     }
 
-    @Test func appCreatePrintsItsTopics() async throws {
+    @Test func `App create prints its topics`() async throws {
         let made = try await CarillonProcess.current.carillon(
             "app", "create", "--team", try await newTeam(), "--bundle-id", "com.example.kiosk")
         #expect(made.status == 0)
@@ -34,7 +36,7 @@ import Testing
             ])
     }
 
-    @Test func appCreateOfATeamThatIsNotThereFails() async throws {
+    @Test func `App create of a team that is not there fails`() async throws {
         let made = try await CarillonProcess.current.carillon(
             "app", "create", "--team", "ZZZZZZZZZZ", "--bundle-id", "com.example.nobody")
         #expect(made.status != 0)
@@ -42,7 +44,7 @@ import Testing
         #expect(made.errors.contains("ZZZZZZZZZZ"))
     }
 
-    @Test func aBundleIDIsGivenOutOnce() async throws {
+    @Test func `A bundle ID is given out once`() async throws {
         let service = try CarillonProcess.current
         let team = try await newTeam()
         let first = try await service.carillon("app", "create", "--team", team, "--bundle-id", "com.example.once")
@@ -53,7 +55,7 @@ import Testing
         #expect(second.output.isEmpty)
     }
 
-    @Test func keyCreateWritesAFileThatOnlyItsOwnerReads() async throws {
+    @Test func `Key create writes a file that only its owner reads`() async throws {
         try await withTemporaryFolder { folder in
             let made = try await CarillonProcess.current.carillon(
                 "key", "create", "--team", try await newTeam(), "--out", folder)
@@ -68,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func keyCreateOfATeamThatIsNotThereLeavesNoFile() async throws {
+    @Test func `Key create of a team that is not there leaves no file`() async throws {
         try await withTemporaryFolder { folder in
             let made = try await CarillonProcess.current.carillon(
                 "key", "create", "--team", "ZZZZZZZZZZ", "--out", folder)
@@ -78,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func aCreatedKeySignsForItsTeamsAppsAtOnce() async throws {
+    @Test func `A created key signs for its teams apps at once`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let provider = try await service.createProvider(keysIn: folder, bundleID: "com.example.signs")
@@ -88,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func keyRevokePrintsTheKey() async throws {
+    @Test func `Key revoke prints the key`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let provider = try await service.createProvider(keysIn: folder, bundleID: "com.example.revokes")
@@ -98,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func keyRevokeTakesEffectOnALiveConnection() async throws {
+    @Test func `Key revoke takes effect on a live connection`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let provider = try await service.createProvider(keysIn: folder, bundleID: "com.example.live")
@@ -116,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func keyRevokeTakesEffectOnNewConnections() async throws {
+    @Test func `Key revoke takes effect on new connections`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let provider = try await service.createProvider(keysIn: folder, bundleID: "com.example.new")
@@ -132,13 +134,13 @@ import Testing
         }
     }
 
-    @Test func keyRevokeOfAKeyThatIsNotThereFails() async throws {
+    @Test func `Key revoke of a key that is not there fails`() async throws {
         let revoked = try await CarillonProcess.current.carillon("key", "revoke", "ZZZZZZZZZZ")
         #expect(revoked.status != 0)
         #expect(revoked.output.isEmpty)
     }
 
-    @Test func withoutAServiceACommandSaysSo() async throws {
+    @Test func `Without a service a command says so`() async throws {
         try await withTemporaryFolder { folder in
             let made = try await BuiltCommand.run(["team", "create", "--name", "Team", "--data", folder + "/none"])
             #expect(made.status != 0)

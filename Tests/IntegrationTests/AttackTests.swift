@@ -21,7 +21,7 @@ struct AttackTests {
     }
 
     @Test(arguments: Attack.all, StrangePeerTests.Listener.allCases)
-    func isCutOffWhileOthersAreServed(attack: Attack, listener: StrangePeerTests.Listener) async throws {
+    func `Is cut off while others are served`(attack: Attack, listener: StrangePeerTests.Listener) async throws {
         let service = try CarillonProcess.current
         let token = try await service.register("com.example.app", on: try await service.activate())
         let address = try listener.address(of: service)
@@ -42,7 +42,9 @@ struct AttackTests {
     @Test(
         arguments: ["silence", "half a ClientHello", "silence over TLS", "the preface alone"],
         StrangePeerTests.Listener.allCases)
-    func connectionsThatAreHalfOpenKeepNobodyOut(name: String, listener: StrangePeerTests.Listener) async throws {
+    func `Connections that are half open keep nobody out`(
+        name: String, listener: StrangePeerTests.Listener
+    ) async throws {
         let service = try CarillonProcess.current
         let token = try await service.register("com.example.app", on: try await service.activate())
         let peer = try #require(StrangePeer.all.first { $0.testDescription == name })

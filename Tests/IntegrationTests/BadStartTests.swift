@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// A service that cannot start prints one line, and leaves everything unchanged.
+/// If a service cannot start, it prints one line, and leaves everything unchanged.
 @Suite(.timeLimit(.minutes(2))) struct BadStartTests {
     /// Runs `carillon serve` in a situation in which it must not start.
     private func serve(
@@ -13,7 +13,7 @@ import Testing
     ) async throws -> ChildProcess.Finished {
         let arguments = ["serve", "--json", "--data", data] + arguments
         return try await ChildProcess.with(BuiltCommand.path, arguments, environment: environment) { child in
-            // If it starts nevertheless, its ready line ends the wait.
+            // If the service starts nevertheless, its ready line ends the wait.
             if await child.output.nextLine() != nil { child.signal(SIGTERM) }
             return await child.finished()
         }
@@ -33,7 +33,7 @@ import Testing
 
     // MARK: Ports and sockets
 
-    @Test func aPortInUse() async throws {
+    @Test func `A port in use`() async throws {
         // An address of the loopback network that nothing else uses, because this test needs a fixed port.
         let host = "127.65.43.21"
         let holder = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -45,7 +45,7 @@ import Testing
         try await holder.close()
     }
 
-    @Test func anAddressThatIsNotThisMachines() async throws {
+    @Test func `An address that is not this machines`() async throws {
         try await withTemporaryFolder { folder in
             let finished = try await serve(data: folder + "/data", ["--ports", "ephemeral", "--host", "192.0.2.1"])
             expectOneLine(finished, naming: "192.0.2.1")
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func aHostThatIsNone() async throws {
+    @Test func `A host that is none`() async throws {
         try await withTemporaryFolder { folder in
             let data = folder + "/a/b"
             let finished = try await serve(data: data, ["--ports", "ephemeral", "--host", "nonsense.invalid"])
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// An existing folder stays, with its contents.
-    @Test func aStartThatFailsLeavesAFolderAsItWas() async throws {
+    @Test func `A start that fails leaves a folder as it was`() async throws {
         try await withTemporaryFolder { folder in
             let data = folder + "/data"
             let options = ["--ports", "ephemeral", "--host", "192.0.2.1"]
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func aSocketPathThatIsTooLongHasAWayRound() async throws {
+    @Test func `A socket path that is too long has a way round`() async throws {
         try await withTemporaryFolder { folder in
             let data = folder + "/" + String(repeating: "long", count: 30)
             let finished = try await serve(data: data)
@@ -95,7 +95,7 @@ import Testing
 
     // MARK: The data folder
 
-    @Test func aDataFolderThatCannotBeMade() async throws {
+    @Test func `A data folder that cannot be made`() async throws {
         try await withTemporaryFolder { folder in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: folder + "/file"))
             let finished = try await serve(data: folder + "/file/data")
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func aDataFolderThatIsAFile() async throws {
+    @Test func `A data folder that is a file`() async throws {
         try await withTemporaryFolder { folder in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: folder + "/file"))
             let finished = try await serve(data: folder + "/file")
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(.enabled(if: getuid() != 0, "root may write everywhere"))
-    func aDataFolderThatCannotBeWrittenTo() async throws {
+    func `A data folder that cannot be written to`() async throws {
         try await withTemporaryFolder { folder in
             let data = folder + "/data"
             try FileManager.default.createDirectory(
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func aFolderWithSomebodyElsesFiles() async throws {
+    @Test func `A folder with somebody elses files`() async throws {
         try await withTemporaryFolder { folder in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: folder + "/diary.txt"))
             let finished = try await serve(data: folder)
@@ -133,7 +133,7 @@ import Testing
     }
 
     /// The data folder after a first start that was killed or found the disk full.
-    @Test func aFolderWithTheBeginningsOfOneOfOurs() async throws {
+    @Test func `A folder with the beginnings of one of ours`() async throws {
         try await withTemporaryFolder { folder in
             for name in ["lock", "carillon.sqlite.new", "carillon.sqlite.new-journal"] {
                 try Data().write(to: URL(fileURLWithPath: folder + "/" + name))
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func aSecondServiceOnTheSameFolder() async throws {
+    @Test func `A second service on the same folder`() async throws {
         try await CarillonProcess.with { service in
             let before = try Data(contentsOf: URL(fileURLWithPath: service.data + "/service.json"))
             expectOneLine(try await serve(data: service.data), naming: service.data)
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func aDatabaseThatIsDamagedAtItsBeginning() async throws {
+    @Test func `A database that is damaged at its beginning`() async throws {
         try await serveChanged { database in
             var bytes = try Data(contentsOf: URL(fileURLWithPath: database))
             bytes.replaceSubrange(0..<16, with: Data(repeating: 0xaa, count: 16))
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func aDatabaseThatIsDamagedWithin() async throws {
+    @Test func `A database that is damaged within`() async throws {
         try await serveChanged { database in
             var bytes = try Data(contentsOf: URL(fileURLWithPath: database))
             bytes.replaceSubrange(100..<4096, with: Data(repeating: 0xaa, count: 3996))
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func aDatabaseThatWasCutOff() async throws {
+    @Test func `A database that was cut off`() async throws {
         try await serveChanged { database in
             let bytes = try Data(contentsOf: URL(fileURLWithPath: database))
             try bytes.prefix(6000).write(to: URL(fileURLWithPath: database))
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(.enabled(if: ChildProcess.isInstalled("sqlite3")))
-    func aDatabaseOfANewerVersion() async throws {
+    func `A database of a newer version`() async throws {
         try await serveChanged { database in
             let changed = try await ChildProcess.run(
                 "sqlite3", [database, "INSERT INTO grdb_migrations VALUES ('of a later version')"])
@@ -223,7 +223,7 @@ import Testing
     }
 
     @Test(.enabled(if: ChildProcess.isInstalled("sqlite3")))
-    func anotherProgramsDatabase() async throws {
+    func `Another programs database`() async throws {
         try await withTemporaryFolder { folder in
             let database = folder + "/carillon.sqlite"
             let made = try await ChildProcess.run("sqlite3", [database, "CREATE TABLE mine (x)"])
@@ -239,7 +239,7 @@ import Testing
     @Test(arguments: [
         ["--ports", "nonsense"], ["--environment", "staging"], ["--conformance", "lax"], ["--nonsense"], ["more"],
     ])
-    func aWrongOption(options: [String]) async throws {
+    func `A wrong option`(options: [String]) async throws {
         try await withTemporaryFolder { folder in
             let finished = try await serve(data: folder + "/data", options)
             #expect(finished.status != 0)
@@ -259,9 +259,9 @@ import Testing
         ("CARILLON_PORTS", "nonsense"), ("CARILLON_CONFORMANCE", "lax"), ("CARILLON_ENVIRONMENT", "staging"),
         ("CARILLON_ENVIRONMENT_KEY_REASON", "Forbidden"),
     ])
-    func aWrongSetting(name: String, value: String) async throws {
+    func `A wrong setting`(name: String, value: String) async throws {
         try await withTemporaryFolder { folder in
-            // An option would win over the variable.
+            // An option would override the variable, so leave it out.
             let options = name == "CARILLON_PORTS" ? [] : ["--ports", "ephemeral"]
             let finished = try await serve(data: folder + "/data", options, environment: [name: value])
             expectOneLine(finished, naming: value)
@@ -272,7 +272,7 @@ import Testing
     }
 
     @Test(arguments: ["CARILLON_LIMIT_TOKN_RATE", "CARILLON_PROTS"])
-    func aVariableThatThereIsNot(_ name: String) async throws {
+    func `A variable that there is not`(_ name: String) async throws {
         try await withTemporaryFolder { folder in
             let finished = try await serve(
                 data: folder + "/data", ["--ports", "ephemeral"], environment: [name: "5"])
@@ -280,8 +280,8 @@ import Testing
         }
     }
 
-    /// Variables that Kubernetes sets beside a service of that name, and those of other commands.
-    @Test func variablesOfOthers() async throws {
+    /// Variables that Kubernetes sets because of a service with this name, and those of other commands.
+    @Test func `Variables of others`() async throws {
         let environment = [
             "CARILLON_SERVICE_HOST": "10.0.0.1", "CARILLON_PORT": "tcp://10.0.0.1:2197",
             "CARILLON_PORT_2197_TCP_ADDR": "10.0.0.1", "CARILLON_MANAGEMENT_URL": "http://10.0.0.1:2198",
@@ -314,7 +314,7 @@ import Testing
         ("ports = ephemeral", "is not JSON"), ("[1]", "not contain a JSON dictionary"),
         ("{\n\"carillon\": {\n  \"ports\"\n}}", "is not JSON"),
     ])
-    func aSettingsFileThatSaysNothing(_ settings: String, _ words: String) async throws {
+    func `A settings file that says nothing`(_ settings: String, _ words: String) async throws {
         let finished = try await serve(settings: settings)
         expectOneLine(finished, naming: words)
         for raw in ["NSCocoaErrorDomain", "Error Domain", "couldn’t be", "ConfigError"] {
@@ -322,7 +322,7 @@ import Testing
         }
     }
 
-    @Test func aSettingsFileThatIsNotThere() async throws {
+    @Test func `A settings file that is not there`() async throws {
         try await withTemporaryFolder { folder in
             let finished = try await serve(
                 data: folder + "/data", ["--ports", "ephemeral", "--config", folder + "/none.json"])

@@ -22,25 +22,25 @@ import Testing
         String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)
     }
 
-    @Test func itGrowsWithWhatIsReadAndEnded() {
+    @Test func `It grows with what is read and ended`() {
         #expect(bar(accepted: 0) == "\(drawn(0)) 0 %  0 sent, 0 failed, 0/s")
         #expect(bar(accepted: 47, failed: 3) == "\(drawn(15)) 50 %  50 sent, 3 failed, 25/s")
         #expect(bar(accepted: 50, read: 500) == "\(drawn(7)) 25 %  50 sent, 0 failed, 25/s")
         #expect(bar(accepted: 100) == "\(drawn(30)) 100 %  100 sent, 0 failed, 50/s")
     }
 
-    @Test func withoutASizeThereAreTheCountsAlone() {
+    @Test func `Without a size there are the counts alone`() {
         #expect(bar(accepted: 50, of: nil) == "50 sent, 0 failed, 25/s")
         #expect(bar(accepted: 0, of: 0) == "0 sent, 0 failed, 0/s")
         #expect(bar(taken: 0, accepted: 0) == "0 sent, 0 failed, 0/s")
     }
 
-    @Test func noTimeIsNoInfinity() {
+    @Test func `No time is no infinity`() {
         #expect(bar(accepted: 1, of: nil, after: .zero) == "1 sent, 0 failed, 1000/s")
     }
 
-    /// More was read than the file held when it was opened: somebody writes to it.
-    @Test func itIsNeverFullerThanFull() {
+    /// More bytes were read than the file had when it was opened, because somebody is writing to it.
+    @Test func `It is never fuller than full`() {
         #expect(bar(accepted: 100, read: 5000).hasPrefix(drawn(30) + " 100 %"))
     }
 
@@ -58,7 +58,7 @@ import Testing
         ]
     }
 
-    @Test func onATerminalItIsDrawnOnStandardErrorAlone() async throws {
+    @Test func `On a terminal it is drawn on standard error alone`() async throws {
         let service = try CarillonProcess.current
         let token = try await service.register("com.example.app", on: try await service.activate())
         try await withTemporaryFolder { folder in
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func elsewhereThereIsNone() async throws {
+    @Test func `Elsewhere there is none`() async throws {
         let service = try CarillonProcess.current
         let token = try await service.register("com.example.app", on: try await service.activate())
         try await withTemporaryFolder { folder in

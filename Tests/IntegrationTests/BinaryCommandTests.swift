@@ -30,7 +30,7 @@ import Testing
             ] + arguments)
     }
 
-    @Test func theReadyLineNamesBothPortsOfBothEnvironments() throws {
+    @Test func `The ready line names both ports of both environments`() throws {
         let line = try CarillonProcess.current.readyLine
         let object = try #require(
             try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func whatIsAcceptedIs200() async throws {
+    @Test func `What is accepted is 200`() async throws {
         try await withTemporaryFolder { folder in
             let service = try CarillonProcess.current
             let token = try await service.register("com.example.app", on: service.activate())
@@ -56,7 +56,7 @@ import Testing
         ("0011", "Hello", 400, "BadDeviceToken"),
         (String(repeating: "0", count: 64), String(repeating: "x", count: 3000), 413, "PayloadTooLarge"),
     ])
-    func whatIsRefusedHasTheReasonOfTheHTTP2API(
+    func `What is refused has the reason of the HTTP/2 API`(
         token: String, alert: String, status: Int, reason: String
     ) async throws {
         try await withTemporaryFolder { folder in
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func aCertificateOfTheOtherEnvironmentIsRefused() async throws {
+    @Test func `A certificate of the other environment is refused`() async throws {
         try await withTemporaryFolder { folder in
             let certificate = try await Self.certificate(try .current, in: folder, environment: "production")
             let sent = try await Self.send(String(repeating: "0", count: 64), certificate)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func feedbackPrintsWhatWasSentToAfterTheAppWasRemovedAndPrintsItOnce() async throws {
+    @Test func `Feedback prints what was sent to after the app was removed and prints it once`() async throws {
         try await withTemporaryFolder { folder in
             let service = try CarillonProcess.current
             let certificate = try await Self.certificate(service, in: folder)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func aReadingASecondIsTooMany() async throws {
+    @Test func `A reading a second is too many`() async throws {
         let finished = try await BuiltCommand.run(["feedback", "--certificate", "a", "--every", "0.0001"])
         #expect(finished.status == 64 && finished.errors.contains("--every"))
     }

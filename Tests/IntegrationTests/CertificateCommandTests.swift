@@ -20,7 +20,7 @@ import Testing
             ] + more)
     }
 
-    @Test func knowsThreeEnvironments() async throws {
+    @Test func `Knows three environments`() async throws {
         try await withTemporaryFolder { folder in
             let made = try await create(folder + "/provider.pem", environment: "staging")
             #expect(made.status == 64)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: ["development", "production", "universal"])
-    func createPrintsTheSerialTheTopicsAndThePath(environment: String) async throws {
+    func `Create prints the serial the topics and the path`(environment: String) async throws {
         try await withTemporaryFolder { folder in
             let path = folder + "/provider.pem"
             let made = try await create(path, environment: environment)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func opensslVerifiesItAndReadsItsTopics() async throws {
+    @Test func `Openssl verifies it and reads its topics`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder + "/provider.pem"
             _ = try await create(path)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func aCertificateIsNotOverwritten() async throws {
+    @Test func `A certificate is not overwritten`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder + "/provider.pem"
             _ = try await create(path)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func itIsMadeFromARequestAndThenHoldsNoKey() async throws {
+    @Test func `It is made from a request and then holds no key`() async throws {
         try await withTemporaryFolder { folder in
             let requested = try await openssl(
                 "req", "-new", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=anything", "-keyout",
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func forDeviceManagementTheOnlyTopicIsTheUID() async throws {
+    @Test func `For device management the only topic is the UID`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder + "/provider.pem"
             let made = try await create(path, ["--mdm"])
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func opensslOpensPKCS12WithItsPassphraseAloneAndCurlSendsWithIt() async throws {
+    @Test func `Openssl opens PKCS 12 with its passphrase alone and curl sends with it`() async throws {
         try await withTemporaryFolder { folder in
             let (path, passphrase) = (folder + "/provider.p12", folder + "/passphrase")
             try "s3cret\n".write(toFile: passphrase, atomically: true, encoding: .utf8)
@@ -136,7 +136,7 @@ import Testing
         ["--format", "pfx"], ["--format", "p12"], ["--passphrase-file", "passphrase"],
         ["--format", "p12", "--passphrase-file", "passphrase", "--request", "request.pem"],
     ])
-    func aFormatThatCannotBeIsAWrongUse(_ options: [String]) async throws {
+    func `A format that cannot be is a wrong use`(_ options: [String]) async throws {
         try await withTemporaryFolder { folder in
             let made = try await create(folder + "/provider.p12", options)
             #expect(made.status == 64 && made.output.isEmpty && !made.errors.isEmpty)
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: ["two\nlines\n", String(repeating: "x", count: 101), "🔔", nil])
-    func aPassphraseThatCannotBeIsRefusedAndNothingIsMade(_ passphrase: String?) async throws {
+    func `A passphrase that cannot be is refused and nothing is made`(_ passphrase: String?) async throws {
         try await withTemporaryFolder { folder in
             let file = folder + "/passphrase"
             try passphrase?.write(toFile: file, atomically: true, encoding: .utf8)
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func curlSendsWithItAndIsRefusedOnceItIsRevoked() async throws {
+    @Test func `Curl sends with it and is refused once it is revoked`() async throws {
         try await withTemporaryFolder { folder in
             let service = try CarillonProcess.current
             let path = folder + "/provider.pem"
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func anUnknownSerialCannotBeRevoked() async throws {
+    @Test func `An unknown serial cannot be revoked`() async throws {
         let serial = "4" + String(repeating: "0", count: 31)
         let revoked = try await CarillonProcess.current.carillon("certificate", "revoke", serial)
         #expect(revoked.status != 0 && revoked.output.isEmpty && revoked.errors.contains(serial))
@@ -193,7 +193,7 @@ import Testing
     @Test(arguments: [
         ("team", "teamID"), ("app", "bundleID"), ("key", "keyID"), ("certificate", "serial"),
     ])
-    func listShowsEachAndShowOne(command: String, name: String) async throws {
+    func `List shows each and show one`(command: String, name: String) async throws {
         try await withTemporaryFolder { folder in
             _ = try await create(folder + "/provider.pem")
             let service = try CarillonProcess.current
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func showOfWhatIsNotThereFails() async throws {
+    @Test func `Show of what is not there fails`() async throws {
         for (command, name) in [("team", "ZZZZZZZZZZ"), ("app", "com.example.none"), ("key", "ZZZZZZZZZZ")] {
             let shown = try await CarillonProcess.current.carillon(command, "show", name)
             #expect(shown.status != 0 && shown.output.isEmpty && shown.errors.contains(name))

@@ -6,7 +6,7 @@ import Testing
 /// The errors of commands: what is wrong, and what to do.
 @Suite(.timeLimit(.minutes(2))) struct CommandErrorTests {
     @Test(arguments: [["snd"], ["key", "mke"], ["device", "listn", "--json"]])
-    func aCommandThatThereIsNot(_ arguments: [String]) async throws {
+    func `A command that there is not`(_ arguments: [String]) async throws {
         let finished = try await BuiltCommand.run(arguments)
         #expect(finished.status != 0)
         #expect(finished.errors.split(separator: "\n").count == 1)
@@ -15,7 +15,7 @@ import Testing
         #expect(finished.errors.contains(arguments.count == 1 ? "serve, demo" : "create, ") || arguments[0] == "device")
     }
 
-    @Test func helpIsNoUnknownCommand() async throws {
+    @Test func `Help is no unknown command`() async throws {
         for arguments in [["help", "send"], ["key", "--help"]] {
             #expect(!(try await BuiltCommand.run(arguments)).errors.contains("There is no command"))
         }
@@ -24,7 +24,7 @@ import Testing
     /// A folder that this process may not read belongs to another user. Root may read all folders, so the test becomes
     /// another user.
     @Test(.enabled(if: geteuid() == 0, "needs to become another user"))
-    func theDataFolderOfAnotherUser() async throws {
+    func `The data folder of another user`() async throws {
         try await CarillonProcess.with { service in
             let arguments = [
                 "--reuid", "65534", "--clear-groups", BuiltCommand.path, "team", "list", "--data", service.data,
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func anAuthorityThatIsNotTrusted() async throws {
+    @Test func `An authority that is not trusted`() async throws {
         try await CarillonProcess.with { service in
             let key = try service.developmentKey
             let credentials = ["--key-file", key.path, "--key-id", key.keyID, "--team-id", key.teamID]
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aTokenOfTheOtherEnvironment() async throws {
+    @Test func `A token of the other environment`() async throws {
         try await CarillonProcess.with { service in
             let token = try await service.register("com.example.app", on: try await service.activate())
             let arguments = [
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func filesThatAreNotThere() async throws {
+    @Test func `Files that are not there`() async throws {
         for arguments in [
             ["send", "--token", "ab", "--topic", "x", "--payload", "/none", "--url", "https://127.0.0.1:1"],
             ["key", "create", "--team", "ABCDE12345", "--private-key", "/none"],
@@ -76,7 +76,7 @@ import Testing
 
     /// `openssl ecparam -genkey` writes the curve's name before the key.
     @Test(.enabled(if: ChildProcess.isInstalled("openssl")))
-    func aKeyWithItsCurveBeforeIt() async throws {
+    func `A key with its curve before it`() async throws {
         try await CarillonProcess.with { service in
             let file = service.data + "/../openssl.pem"
             let made = try await ChildProcess.run(

@@ -4,7 +4,7 @@ import Testing
 /// `carillon console`, on a running service.
 @Suite(.service(), .timeLimit(.minutes(2)))
 struct ConsoleCommandTests {
-    @Test func `With --json it prints the address of the link and nothing else`() async throws {
+    @Test func `With --json the command prints only the address of the link`() async throws {
         let service = try CarillonProcess.current
         let made = try await service.carillon("console")
         #expect(made.status == 0, "\(made.errors)")
@@ -15,7 +15,7 @@ struct ConsoleCommandTests {
         #expect(link.queryItems?.first { $0.name == "code" }?.value?.count == 64)
     }
 
-    @Test func `It signs all browsers out`() async throws {
+    @Test func `The command signs all browsers out`() async throws {
         let ended = try await CarillonProcess.current.carillon("console", "--end")
         #expect(ended.status == 0)
         #expect(try ended.object == ["ended": 0])

@@ -2,6 +2,8 @@ import Foundation
 import Synchronization
 import Testing
 
+@testable import ServiceTesting
+
 /// Kills the service with `kill -9` at random moments under load, and checks every 200 (Guide, 2.1.3). `script/crash
 /// --times N` does this more often.
 @Suite(.timeLimit(.minutes(240))) struct CrashTests {
@@ -22,7 +24,7 @@ import Testing
 
         let identity: String
         let token: String
-        /// Whether it is connected while the service is under load.
+        /// Whether the device is connected while the service is under load.
         let isOnline: Bool
         let account = Mutex(Account())
 
@@ -42,8 +44,8 @@ import Testing
         func take(_ number: Int) { account.withLock { $0.taken = max($0.taken, number) } }
     }
 
-    @Test("No 200 is lost, however often the service is killed")
-    func nothingAcceptedIsLost() async throws {
+    @Test
+    func `No 200 is lost, however often the service is killed`() async throws {
         try await withTemporaryFolder { folder in
             let data = folder + "/data"
             var devices: [Device] = []
@@ -127,7 +129,7 @@ import Testing
         var push = push
         let number = device.next()
         push.payload(#"{"aps":{"alert":"\#(number)"}}"#)
-        // Without an answer, the request may have been accepted or not.
+        // Without an answer, it is unknown whether the request was accepted.
         guard let answer = try? await connection.send(push) else { return false }
         #expect(answer.status == 200, "\(answer.body)")
         device.account.withLock { $0.accepted = number }
@@ -137,10 +139,10 @@ import Testing
     /// Receives and acknowledges notifications until the service is gone.
     private func listen(_ device: Device, _ service: CarillonProcess) async {
         guard let connection = try? await WireDevice(service, identity: device.identity) else { return }
-        for await text in connection.lines {
+        while let text = try? await connection.nextLine() {
             guard let line = try? JSONValue(text), let number = number(line) else { break }
             device.take(number)
-            // Without an answer, the acknowledgement may have been received or not.
+            // Without an answer, it is unknown whether the acknowledgement arrived.
             try? await connection.acknowledge(line)
         }
         await connection.close()
@@ -156,8 +158,8 @@ import Testing
                 guard account.accepted > account.taken else { continue }
                 group.addTask {
                     let connection = try await WireDevice(service, identity: device.identity)
-                    var lines = connection.lines.makeAsyncIterator()
-                    let line = try JSONValue(try await lines.next().orThrow("the stream ended in round \(round)"))
+                    let line = try JSONValue(
+                        try await connection.nextLine().orThrow("the stream ended in round \(round)"))
                     let number = try number(line).orThrow("no number: \(line)")
                     #expect(number >= account.accepted, "round \(round)")
                     #expect(number <= account.sent, "round \(round)")

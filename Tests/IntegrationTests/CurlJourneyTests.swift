@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A notification's whole way with other people's tools only: `openssl` makes the device's key, `curl` is provider and
-/// device.
+/// The whole journey of a notification with general tools: `openssl` makes the device's key, and `curl` is the
+/// provider and the device.
 @Suite(.service(), .timeLimit(.minutes(2))) struct CurlJourneyTests {
     private let bundleID = "com.example.app"
 
@@ -31,7 +31,7 @@ import Testing
         return try answer.json["token"].flatMap(\.text).orThrow("no token")
     }
 
-    @Test func activationGivesAChainOfOurAuthority() async throws {
+    @Test func `Activation gives a chain of our authority`() async throws {
         try await withTemporaryFolder { folder in
             let identity = try await activate(in: folder)
             let ca = try CarillonProcess.current.ready.ca
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func activationTakesOnlyThePublicKeyFromTheRequest() async throws {
+    @Test func `Activation takes only the public key from the request`() async throws {
         try await withTemporaryFolder { folder in
             let identity = try await activate(in: folder)
             let shown = try await ChildProcess.run("openssl", ["x509", "-in", identity, "-noout", "-text"])
@@ -56,13 +56,13 @@ import Testing
         }
     }
 
-    @Test func activationOfWhatIsNoRequestIsRefused() async throws {
+    @Test func `Activation of what is no request is refused`() async throws {
         let answer = try await CarillonProcess.current.device("POST", "/1/activations", as: nil, body: "nothing")
         #expect(answer.status == 400)
         #expect(answer["content-type"] == "application/json")
     }
 
-    @Test func theSameTokenEveryTime() async throws {
+    @Test func `The same token every time`() async throws {
         try await withTemporaryFolder { folder in
             let identity = try await activate(in: folder)
             let first = try await CarillonProcess.current.device("PUT", "/1/apps/\(bundleID)", as: identity)
@@ -72,12 +72,12 @@ import Testing
         }
     }
 
-    @Test func aDeviceWithoutACertificateIsRefused() async throws {
+    @Test func `A device without a certificate is refused`() async throws {
         let answer = try await CarillonProcess.current.device("PUT", "/1/apps/\(bundleID)", as: nil)
         #expect(answer.status == 403)
     }
 
-    @Test func theLineHoldsAllThatTheProviderSaid() async throws {
+    @Test func `The line holds all that the provider said`() async throws {
         let service = try CarillonProcess.current
         let expiration = Provider.now + 3600
         try await withTemporaryFolder { folder in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func eachAttemptHasANumberOfItsOwn() async throws {
+    @Test func `Each attempt has a number of its own`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let identity = try await activate(in: folder)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func anAcknowledgedNotificationIsNotSentAgain() async throws {
+    @Test func `An acknowledged notification is not sent again`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let identity = try await activate(in: folder)
@@ -137,14 +137,15 @@ import Testing
                 #expect(answer.status == 204)
             }
             try await service.listen(as: identity) { device in
-                // In the order of acceptance. A notification in the mailbox would come first.
+                // Notifications arrive in the order of acceptance. If there were one in the mailbox, it would come
+                // first.
                 #expect(try await service.send(alert: "Next", to: token).status == 200)
                 try await device.expectNext(alert: "Next")
             }
         }
     }
 
-    @Test func anUnacknowledgedNotificationIsSentAgain() async throws {
+    @Test func `An unacknowledged notification is sent again`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let identity = try await activate(in: folder)
@@ -157,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func aSecondStreamTakesOverAndTheFirstSaysSo() async throws {
+    @Test func `A second stream takes over and the first says so`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let identity = try await activate(in: folder)
@@ -176,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func anotherConnectionTakesNothingOver() async throws {
+    @Test func `Another connection takes nothing over`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let identity = try await activate(in: folder)
@@ -196,7 +197,7 @@ import Testing
         ("GET", "/1/nothing", 404), ("POST", "/1/notifications", 405), ("GET", "/1/acknowledgements", 405),
         ("POST", "/1/apps/com.example.app", 405), ("PUT", "/1/apps/com.example.nothing", 400),
     ])
-    func whatTheDeviceProtocolDoesNotHaveIsRefused(method: String, path: String, status: Int) async throws {
+    func `What the device protocol does not have is refused`(method: String, path: String, status: Int) async throws {
         let service = try CarillonProcess.current
         let answer = try await service.device(method, path, as: try await service.activate())
         #expect(answer.status == status)
@@ -205,14 +206,14 @@ import Testing
     }
 
     @Test(arguments: ["", "{}", #"{"sendings":[-1]}"#, #"{"sendings":["1"]}"#, "[1]"])
-    func anAcknowledgementOfAnotherFormIsRefused(body: String) async throws {
+    func `An acknowledgement of another form is refused`(body: String) async throws {
         let service = try CarillonProcess.current
         let answer = try await service.device(
             "POST", "/1/acknowledgements", as: try await service.activate(), body: body)
         #expect(answer.status == 400)
     }
 
-    @Test func deletingAnAppEndsItsToken() async throws {
+    @Test func `Deleting an app ends its token`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let identity = try await activate(in: folder)

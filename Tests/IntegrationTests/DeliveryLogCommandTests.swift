@@ -10,7 +10,7 @@ import Testing
         return (identity, try await service.register(Self.bundleID, on: identity))
     }
 
-    /// The lines of the log, once there are this many. The service writes them shortly after the answer.
+    /// Returns the lines of the log when there are this many. The service writes them shortly after the answer.
     private func lines(_ data: String, _ arguments: [String], count: Int) async throws -> [JSONValue] {
         while true {
             let finished = try await BuiltCommand.run(["log", "--data", data, "--json"] + arguments)
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func showsTheLifeOfANotificationAsTheContractHasIt() async throws {
+    @Test func `Shows the life of a notification as the contract has it`() async throws {
         try await CarillonProcess.with { service in
             let device = try await device(service)
             let answer = try await service.send(alert: "Hello", to: device.token)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func namesWhatTookTheirPlaceAndWhyTheyWereRejected() async throws {
+    @Test func `Names what took their place and why they were rejected`() async throws {
         try await CarillonProcess.with { service in
             let device = try await device(service)
             var ids: [String] = []
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func canBeReadWhenNoServiceRunsAndAfterKill9() async throws {
+    @Test func `Can be read when no service runs and after kill 9`() async throws {
         try await withTemporaryFolder { folder in
             let data = folder + "/data"
             let id = try await CarillonProcess.with(data: data) { service in
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func acceptedAndStoredAreThereAfterACleanShutdown() async throws {
+    @Test func `Accepted and stored are there after a clean shutdown`() async throws {
         try await withTemporaryFolder { folder in
             let data = folder + "/data"
             try await CarillonProcess.with(data: data) { service in
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func followsWhatHappens() async throws {
+    @Test func `Follows what happens`() async throws {
         try await CarillonProcess.with { service in
             let device = try await device(service)
             let arguments = service.arguments("log", "--follow", "--token", device.token)
@@ -111,7 +111,7 @@ import Testing
     }
 
     /// Device tokens that a new key has sealed are shown, although the key was made after the command started.
-    @Test func followsDeviceTokensOfAKeyThatJoinsMeanwhile() async throws {
+    @Test func `Follows device tokens of a key that joins meanwhile`() async throws {
         try await CarillonProcess.with { service in
             let older = try await device(service)
             try await ChildProcess.with(BuiltCommand.path, service.arguments("log", "--follow")) { log in
@@ -134,14 +134,14 @@ import Testing
     }
 
     @Test(arguments: [["--id", "43ffc19a"], ["--token", "xyz"], ["--token", ""]])
-    func refusesWhatIsNoneInOneLine(arguments: [String]) async throws {
+    func `Refuses what is none in one line`(arguments: [String]) async throws {
         let finished = try await BuiltCommand.run(["log", "--json"] + arguments)
         #expect(finished.status != 0)
         #expect(finished.output.isEmpty)
         #expect(finished.errors.split(separator: "\n").count == 1)
     }
 
-    @Test func saysThatThereIsNoDataFolder() async throws {
+    @Test func `Says that there is no data folder`() async throws {
         let finished = try await BuiltCommand.run(["log", "--json", "--data", "/nonexistent/carillon"])
         #expect(finished.status == 1)
         #expect(finished.errors.contains("--data"))

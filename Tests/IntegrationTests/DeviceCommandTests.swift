@@ -5,7 +5,7 @@ import Testing
 @Suite(.service(), .timeLimit(.minutes(2))) struct DeviceCommandTests {
     private let bundleID = "com.example.app"
 
-    @Test func activatePrintsTheDeviceAndThePath() async throws {
+    @Test func `Activate prints the device and the path`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder + "/phone.pem"
             let made = try await CarillonProcess.current.carillon("device", "activate", "--out", path)
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func anIdentityIsAKeyAndItsChainForItsOwnerAlone() async throws {
+    @Test func `An identity is a key and its chain for its owner alone`() async throws {
         let path = try await CarillonProcess.current.activate()
         #expect(try permissions(ofFile: path) == 0o600)
         let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -25,13 +25,13 @@ import Testing
         // The device's own certificate and the intermediate that signed it.
         #expect(text.split(separator: "-----BEGIN CERTIFICATE-----").count >= 3)
         let service = try CarillonProcess.current
-        // Role and environment stand in a critical extension, which openssl does not know.
+        // The role and the environment are in a critical extension, which openssl does not know.
         let verified = try await ChildProcess.run(
             "openssl", ["verify", "-ignore_critical", "-CAfile", service.ready.ca, "-untrusted", path, path])
         #expect(verified.status == 0, "\(verified.errors)")
     }
 
-    @Test func anIdentityIsNotOverwritten() async throws {
+    @Test func `An identity is not overwritten`() async throws {
         let service = try CarillonProcess.current
         let path = try await service.activate()
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -42,7 +42,7 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     }
 
-    @Test func registerPrintsTheSameTokenEveryTime() async throws {
+    @Test func `Register prints the same token every time`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         let first = try await service.carillon(
@@ -56,7 +56,7 @@ import Testing
         #expect(try second.object == object)
     }
 
-    @Test func registerOfAnAppThatIsNotThereFails() async throws {
+    @Test func `Register of an app that is not there fails`() async throws {
         let service = try CarillonProcess.current
         let registered = try await service.carillon(
             "device", "register", "--identity", try await service.activate(), "--bundle-id", "com.example.none")
@@ -65,7 +65,7 @@ import Testing
         #expect(registered.errors.contains("com.example.none"))
     }
 
-    @Test func unregisterPrintsTheTokenThatIsNoLongerActive() async throws {
+    @Test func `Unregister prints the token that is no longer active`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         let token = try await service.register(bundleID, on: identity)
@@ -75,7 +75,7 @@ import Testing
         #expect(try removed.object == ["token": .string(token)])
     }
 
-    @Test func afterUnregisterTheAnswerIs410WithTheTimeInMilliseconds() async throws {
+    @Test func `After unregister the answer is 410 with the time in milliseconds`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         let token = try await service.register(bundleID, on: identity)
@@ -94,7 +94,7 @@ import Testing
         #expect(timestamp >= before - 1 && timestamp <= after + 1)
     }
 
-    @Test func registeringAgainAfterUnregisterGivesATokenThatWorks() async throws {
+    @Test func `Registering again after unregister gives a token that works`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         _ = try await service.register(bundleID, on: identity)

@@ -2,7 +2,8 @@ import Foundation
 import Notifications
 import Testing
 
-/// The commands that README.md and docs/test-your-provider.md show in blocks marked `sh` work as they are pasted.
+/// The commands in README.md and docs/test-your-provider.md, in blocks marked `sh`, work if they are pasted into a
+/// shell.
 @Suite(.timeLimit(.minutes(2))) struct DocumentCommandTests {
     /// The marked blocks of a document, one after the other, without the commands that do not end by themselves.
     private static func script(_ document: String) throws -> String {
@@ -33,13 +34,13 @@ import Testing
         }
     }
 
-    @Test func theReadmesCommandsWork() async throws {
+    @Test func `The readmes commands work`() async throws {
         #expect(try Self.script("README.md").contains("carillon send"))
         let finished = try await run("README.md")
         #expect(finished.status == 0, "\(finished.output) \(finished.errors)")
     }
 
-    @Test func aTeamBringsItsOwnIdentifiersAndKey() async throws {
+    @Test func `A team brings its own identifiers and key`() async throws {
         let document = "docs/test-your-provider.md"
         #expect(try Self.script(document).contains("carillon key create"))
         let key = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out AuthKey_KEY1234567.p8"

@@ -2,7 +2,7 @@ import Foundation
 import Notifications
 import Testing
 
-/// The devices in other languages, in Examples: they do what docs/device-protocol.md says, and nothing else is needed.
+/// The devices in other languages, in Examples. They follow docs/device-protocol.md, and need nothing else.
 @Suite(.service(), .timeLimit(.minutes(2))) struct ExampleDeviceTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: examples)
-    func activatesRegistersReceivesAndAcknowledges(_ example: String) async throws {
+    func `Activates registers receives and acknowledges`(_ example: String) async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             var token = ""
@@ -37,7 +37,7 @@ import Testing
                 #expect(try await service.send(alert: "Second", to: token).status == 200)
                 try await child.expectNext(alert: "Second")
             }
-            // The same device again: it does not get old notifications again, but those sent meanwhile.
+            // The same device runs again. It does not get old notifications again, but those sent meanwhile.
             #expect(try await service.send(alert: "Stored", to: token).status == 200)
             try await run(example, in: folder + "/device") { child in
                 #expect(try await self.token(child) == token)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: examples)
-    func endsWhenItIsTakenOver(_ example: String) async throws {
+    func `Ends when it is taken over`(_ example: String) async throws {
         let service = try CarillonProcess.current
         let courier = "https://\(try service.addresses(.development).courier)"
         let program = Self.root.appendingPathComponent(example).path

@@ -6,7 +6,7 @@ import Testing
 /// The client library reads the feedback service. The suite has a service of its own, because reading a feedback list
 /// empties it.
 @Suite(.service(), .timeLimit(.minutes(2))) struct FeedbackRecordTests {
-    @Test func theFeedbackServiceFeedsTheRecordOfDeviceTokens() async throws {
+    @Test func `The feedback service feeds the record of device tokens`() async throws {
         try await withTemporaryFolder { folder in
             let service = try CarillonProcess.current
             let certificate = try await BinaryCommandTests.certificate(service, in: folder)
@@ -23,7 +23,7 @@ import Testing
             let (gone, back) = (parsed[0], parsed[1])
             let record = InMemoryDeviceTokens()
             await record.register(gone, topic: "com.example.app", at: Date() - 3600)
-            // The app came back after the service had found it gone.
+            // The app was registered again after the service had found that it was removed.
             await record.register(back, topic: "com.example.app", at: Date() + 3600)
             let address = try service.addresses(.development).feedback
             let reader = FeedbackReader(

@@ -3,7 +3,7 @@ import Testing
 
 /// `carillon feedback --every`. It has a service of its own, because reading the list empties it.
 @Suite(.service(), .timeLimit(.minutes(2))) struct FeedbackScheduleTests {
-    @Test func theListIsReadAndTheCommandStaysUntilItIsEnded() async throws {
+    @Test func `The list is read and the command stays until it is ended`() async throws {
         try await withTemporaryFolder { folder in
             let service = try CarillonProcess.current
             let certificate = try await BinaryCommandTests.certificate(service, in: folder)

@@ -31,7 +31,7 @@ import Testing
         try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map(String.init)
     }
 
-    @Test(.service()) func saysThatAllAreConnectedAndEndsWithTotals() async throws {
+    @Test(.service()) func `Says that all are connected and ends with totals`() async throws {
         try await fleet("--count", "20", "--duration", "0") { child in
             let finished = await child.finished()
             #expect(finished.status == 0, "\(finished.errors)")
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test(.service()) func theSameDevicesComeAgain() async throws {
+    @Test(.service()) func `The same devices come again`() async throws {
         try await withTemporaryFolder { folder in
             for (name, count) in [("a", "5"), ("b", "8")] {
                 try await fleet("--count", count, "--duration", "0", "--tokens", "\(folder)/\(name)") { child in
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test(.service()) func everyNotificationArrivesAndIsAcknowledged() async throws {
+    @Test(.service()) func `Every notification arrives and is acknowledged`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             try await fleet("--count", "10", "--interval", "0.1", "--tokens", folder + "/tokens") { child in
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test(.service()) func theShareThatIsOfflineGetsItsNotificationsLater() async throws {
+    @Test(.service()) func `The share that is offline gets its notifications later`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             try await fleet("--count", "10", "--offline", "0.4", "--tokens", folder + "/tokens") { child in
@@ -94,14 +94,14 @@ import Testing
         }
     }
 
-    @Test(.service()) func devicesThatLoseTheirConnectionComeAgain() async throws {
+    @Test(.service()) func `Devices that lose their connection come again`() async throws {
         try await fleet("--count", "10", "--reconnects-per-minute", "6000", "--interval", "0.1") { child in
             let line = try await totals(child) { ($0["reconnects"]?.number ?? 0) >= 20 }
             #expect(line["failures"] == 0)
         }
     }
 
-    @Test(.service()) func aSecondFleetOnTheSameFolderIsRefused() async throws {
+    @Test(.service()) func `A second fleet on the same folder is refused`() async throws {
         let service = try CarillonProcess.current
         let other = ["device", "fleet", "--bundle-id", bundleID, "--data", service.data, "--json", "--count", "3"]
         try await fleet("--count", "3", "--interval", "0.1") { child in
@@ -120,7 +120,7 @@ import Testing
         #expect(again.status == 0)
     }
 
-    @Test(.service()) func anIdentityThatWasCutOffIsMadeAnew() async throws {
+    @Test(.service()) func `An identity that was cut off is made anew`() async throws {
         let service = try CarillonProcess.current
         try await fleet("--count", "3", "--duration", "0") { child in
             #expect(await child.finished().status == 0)
@@ -143,7 +143,7 @@ import Testing
             ["--count", "1", "--interval", "0"], ["--count", "1", "--acknowledgement-delay", "-1"],
             ["--count", "1", "--reconnects-per-minute", "-1"],
         ])
-    func optionsThatCannotBe(_ arguments: [String]) async throws {
+    func `Options that cannot be`(_ arguments: [String]) async throws {
         let service = try CarillonProcess.current
         let finished = try await BuiltCommand.run(
             ["device", "fleet", "--bundle-id", bundleID, "--data", service.data] + arguments)

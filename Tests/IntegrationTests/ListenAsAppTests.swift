@@ -2,7 +2,8 @@ import Foundation
 import Service
 import Testing
 
-/// `carillon device listen --json --as-app`: what the apps are told and the user sees, one event a line.
+/// `carillon device listen --json --as-app`: it prints what the apps are told and the user sees, one event on each
+/// line.
 @Suite(.service(), .timeLimit(.minutes(2))) struct ListenAsAppTests {
     private let bundleID = "com.example.app"
     private let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
@@ -17,7 +18,7 @@ import Testing
             try JSONValue(await child.output.nextLine().orThrow("listen ended: \(child.errors.text)"))
         }
 
-        /// The next events, by name and some of their keys.
+        /// Expects the next events, by their names and some of their keys.
         func next(_ event: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> JSONValue {
             let line = try await next()
             #expect(line["event"] == .string(event), "\(line)", sourceLocation: sourceLocation)
@@ -47,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func anAlertInTheBackgroundIsShownInTheUsersLanguage() async throws {
+    @Test func `An alert in the background is shown in the users language`() async throws {
         try await withTemporaryFolder { folder in
             try FileManager.default.createDirectory(atPath: folder + "/de.lproj", withIntermediateDirectories: true)
             try #""HELLO" = "Hallo, %@";"#.write(
@@ -89,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func aSilentOneWakesTheApp() async throws {
+    @Test func `A silent one wakes the app`() async throws {
         try await listen { listening in
             _ = try await listening.next("registered")
             try await listening.send(#"{"aps":{"content-available":1},"n":1}"#)
@@ -102,7 +103,7 @@ import Testing
         ("voip", ".voip"), ("complication", ".complication"), ("liveactivity", ".push-type.liveactivity"),
         ("location", ".location-query"),
     ])
-    func aPushOfAnotherServiceReachesIt(_ service: String, _ suffix: String) async throws {
+    func `A push of another service reaches it`(_ service: String, _ suffix: String) async throws {
         try await listen { listening in
             _ = try await listening.next("registered")
             try await listening.send(#"{"n":1}"#, suffix: suffix, headers: [("apns-push-type", service)])
@@ -112,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func theAppInTheForegroundIsGivenIt() async throws {
+    @Test func `The app in the foreground is given it`() async throws {
         try await listen("--state", "foreground") { listening in
             _ = try await listening.next("registered")
             _ = try await listening.next("languages")
@@ -122,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func anAppThatTheUserEndedIsShownAndNotWoken() async throws {
+    @Test func `An app that the user ended is shown and not woken`() async throws {
         try await listen("--state", "force-quit") { listening in
             _ = try await listening.next("registered")
             try await listening.send(#"{"aps":{"alert":"Hello"}}"#)
@@ -132,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func theUsersSettingsDecide() async throws {
+    @Test func `The users settings decide`() async throws {
         try await listen("--alerts", "off", "--no-badges") { listening in
             _ = try await listening.next("registered")
             try await listening.send(#"{"aps":{"alert":"Hello","badge":1,"sound":"ping"}}"#)
@@ -142,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func keysFromAPipeChangeTheAppsState() async throws {
+    @Test func `Keys from a pipe change the apps state`() async throws {
         try await listen("--language", "en", "--language", "de") { listening in
             _ = try await listening.next("registered")
             func press(_ keys: String, _ state: String) async throws {
@@ -169,13 +170,13 @@ import Testing
         }
     }
 
-    @Test func itGoesWithJSON() async throws {
+    @Test func `It goes with JSON`() async throws {
         let finished = try await BuiltCommand.run(["device", "listen", "--as-app", "--identity", "a"])
         #expect(finished.status == 64 && finished.errors.contains("--json"))
     }
 
     @Test(arguments: [["--state", "asleep"], ["--alerts", "loud"], ["--power", "full"]])
-    func wordsThatAreNone(_ options: [String]) async throws {
+    func `Words that are none`(_ options: [String]) async throws {
         let finished = try await BuiltCommand.run(["device", "listen", "--identity", "a"] + options)
         #expect(finished.status == 64 && finished.errors.contains(options[1]))
     }

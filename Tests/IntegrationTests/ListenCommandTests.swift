@@ -2,7 +2,7 @@ import Foundation
 import Service
 import Testing
 
-/// What `carillon device listen` prints, and that the service does not send it again.
+/// What `carillon device listen` prints, and that the service does not send these notifications again.
 @Suite(.service(), .timeLimit(.minutes(2))) struct ListenCommandTests {
     private let bundleID = "com.example.app"
 
@@ -21,7 +21,7 @@ import Testing
         try JSONValue(await child.output.nextLine().orThrow("listen ended: \(child.errors.text)"))
     }
 
-    @Test func printsEachAppItRegistersInOrder() async throws {
+    @Test func `Prints each app it registers in order`() async throws {
         let service = try CarillonProcess.current
         let team = try service.developmentKey.teamID
         try await service.createApp("com.example.second", of: team)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func printsWhatArrives() async throws {
+    @Test func `Prints what arrives`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         try await listen(identity, bundleIDs: [bundleID]) { child in
@@ -61,7 +61,7 @@ import Testing
     }
 
     /// The line has every key of docs/device-protocol.md except `sending`.
-    @Test func printsEveryKeyOfTheLine() async throws {
+    @Test func `Prints every key of the line`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         let expiration = Provider.now + 3600
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func endsWellOnSIGTERM() async throws {
+    @Test func `Ends well on SIGTERM`() async throws {
         let identity = try await CarillonProcess.current.activate()
         try await listen(identity, bundleIDs: [bundleID]) { child in
             _ = try await nextObject(child)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func whatWasPrintedIsNotPrintedAgainAfterSIGTERM() async throws {
+    @Test func `What was printed is not printed again after SIGTERM`() async throws {
         let service = try CarillonProcess.current
         // A second app's notification is the marker: if it comes first, the first app's mailbox is empty.
         let team = try service.developmentKey.teamID
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func aSecondListenTakesOverAndTheFirstEnds() async throws {
+    @Test func `A second listen takes over and the first ends`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         try await listen(identity, bundleIDs: [bundleID]) { first in
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func anIdentityThatIsNoneIsRefused() async throws {
+    @Test func `An identity that is none is refused`() async throws {
         let service = try CarillonProcess.current
         let finished = try await service.carillon("device", "listen", "--identity", service.ready.ca)
         #expect(finished.status != 0)

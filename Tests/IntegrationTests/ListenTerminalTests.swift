@@ -16,7 +16,7 @@ import Testing
         let terminal: TerminalProcess
         let token: String
 
-        /// Sends a notification and waits until its banner is whole.
+        /// Sends a notification, and waits until its banner is drawn completely.
         func show(_ alert: String, id: String) async throws {
             let topic = try service.developmentKey.bundleID ?? ""
             var push = try Push(token: token, topic: topic, from: service.developmentProvider)
@@ -53,7 +53,7 @@ import Testing
         (Character("1"), "action reply of"), ("2", "action later of"), ("o", "opened"), ("\n", "opened"),
         ("d", "dismissed"),
     ])
-    func aKeyDoesWhatItSays(_ key: Character, _ said: String) async throws {
+    func `A key does what it says`(_ key: Character, _ said: String) async throws {
         try await listen { listening in
             try await listening.show("Hello", id: id)
             listening.terminal.press(key)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func theCentreShowsWhatIsLeftOnShow() async throws {
+    @Test func `The centre shows what is left on show`() async throws {
         try await listen { listening in
             try await listening.show("First", id: id)
             try await listening.show("Second", id: "8b1e5b4a-9c0c-4d5e-8f00-0123456789ac")
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func aKeyThatMeansNothingDoesNothing() async throws {
+    @Test func `A key that means nothing does nothing`() async throws {
         try await listen { listening in
             try await listening.show("Hello", id: id)
             for key in "x39 " { listening.terminal.press(key) }
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func theLastKeyEndsItAndTheTerminalIsAsItWas() async throws {
+    @Test func `The last key ends it and the terminal is as it was`() async throws {
         try await listen { listening in
             #expect(!listening.terminal.isAsUsual)
             listening.terminal.press("q")
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// The outcome of each key after the ones before it.
-    @Test func keysChangeWhatBecomesOfNotifications() async throws {
+    @Test func `Keys change what becomes of notifications`() async throws {
         try await listen { listening in
             let (service, terminal, token) = (listening.service, listening.terminal, listening.token)
             for (key, said) in [
@@ -110,7 +110,7 @@ import Testing
             let gone = try await service.send(alert: "Gone", to: token)
             #expect(gone.status == 410)
             terminal.press("f")
-            // It is installed again, and registers.
+            // The app is installed again, and registers.
             #expect(await terminal.line(with: "Registered \(bundleID)") != nil)
             #expect(await terminal.line(with: "\(bundleID): in the foreground") != nil)
             let back = try await service.send(alert: "Back", to: token)
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func lookingCloselyShowsAllOfIt() async throws {
+    @Test func `Looking closely shows all of it`() async throws {
         try await listen { listening in
             let text = (1...30).map { "word\($0)" }.joined(separator: " ")
             let answer = try await listening.service.send(alert: text, to: listening.token)
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func aVoIPPushIsToldAndNotShown() async throws {
+    @Test func `A vo IP push is told and not shown`() async throws {
         try await listen { listening in
             let topic = bundleID + ".voip"
             let answer = try await listening.service.send(alert: "Call", to: listening.token, topic: topic)

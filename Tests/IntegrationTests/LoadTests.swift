@@ -1,7 +1,8 @@
 import Notifications
 import Testing
 
-/// Many requests at once, with somebody else's client: every one is answered with 200, none is reset.
+/// Many requests at the same time, with a client that other people wrote. Each is answered with 200, and none is
+/// reset.
 @Suite(
     .service(environment: ["CARILLON_LIMIT_TOKEN_RATE": "0"]), .enabled(if: ChildProcess.isInstalled("h2load")),
     .timeLimit(.minutes(3)))
@@ -24,11 +25,11 @@ struct LoadTests {
         }
     }
 
-    @Test func eightConnectionsWithAHundredStreams() async throws {
+    @Test func `Eight connections with a hundred streams`() async throws {
         try await load(2000, connections: 8, streams: 100)
     }
 
-    @Test func oneConnectionWithOneStream() async throws {
+    @Test func `One connection with one stream`() async throws {
         try await load(500, connections: 1, streams: 1)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Service
 import Testing
 
-/// The lines of docs/administration.md that begin with `curl` work as they are pasted.
+/// The lines of docs/administration.md that begin with `curl` work if they are pasted into a shell.
 @Suite(.timeLimit(.minutes(2))) struct ManagementDocumentTests {
     private static var lines: [String] {
         get throws {
@@ -14,7 +14,7 @@ import Testing
     }
 
     /// Some clients, such as Java's, begin with HTTP/1.1 and offer an upgrade to HTTP/2.
-    @Test func aClientThatOffersAnotherProtocolIsAnsweredAndReadsOn() async throws {
+    @Test func `A client that offers another protocol is answered and reads on`() async throws {
         try await CarillonProcess.with { service in
             let socket = try ServiceDescription.read(DataFolder(service.data)).socket
             let url = "http://localhost/v1/teams"
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func eachCurlLineIsAnswered200InTheirOrder() async throws {
+    @Test func `Each curl line is answered 200 in their order`() async throws {
         let lines = try Self.lines
         #expect(lines.count >= 8)
         try await CarillonProcess.with { service in
@@ -42,7 +42,7 @@ import Testing
                     in: .whitespacesAndNewlines),
             ]
             for line in lines {
-                // End a stream without an end after a second; its status arrives before.
+                // End a stream that does not end by itself after a second. Its status arrives before that.
                 let limit = line.contains("follow=true") ? " -m 1" : ""
                 let quiet = "curl -q -sS --noproxy '*' -o /dev/null -w '%{http_code}'\(limit) " + line.dropFirst(5)
                 let finished = try await ChildProcess.run("sh", ["-c", quiet], environment: environment)

@@ -8,7 +8,7 @@ import Testing
         try await ChildProcess.run("curl", ["-q", "-sS", "--noproxy", "*", "-w", "\n%{http_code}"] + arguments + [url])
     }
 
-    @Test func countsWhatTheLogIsTold() async throws {
+    @Test func `Counts what the log is told`() async throws {
         try await CarillonProcess.with { service in
             let url = try #require(try ServiceDescription.read(DataFolder(service.data)).management).url
             let identity = try await service.activate()
@@ -19,7 +19,7 @@ import Testing
                 let line = try await stream.nextNotification()
                 #expect(try await service.acknowledge(line, as: identity).status == 204)
                 var text = ""
-                // It is counted where it is written, a moment later.
+                // Events are counted when they are written to the log, which is a moment later.
                 while !text.contains(#"{event="acknowledged"} 1"#) {
                     text = try await get("\(url)/metrics").output
                 }

@@ -2,11 +2,11 @@ import Foundation
 import Service
 import Testing
 
-/// The fate of notifications whose device is offline, also if the service is killed meanwhile (Guide, 2.1.3).
+/// What happens to notifications whose device is offline, even if the service is killed meanwhile (Guide, 2.1.3).
 @Suite(.timeLimit(.minutes(3))) struct OfflineDeliveryTests {
     private let bundleID = "com.example.app"
 
-    /// Has a service running, kills it with `kill -9`, and has another one running on the same folder.
+    /// Runs a service, kills it with `kill -9`, and runs another one with the same folder.
     private func killed<Result>(
         first: (CarillonProcess) async throws -> Result,
         then second: (CarillonProcess, Result) async throws -> Void,
@@ -33,7 +33,7 @@ import Testing
 
     private func alert(_ line: JSONValue) -> String? { line["payload"]?["aps"]?["alert"]?.text }
 
-    @Test func whatWasAnswered200SurvivesKill9() async throws {
+    @Test func `What was answered 200 survives kill 9`() async throws {
         try await killed { service in
             let device = try await device(service)
             let answer = try await service.send(alert: "Kept", to: device.token)
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// A process can go on writing to deleted files, but their contents are lost when it ends.
-    @Test func nothingIsAcceptedOnceTheFilesAreDeleted() async throws {
+    @Test func `Nothing is accepted once the files are deleted`() async throws {
         try await CarillonProcess.with { service in
             let device = try await device(service)
             #expect(try await service.send(alert: "Kept", to: device.token).status == 200)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func registrationsAndKeysSurviveKill9() async throws {
+    @Test func `Registrations and keys survive kill 9`() async throws {
         try await killed { service in
             try await device(service)
         } then: { service, device in
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func theRestartedServiceIsTheSameToItsClients() async throws {
+    @Test func `The restarted service is the same to its clients`() async throws {
         try await killed { service in
             (try Data(contentsOf: URL(fileURLWithPath: service.ready.ca)), try service.developmentKey)
         } then: { service, before in
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func onlyTheNewestOfEachAppIsKept() async throws {
+    @Test func `Only the newest of each app is kept`() async throws {
         try await killed { service in
             try await service.createApp("com.example.other", of: try service.developmentKey.teamID)
             let device = try await device(service)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func expiration0IsNotKept() async throws {
+    @Test func `Expiration 0 is not kept`() async throws {
         try await CarillonProcess.with { service in
             let device = try await device(service)
             let answer = try await service.send(
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func expiration0ReachesADeviceThatIsOnline() async throws {
+    @Test func `Expiration 0 reaches a device that is online`() async throws {
         try await CarillonProcess.with { service in
             let device = try await device(service)
             try await service.listen(as: device.identity) { stream in
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func whatHasExpiredIsNotDelivered() async throws {
+    @Test func `What has expired is not delivered`() async throws {
         try await CarillonProcess.with { service in
             let device = try await device(service)
             let answer = try await service.send(
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func whatWasAcknowledgedIsGoneAfterARestart() async throws {
+    @Test func `What was acknowledged is gone after a restart`() async throws {
         try await killed(
             first: { service in
                 let device = try await device(service)
@@ -164,7 +164,7 @@ import Testing
             by: SIGTERM)
     }
 
-    @Test func whatADeviceGotAndDidNotAcknowledgeSurvivesKill9() async throws {
+    @Test func `What a device got and did not acknowledge survives kill 9`() async throws {
         try await killed { service in
             let device = try await device(service)
             try await service.listen(as: device.identity) { stream in

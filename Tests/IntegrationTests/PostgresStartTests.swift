@@ -14,7 +14,7 @@
         ) async throws -> ChildProcess.Finished {
             let arguments = ["serve", "--json", "--ports", "ephemeral", "--data", data] + arguments
             return try await ChildProcess.with(BuiltCommand.path, arguments, environment: environment) { child in
-                // If it starts unexpectedly, its ready line ends the wait.
+                // If the service starts unexpectedly, its ready line ends the wait.
                 if await child.output.nextLine() != nil { child.signal(SIGTERM) }
                 return await child.finished()
             }
@@ -43,7 +43,7 @@
             }
         }
 
-        @Test func aServiceOnADatabaseHasNoneInItsFolder() async throws {
+        @Test func `A service on a database has none in its folder`() async throws {
             let url = try await TestServer.makeURL()
             try await withKey { folder, keyFile in
                 let data = folder + "/data"
@@ -55,7 +55,7 @@
                     #expect(sent.status == 0, "\(sent.errors)")
                     let names = try FileManager.default.contentsOfDirectory(atPath: data)
                     #expect(names.contains("node.json") && !names.contains { $0.contains("sqlite") || $0 == "secrets" })
-                    // Another one with the same name is refused while this one runs, and leaves nothing.
+                    // Another node with the same name is refused while this one runs, and leaves nothing behind.
                     let second = try await serve(data: folder + "/other", options)
                     expectOneLine(second, naming: "Another node has the name", "--node-name")
                     #expect(!FileManager.default.fileExists(atPath: folder + "/other"))
@@ -69,13 +69,13 @@
                 expectOneLine(try await serve(data: data, []), naming: "belongs to a PostgreSQL store")
                 let elsewhere = ["--store", try await TestServer.makeURL(), "--store-key-file", keyFile]
                 expectOneLine(try await serve(data: data, elsewhere), naming: "another authority")
-                // Another key.
+                // Another store key.
                 try String(repeating: "00", count: 32).write(toFile: keyFile, atomically: true, encoding: .utf8)
                 expectOneLine(try await serve(data: data, options), naming: "The store key is not the one")
             }
         }
 
-        @Test func theURLCanComeFromTheEnvironment() async throws {
+        @Test func `The URL can come from the environment`() async throws {
             let url = try await TestServer.makeURL()
             try await withKey { folder, keyFile in
                 let environment = ["CARILLON_STORE": url + "&password=Secret123", "CARILLON_STORE_KEY_FILE": keyFile]
@@ -91,7 +91,7 @@
             "postgresql://carillon:Secret123@127.0.0.1/carillon", "postgresql://127.0.0.1/carillon?password=Secret123",
             "postgres://127.0.0.1/carillon?sslpassword=Secret123",
         ])
-        func aPasswordAmongTheArguments(_ url: String) async throws {
+        func `A password among the arguments`(_ url: String) async throws {
             try await withKey { folder, keyFile in
                 let finished = try await serve(
                     data: folder + "/data", ["--store", url, "--store-key-file", keyFile])
@@ -104,7 +104,7 @@
             ("postgresql://carillon:Secret123@[::1/carillon", "cannot be read"),
             ("host=127.0.0.1 password=Secret123", "takes sqlite, memory, or a URL"),
         ])
-        func aStoreThatIsNoneShowsNoPassword(_ store: String, _ words: String) async throws {
+        func `A store that is none shows no password`(_ store: String, _ words: String) async throws {
             try await withKey { folder, keyFile in
                 let finished = try await serve(
                     data: folder + "/data", ["--store-key-file", keyFile], environment: ["CARILLON_STORE": store])
@@ -113,7 +113,7 @@
             }
         }
 
-        @Test func aStoreKeyThatIsMissingOrNoKey() async throws {
+        @Test func `A store key that is missing or no key`() async throws {
             let store = ["--store", "postgresql://127.0.0.1:1/carillon"]
             try await withKey { folder, keyFile in
                 let data = folder + "/data"
@@ -126,7 +126,25 @@
             }
         }
 
-        @Test func aVirtualClock() async throws {
+        @Test(arguments: [
+            (["--node-name", "one"], "node-name", "PostgreSQL store"),
+            (["--peer", "127.0.0.1:0"], "peer", "PostgreSQL store"),
+            (["--peer", "somewhere"], "peer", "ADDRESS:PORT"),
+            (["--store", "postgresql://127.0.0.1:1/carillon", "--peer", "0.0.0.0:0"], "0.0.0.0", "peer-address"),
+            (
+                ["--store", "postgresql://127.0.0.1:1/carillon", "--peer-address", "192.0.2.1:4000"], "peer-address",
+                "needs the setting peer"
+            ),
+        ])
+        func `The settings of a node`(_ options: [String], _ setting: String, _ words: String) async throws {
+            try await withKey { folder, keyFile in
+                let finished = try await serve(data: folder + "/data", options + ["--store-key-file", keyFile])
+                expectOneLine(finished, naming: setting, words)
+                #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
+            }
+        }
+
+        @Test func `A virtual clock`() async throws {
             try await withKey { folder, keyFile in
                 let finished = try await serve(
                     data: folder + "/data",

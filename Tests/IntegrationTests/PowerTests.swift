@@ -10,7 +10,7 @@ import Testing
         return (identity, try await service.register(Self.bundleID, on: identity))
     }
 
-    /// Sends and expects a 200.
+    /// Sends a notification, and expects a 200.
     private func send(
         _ service: CarillonProcess,
         _ alert: String,
@@ -28,8 +28,8 @@ import Testing
         #expect(try await service.send(push).status == 200)
     }
 
-    @Test(arguments: [5, 1]) func goesAlongWithPriority10(priority: Int) async throws {
-        // Bursts are so rare that only the notification of priority 10 can bring this one along.
+    @Test(arguments: [5, 1]) func `Goes along with priority 10`(priority: Int) async throws {
+        // Bursts are so rare that only the notification of priority 10 can cause the other one to be sent.
         try await CarillonProcess.with(environment: ["CARILLON_LIMIT_BURST_INTERVAL": "3600"]) { service in
             let device = try await device(service)
             try await service.listen(as: device.identity) { stream in
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func priority5ComesInABurst() async throws {
+    @Test func `Priority 5 comes in a burst`() async throws {
         try await CarillonProcess.with(environment: ["CARILLON_LIMIT_BURST_INTERVAL": "1"]) { service in
             let device = try await device(service)
             try await service.listen(as: device.identity) { stream in
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["awake", "charging"]) func comesWhenTheDeviceSaysSo(power: String) async throws {
+    @Test(arguments: ["awake", "charging"]) func `Comes when the device says so`(power: String) async throws {
         try await CarillonProcess.with(environment: ["CARILLON_LIMIT_BURST_INTERVAL": "3600"]) { service in
             let device = try await device(service)
             try await service.listen(as: device.identity) { stream in
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func silentNotificationsAreThrottled() async throws {
+    @Test func `Silent notifications are throttled`() async throws {
         let environment = ["CARILLON_LIMIT_SILENT_BURST": "2"]
         try await CarillonProcess.with(environment: environment) { service in
             let device = try await device(service)
@@ -86,7 +86,7 @@ import Testing
                 let first = try await stream.nextNotification()
                 let second = try await stream.nextNotification()
                 #expect([first, second].map { $0["payload"]?["number"] } == [1, 2])
-                // It replaced the notification that waited.
+                // This notification replaced the one that waited.
                 try await stream.expectNext(alert: "After")
             }
             let log = try await service.carillon("log")
@@ -110,7 +110,7 @@ import Testing
         return line["payload"]?["aps"]?["alert"]?.text
     }
 
-    @Test func devicePowerTellsAListenerThatRuns() async throws {
+    @Test func `Device power tells a listener that runs`() async throws {
         try await CarillonProcess.with(environment: ["CARILLON_LIMIT_BURST_INTERVAL": "3600"]) { service in
             let device = try await device(service)
             try await listen(service, device.identity, ["--power", "low"]) { child in
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func aFleetSaysItsPower() async throws {
+    @Test func `A fleet says its power`() async throws {
         try await CarillonProcess.with(environment: ["CARILLON_LIMIT_BURST_INTERVAL": "3600"]) { service in
             try await withTemporaryFolder { folder in
                 let arguments =
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func aPowerThatIsNoneIsRefused() async throws {
+    @Test func `A power that is none is refused`() async throws {
         let finished = try await BuiltCommand.run(["device", "power", "--identity", "a", "full"])
         #expect(finished.status == 64 && finished.errors.contains("full"))
     }

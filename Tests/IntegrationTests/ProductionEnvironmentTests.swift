@@ -10,7 +10,7 @@ import Testing
         try Push(token: token, topic: bundleID, from: try CarillonProcess.current.developmentProvider)
     }
 
-    @Test func activationTakesACodeInProduction() async throws {
+    @Test func `Activation takes a code in production`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let made = try await service.carillon(
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func invitePrintsACodeThatLetsADeviceIn() async throws {
+    @Test func `Invite prints a code that lets a device in`() async throws {
         let service = try CarillonProcess.current
         let invitation = try await service.carillon("device", "invite", "--environment", "production")
         #expect(invitation.status == 0)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func aCodeIsGoodOnce() async throws {
+    @Test func `A code is good once`() async throws {
         let service = try CarillonProcess.current
         let invitation = try await service.carillon("device", "invite", "--environment", "production")
         let code = try #require(try invitation.object["code"]?.text)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aCodeIsGoodForItsEnvironmentAlone() async throws {
+    @Test func `A code is good for its environment alone`() async throws {
         let service = try CarillonProcess.current
         let invitation = try await service.carillon("device", "invite", "--environment", "development")
         let code = try #require(try invitation.object["code"]?.text)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aNotificationTravelsInProduction() async throws {
+    @Test func `A notification travels in production`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate(.production)
         let token = try await service.register(bundleID, on: identity)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func sendReachesProduction() async throws {
+    @Test func `Send reaches production`() async throws {
         let service = try CarillonProcess.current
         let token = try await service.register(bundleID, on: try await service.activate(.production))
         let sent = try await service.carillon(
@@ -81,7 +81,7 @@ import Testing
         #expect(try sent.object["status"] == 200)
     }
 
-    @Test func aDevelopmentTokenIsABadOneInProduction() async throws {
+    @Test func `A development token is a bad one in production`() async throws {
         let service = try CarillonProcess.current
         let token = try await service.register(bundleID, on: try await service.activate())
         let answer = try await service.send(try push(token), to: .production)
@@ -89,7 +89,7 @@ import Testing
         #expect(try answer.json["reason"] == "BadDeviceToken")
     }
 
-    @Test func aProductionTokenIsABadOneInDevelopment() async throws {
+    @Test func `A production token is a bad one in development`() async throws {
         let service = try CarillonProcess.current
         let token = try await service.register(bundleID, on: try await service.activate(.production))
         let answer = try await service.send(try push(token), to: .development)
@@ -97,7 +97,7 @@ import Testing
         #expect(try answer.json["reason"] == "BadDeviceToken")
     }
 
-    @Test func aDeviceOfTheOtherEnvironmentIsRefused() async throws {
+    @Test func `A device of the other environment is refused`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate(.development)
         let answer = try await service.device("PUT", "/1/apps/\(bundleID)", as: identity, in: .production)
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(.enabled(if: ChildProcess.isInstalled("nghttp")))
-    func aDeviceOfTheOtherEnvironmentGetsGOAWAY() async throws {
+    func `A device of the other environment gets GOAWAY`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate(.development)
         let courier = try service.addresses(.production).courier
@@ -118,7 +118,7 @@ import Testing
         #expect(shown.output[goAway.lowerBound...].contains(#"{"reason":"BadCertificateEnvironment"}"#))
     }
 
-    @Test func aServiceOfOneEnvironmentHasNoOther() async throws {
+    @Test func `A service of one environment has no other`() async throws {
         try await CarillonProcess.with(["--environment", "development"]) { service in
             #expect(try JSONValue(service.readyLine).keys == ["event", "development", "ca", "caPEM", "management"])
             let sent = try await service.carillon(

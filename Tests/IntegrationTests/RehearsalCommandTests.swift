@@ -26,7 +26,7 @@ import Testing
             ])
     }
 
-    @Test func curlSeesWhatIsRehearsed() async throws {
+    @Test func `Curl sees what is rehearsed`() async throws {
         try await withTemporaryFolder { folder in
             try await CarillonProcess.with { service in
                 let token = try await service.register("com.example.app", on: try await service.activate())
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func statusFailsIfARuleHasNeverFired() async throws {
+    @Test func `Status fails if a rule has never fired`() async throws {
         try await withTemporaryFolder { folder in
             try await CarillonProcess.with { service in
                 let token = try await service.register("com.example.app", on: try await service.activate())
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func aBadDocumentIsRefused() async throws {
+    @Test func `A bad document is refused`() async throws {
         try await withTemporaryFolder { folder in
             try await CarillonProcess.with { service in
                 let refused = try await service.carillon(
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func theClockIsShownAndAdvanced() async throws {
+    @Test func `The clock is shown and advanced`() async throws {
         try await CarillonProcess.with(environment: ["CARILLON_CLOCK": "virtual"]) { service in
             let before = try await service.carillon("clock")
             #expect(before.output.hasPrefix(#"{"now":"20"#))
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func theSystemsClockIsNotAdvanced() async throws {
+    @Test func `The systems clock is not advanced`() async throws {
         try await CarillonProcess.with { service in
             let refused = try await service.carillon("clock", "advance", "PT1H")
             #expect(refused.status == 1)

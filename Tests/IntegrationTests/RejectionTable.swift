@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// Every way in which a request is refused (Guide, Tables 8-1, 8-2 and 8-6; what came later).
+/// All ways in which a request is rejected (Guide, Tables 8-1, 8-2 and 8-6, and newer facts).
 enum RejectionTable {
     static let rows = shape + credentials + fields + topics + deviceTokens + payloads + order
 
@@ -76,7 +76,7 @@ enum RejectionTable {
     /// Faults of single headers.
     private static let fields: [FaultyRequest] = [
         .init("apns-id", "42", 400, "BadMessageId"),
-        // The guide's own example lacks a digit.
+        // The Guide's own example lacks a digit.
         .init("apns-id", "123e4567-e89b-12d3-a456-4266554400a", 400, "BadMessageId"),
         .init("apns-id", "{8b1e5b4a-9c0c-4d5e-8f00-0123456789ab}", 400, "BadMessageId"),
         .init("apns-id", "8b1e5b4a9c0c4d5e8f000123456789ab", 400, "BadMessageId"),

@@ -2,10 +2,12 @@ import Foundation
 import Notifications
 import Testing
 
+@testable import ServiceTesting
+
 /// Every rejection of the provider API, with curl, in both environments.
 @Suite(.gateway, .timeLimit(.minutes(5))) struct RejectionTests {
     @Test(arguments: RejectionTable.rows, Environment.allCases)
-    func isAnsweredToTheLetter(request: FaultyRequest, environment: Environment) async throws {
+    func `Is answered to the letter`(request: FaultyRequest, environment: Environment) async throws {
         let situation = try GatewaySituation.current
         var push = try situation.push(environment)
         try request.spoil(&push, situation, environment)
@@ -24,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: Environment.allCases)
-    func theIdentifierComesBackAsItWasSent(environment: Environment) async throws {
+    func `The identifier comes back as it was sent`(environment: Environment) async throws {
         let situation = try GatewaySituation.current
         var push = try situation.push(environment)
         push["apns-id"] = "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB"
@@ -34,7 +36,7 @@ import Testing
         #expect(answer["apns-id"] == "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB")
     }
 
-    @Test func aDetailNamesWhatIsWrongWithThisRequest() async throws {
+    @Test func `A detail names what is wrong with this request`() async throws {
         let situation = try GatewaySituation.current
         var push = try situation.push(.development)
         push["apns-collapse-id"] = String(repeating: "x", count: 65)
@@ -42,7 +44,7 @@ import Testing
         #expect(try answer.json["detail"] == "apns-collapse-id is 65 bytes; at most 64 are allowed.")
     }
 
-    @Test func aRejectionDoesNotEndTheConnection() async throws {
+    @Test func `A rejection does not end the connection`() async throws {
         let situation = try GatewaySituation.current
         let connection = try await situation.service.connect()
         var bad = try situation.push(.development)
@@ -52,7 +54,7 @@ import Testing
         await connection.close()
     }
 
-    @Test func anotherTeamsTokenOnTheSameConnectionIsRefused() async throws {
+    @Test func `Another teams token on the same connection is refused`() async throws {
         let situation = try GatewaySituation.current
         let connection = try await situation.service.connect()
         #expect(try await connection.send(try situation.push(.development)).status == 200)
@@ -64,7 +66,7 @@ import Testing
         await connection.close()
     }
 
-    @Test func aBodyThatIsTooLongIsAnsweredBeforeItsEnd() async throws {
+    @Test func `A body that is too long is answered before its end`() async throws {
         let situation = try GatewaySituation.current
         let connection = try await situation.service.connect()
         var push = try situation.push(.development)

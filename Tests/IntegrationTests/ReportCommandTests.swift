@@ -22,7 +22,7 @@ import Testing
         #expect(pushed.output == "200")
     }
 
-    @Test func curlGetsACleanReportOrOneFindingForEachFault() async throws {
+    @Test func `Curl gets a clean report or one finding for each fault`() async throws {
         try await CarillonProcess.with(["--store", "memory"]) { service in
             let token = try await service.register("com.example.app", on: try await service.activate())
             let jwt = try service.developmentProvider.token()

@@ -42,7 +42,7 @@ import Testing
 
     // MARK: Lines of a batch
 
-    @Test func withoutAnAnswerThereIsAReasonAndNoStatus() async throws {
+    @Test func `Without an answer there is a reason and no status`() async throws {
         try await withSender({ request, connection in
             request.number == 0
                 ? connection.answer(request.stream) : connection.reset(request.stream, .internalError)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func everyLineHasTheKeysOfTheContractAndNoOthers() async throws {
+    @Test func `Every line has the keys of the contract and no others`() async throws {
         try await withSender({ request, connection in
             switch request.path.suffix(2) {
             case "02":
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func forPeopleALineIsAnOutcomeInWords() async throws {
+    @Test func `For people a line is an outcome in words`() async throws {
         try await withSender({ $1.answer($0.stream) }) { sender in
             let sent = try await BuiltCommand.run(
                 [
@@ -112,7 +112,7 @@ import Testing
 
     // MARK: One notification
 
-    @Test func oneWithoutAnAnswerPrintsNothingAndFails() async throws {
+    @Test func `One without an answer prints nothing and fails`() async throws {
         try await withSender({ $1.reset($0.stream, .internalError) }) { sender in
             let sent = try await sender.send(["--token", "01"])
             #expect(sent.status == 1)
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func everyOptionBecomesItsHeader() async throws {
+    @Test func `Every option becomes its header`() async throws {
         try await withSender({ $1.answer($0.stream) }) { sender in
             let sent = try await sender.send([
                 "--token", "01", "--id", "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab", "--expiration", "5", "--priority", "5",
@@ -145,7 +145,7 @@ import Testing
 
     // MARK: Provider tokens
 
-    @Test func commandsThatShareAStoreSendOneToken() async throws {
+    @Test func `Commands that share a store send one token`() async throws {
         try await withSender({ $1.answer($0.stream) }) { sender in
             let store = ["--token", "01", "--token-store", sender.folder + "/tokens"]
             async let first = sender.send(store)
@@ -156,13 +156,13 @@ import Testing
                 ["--batch", "-", "--token-store", sender.folder + "/tokens"], input: #"{"token":"02"}"#)
             #expect(sender.server.log.requests.count == 3)
             #expect(Set(sender.server.log.requests.map(\.token)).count == 1)
-            // Without the store each makes its own.
+            // Without the store, each command makes its own token.
             _ = try await sender.send(["--token", "01"])
             #expect(Set(sender.server.log.requests.map(\.token)).count == 2)
         }
     }
 
-    @Test func aSharedTokenIsRenewedAfterFortyMinutes() async throws {
+    @Test func `A shared token is renewed after forty minutes`() async throws {
         try await withSender({ $1.answer($0.stream) }) { sender in
             let folder = sender.folder + "/tokens"
             let now = Int(Date().timeIntervalSince1970)
@@ -188,13 +188,13 @@ import Testing
         try JSONSerialization.data(withJSONObject: object).write(to: URL(fileURLWithPath: path))
     }
 
-    @Test func theBinaryAPITakesACertificate() async throws {
+    @Test func `The binary API takes a certificate`() async throws {
         let sent = try await BuiltCommand.run(["send", "--binary", "--token", "00", "--topic", "a", "--alert", "b"])
         #expect(sent.status == 64)
         #expect(sent.errors.contains("--certificate"))
     }
 
-    @Test func aCertificateHasNoTokensToStore() async throws {
+    @Test func `A certificate has no tokens to store`() async throws {
         let sent = try await BuiltCommand.run([
             "send", "--token", "00", "--topic", "a", "--alert", "b", "--certificate", "c", "--token-store", "d",
         ])

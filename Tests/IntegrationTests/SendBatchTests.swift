@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func aFileOfManyIsSentAndEachIsTold() async throws {
+    @Test func `A file of many is sent and each is told`() async throws {
         let token = try await newToken()
         try await withTemporaryFolder { folder in
             let lines = (0..<300).map { _ in line(token, #","expiration":0,"priority":10,"pushType":"alert""#) }
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func standardInputIsTakenAndIdentifiersAreKept() async throws {
+    @Test func `Standard input is taken and identifiers are kept`() async throws {
         let token = try await newToken()
         let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
         let sent = try await CarillonProcess.current.carillon(
@@ -46,7 +46,7 @@ import Testing
         #expect(try objects(sent) == [["token": .string(token), "id": .string(id), "status": 200]])
     }
 
-    @Test func aRefusalIsToldWithItsReasonAndTheStatusIsOne() async throws {
+    @Test func `A refusal is told with its reason and the status is one`() async throws {
         let token = try await newToken()
         let text = [line(token), line("00")].joined(separator: "\n")
         let sent = try await CarillonProcess.current.carillon("send", "--batch", "-", input: Array(text.utf8))
@@ -58,7 +58,7 @@ import Testing
         #expect(refused?["reason"] == "BadDeviceToken")
     }
 
-    @Test func a410CarriesTheTimestamp() async throws {
+    @Test func `A 410 carries the timestamp`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         let token = try await service.register(bundleID, on: identity)
@@ -71,7 +71,7 @@ import Testing
         #expect(told.first?["timestamp"] != nil)
     }
 
-    @Test func whatALineLacksTheOptionsSay() async throws {
+    @Test func `What a line lacks the options say`() async throws {
         let token = try await newToken()
         let sent = try await CarillonProcess.current.carillon(
             "send", "--batch", "-", "--topic", bundleID, "--alert", "Hello", "--priority", "5",
@@ -91,7 +91,7 @@ import Testing
         try await expectToldAndPassedOver(bad, tokenInIt: tokenInIt)
     }
 
-    @Test func aLineThatIsTooLongIsToldAndPassedOver() async throws {
+    @Test func `A line that is too long is told and passed over`() async throws {
         let long = String(repeating: "x", count: 200_000)
         try await expectToldAndPassedOver(long, tokenInIt: "")
         try await expectToldAndPassedOver(
@@ -110,14 +110,14 @@ import Testing
         #expect(sent.errors.contains("Line 2 is not a notification"))
     }
 
-    @Test func aFileThatIsNotThere() async throws {
+    @Test func `A file that is not there`() async throws {
         let sent = try await CarillonProcess.current.carillon("send", "--batch", "/nowhere/batch")
         #expect(sent.status != 0)
         #expect(sent.errors.contains("/nowhere/batch"))
     }
 
-    /// Each on its line, and in words once.
-    @Test func aServerThatIsNotThereIsToldForEach() async throws {
+    /// The answer for each line has the reason, and standard error has the explanation only once.
+    @Test func `A server that is not there is told for each`() async throws {
         let key = try CarillonProcess.current.developmentKey
         let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
         let text = [line("00", #","id":"\#(id)""#), "nonsense", line("0 1"), line("02")].joined(separator: "\n")
@@ -137,7 +137,7 @@ import Testing
         #expect(sent.errors.components(separatedBy: "No connection").count == 2)
     }
 
-    @Test func forPeopleItIsToldForEachAsWell() async throws {
+    @Test func `For people it is told for each as well`() async throws {
         let key = try CarillonProcess.current.developmentKey
         let sent = try await BuiltCommand.run(
             [
@@ -151,7 +151,7 @@ import Testing
         #expect(sent.errors.hasSuffix("0 accepted, 2 failed.\n"))
     }
 
-    @Test func anEmptyBatchFailsWithoutTheServerAsWell() async throws {
+    @Test func `An empty batch fails without the server as well`() async throws {
         let key = try CarillonProcess.current.developmentKey
         let sent = try await BuiltCommand.run(
             [

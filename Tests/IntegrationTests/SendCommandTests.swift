@@ -11,7 +11,7 @@ import Testing
         return try await service.register(bundleID, on: try await service.activate())
     }
 
-    @Test func printsTheStatusAndTheIdentifier() async throws {
+    @Test func `Prints the status and the identifier`() async throws {
         let sent = try await CarillonProcess.current.carillon(
             "send", "--token", try await newToken(), "--topic", bundleID, "--alert", "Hello")
         #expect(sent.status == 0)
@@ -21,7 +21,7 @@ import Testing
         #expect(try #require(object["apnsID"]?.text).isCanonicalUUID)
     }
 
-    @Test func printsTheReasonAndFailsWhenItIsRefused() async throws {
+    @Test func `Prints the reason and fails when it is refused`() async throws {
         let sent = try await CarillonProcess.current.carillon(
             "send", "--token", "00", "--topic", bundleID, "--alert", "Hello")
         #expect(sent.status == 1)
@@ -32,14 +32,14 @@ import Testing
         #expect(object["detail"]?.text?.isEmpty == false)
     }
 
-    @Test func aRefusalNamesTheIdentifierThatWasGiven() async throws {
+    @Test func `A refusal names the identifier that was given`() async throws {
         let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
         let sent = try await CarillonProcess.current.carillon(
             "send", "--token", "00", "--topic", bundleID, "--alert", "Hello", "--id", id)
         #expect(try sent.object["apnsID"] == .string(id))
     }
 
-    @Test func passesOnWhatItIsGiven() async throws {
+    @Test func `Passes on what it is given`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         let token = try await service.register(bundleID, on: identity)
@@ -59,21 +59,21 @@ import Testing
         #expect(line["payload"] == ["aps": ["content-available": 1]])
     }
 
-    @Test func takesAPayloadFromAPipe() async throws {
+    @Test func `Takes a payload from a pipe`() async throws {
         let sent = try await CarillonProcess.current.carillon(
             "send", "--token", try await newToken(), "--topic", bundleID, "--payload", "/dev/stdin",
             input: Array(#"{"aps":{"alert":"Hello"}}"#.utf8))
         #expect(sent.status == 0, "\(sent.errors)")
     }
 
-    @Test func sendsOverHTTPSAlone() async throws {
+    @Test func `Sends over HTTPS alone`() async throws {
         let sent = try await CarillonProcess.current.carillon(
             "send", "--token", "00", "--topic", bundleID, "--alert", "Hello", "--url", "http://127.0.0.1:1")
         #expect(sent.status == 1)
         #expect(sent.errors.contains("https://host:port"))
     }
 
-    @Test func needsNoDataFolderWithCredentialsAURLAndAnAuthority() async throws {
+    @Test func `Needs no data folder with credentials AURL and an authority`() async throws {
         let service = try CarillonProcess.current
         let token = try await newToken()
         let key = try service.developmentKey
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func sendsWithAProviderCertificate() async throws {
+    @Test func `Sends with a provider certificate`() async throws {
         let service = try CarillonProcess.current
         let token = try await newToken()
         let key = try service.developmentKey
@@ -109,14 +109,14 @@ import Testing
         }
     }
 
-    @Test func takesEitherAKeyOrACertificate() async throws {
+    @Test func `Takes either a key or a certificate`() async throws {
         let sent = try await CarillonProcess.current.carillon(
             "send", "--token", "00", "--topic", bundleID, "--alert", "Hello", "--certificate", "a", "--key-file", "b")
         #expect(sent.status != 0)
         #expect(sent.output.isEmpty)
     }
 
-    @Test func doesNotTrustAServerOfAnotherAuthority() async throws {
+    @Test func `Does not trust a server of another authority`() async throws {
         let service = try CarillonProcess.current
         let token = try await newToken()
         let key = try service.developmentKey
@@ -129,7 +129,7 @@ import Testing
         #expect(sent.output.isEmpty)
     }
 
-    @Test func withAKeyOfAnotherTeamItIsRefused() async throws {
+    @Test func `With a key of another team it is refused`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let provider = try await service.createProvider(keysIn: folder, bundleID: "com.example.theirs")
@@ -142,14 +142,14 @@ import Testing
         }
     }
 
-    @Test func needsToKnowWhatToSend() async throws {
+    @Test func `Needs to know what to send`() async throws {
         let sent = try await CarillonProcess.current.carillon("send", "--token", "00", "--topic", bundleID)
         #expect(sent.status != 0)
         #expect(sent.output.isEmpty)
         #expect(sent.errors.contains("--alert"))
     }
 
-    @Test func aRefusalOf410SaysSinceWhen() async throws {
+    @Test func `A refusal of 410 says since when`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         let token = try await service.register(bundleID, on: identity)
@@ -166,7 +166,7 @@ import Testing
 
     /// With the setting, the reason has the spelling that the real service was seen to send.
     @Test(arguments: [nil, "BadEnvironmentKeyInToken"])
-    func aKeyOfTheOtherEnvironmentIsRefusedAsTheSettingSpellsIt(_ spelling: String?) async throws {
+    func `A key of the other environment is refused as the setting spells it`(_ spelling: String?) async throws {
         let environment = spelling.map { ["CARILLON_ENVIRONMENT_KEY_REASON": $0] } ?? [:]
         try await CarillonProcess.with(environment: environment) { service in
             try await withTemporaryFolder { folder in

@@ -5,9 +5,9 @@ import Testing
 
 /// `carillon serve`: its ready line and its end.
 @Suite(.timeLimit(.minutes(2))) struct ServeCommandTests {
-    /// A slim container has no certificates of well-known authorities, and needs none.
+    /// A minimal container has no certificates of well-known authorities, and the service needs none.
     @Test(.enabled(if: ServeCommandTests.canHideFolders, "needs unshare and the right to mount"))
-    func itStartsWithoutTheSystemsAuthorities() async throws {
+    func `It starts without the systems authorities`() async throws {
         try await withTemporaryFolder { folder in
             let script = Self.hidingAuthorities + #"exec "$0" "$@""#
             let arguments = [
@@ -27,9 +27,9 @@ import Testing
 
     static let canHideFolders = canRun(["unshare", "-rm", "sh", "-c", hidingAuthorities + "true"])
 
-    /// A disk that is really full: neither the database nor any other file finds room.
+    /// On a disk that is really full, neither the database nor any other file finds room.
     @Test(.enabled(if: ServeCommandTests.canHideFolders, "needs unshare and the right to mount"))
-    func itStartsOnAFullDisk() async throws {
+    func `It starts on a full disk`() async throws {
         try await withTemporaryFolder { folder in
             let script = #"""
                 serve() {
@@ -54,9 +54,9 @@ import Testing
         }
     }
 
-    /// As every user has it who is not root: no capability, for an option of a socket for one.
+    /// Users other than root have no capabilities, and one of the sockets' options needs one.
     @Test(.enabled(if: ServeCommandTests.canDropCapabilities, "needs setpriv and the right to use it"))
-    func itServesWithoutAnyCapability() async throws {
+    func `It serves without any capability`() async throws {
         try await withTemporaryFolder { folder in
             let data = folder + "/data"
             let arguments = [
@@ -85,7 +85,7 @@ import Testing
         return process.terminationStatus == 0
     }
 
-    @Test func theReadyLineNamesEveryListenerAndTheAuthority() async throws {
+    @Test func `The ready line names every listener and the authority`() async throws {
         try await CarillonProcess.with { service in
             let line = try JSONValue(service.readyLine)
             #expect(line.keys == ["event", "development", "production", "ca", "caPEM", "management"])
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func nothingButTheReadyLineIsOnStandardOutput() async throws {
+    @Test func `Nothing but the ready line is on standard output`() async throws {
         try await CarillonProcess.with { service in
             let token = try await service.register("com.example.app", on: try await service.activate())
             _ = try await service.send(alert: "Hello", to: token)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func theDataFolderIsItsOwnersAlone() async throws {
+    @Test func `The data folder is its owners alone`() async throws {
         try await CarillonProcess.with { service in
             #expect(try permissions(ofFile: service.data) == 0o700)
             #expect(try permissions(ofFile: service.developmentKey.path) == 0o600)
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func theDataFolderCanComeFromTheEnvironment() async throws {
+    @Test func `The data folder can come from the environment`() async throws {
         try await withTemporaryFolder { folder in
             try await CarillonProcess.with(data: folder + "/data") { _ in
                 let made = try await BuiltCommand.run(
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func theServersCertificateHasTheNamesThatWereAskedFor() async throws {
+    @Test func `The servers certificate has the names that were asked for`() async throws {
         try await CarillonProcess.with(["--hostname", "push.example.com"]) { service in
             let address = try service.addresses(.development).provider
             let port = try #require(address.split(separator: ":").last)
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func theFirstStartsLinesCanBePastedAndWork() async throws {
+    @Test func `The first starts lines can be pasted and work`() async throws {
         try await withTemporaryFolder { folder in
             let arguments = ["serve", "--ports", "ephemeral", "--data", folder + "/data"]
             try await ChildProcess.with(BuiltCommand.path, arguments) { service in
@@ -160,7 +160,7 @@ import Testing
                 let finished = try await ChildProcess.run("sh", ["-c", script], folder: folder)
                 #expect(finished.status == 0, "\(finished.errors)")
                 #expect(finished.output.contains("Accepted"))
-                // curl says nothing when the answer is 200, and shows the reason otherwise.
+                // curl prints nothing if the answer is 200, and the reason otherwise.
                 #expect(!finished.output.contains("reason"))
             }
         }

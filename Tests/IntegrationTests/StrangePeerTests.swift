@@ -23,17 +23,17 @@ struct StrangePeerTests {
     }
 
     @Test(arguments: StrangePeer.all, Listener.allCases)
-    func isClosed(peer: StrangePeer, listener: Listener) async throws {
+    func `Is closed`(peer: StrangePeer, listener: Listener) async throws {
         let service = try CarillonProcess.current
         let (channel, _) = try await peer.connect(to: try listener.address(of: service))
-        try? await channel.closeFuture.get()  // That it ended, not how.
+        try? await channel.closeFuture.get()  // Only that it ended matters.
         // This request is answered after everything that the end of the connection causes.
         #expect(try await service.device("PUT", "/1/apps/com.example.app", as: nil).status == 403)
     }
 
-    /// One line for each that fails, but not so many that somebody could fill the disk.
+    /// The log has one line for each failure, but not so many that somebody could fill the disk.
     @Test(arguments: Listener.allCases)
-    func isLoggedNowAndThen(listener: Listener) async throws {
+    func `Is logged now and then`(listener: Listener) async throws {
         let environment = ["CARILLON_LIMIT_HANDSHAKE_TIMEOUT": "1"]
         try await CarillonProcess.with(environment: environment) { service in
             let count = 40
@@ -47,14 +47,14 @@ struct StrangePeerTests {
             await service.child.errors.wait(for: message)
             _ = await service.stop()
             let lines = service.child.errors.text.split(separator: "\n").filter { $0.contains(message) }
-            // Five, and a few more on a slow machine.
+            // The log has five such lines, and a few more on a slow machine.
             #expect(lines.count < count / 2, "\(lines.joined(separator: "\n"))")
             #expect(lines.allSatisfy { $0.contains("peer=127.0.0.1 ") || $0.hasSuffix("peer=127.0.0.1") })
         }
     }
 
     @Test(arguments: Listener.allCases)
-    func othersAreServedMeanwhile(listener: Listener) async throws {
+    func `Others are served meanwhile`(listener: Listener) async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         let token = try await service.register("com.example.app", on: identity)
@@ -73,7 +73,7 @@ struct StrangePeerTests {
     }
 
     @Test(arguments: Listener.allCases)
-    func curlWithHTTP1IsNotServed(listener: Listener) async throws {
+    func `Curl with HTTP 1 is not served`(listener: Listener) async throws {
         let service = try CarillonProcess.current
         let finished = try await ChildProcess.run(
             "curl",
@@ -84,7 +84,7 @@ struct StrangePeerTests {
         #expect(finished.output.isEmpty)
     }
 
-    @Test func aCertificateOfAnotherAuthorityIsRefusedInTheHandshake() async throws {
+    @Test func `A certificate of another authority is refused in the handshake`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in
             let made = try await ChildProcess.run(

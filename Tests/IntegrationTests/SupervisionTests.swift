@@ -3,7 +3,7 @@ import Testing
 
 /// What a service reports to its supervisor: to systemd by its protocol, and to programs by its log.
 @Suite(.timeLimit(.minutes(2))) struct SupervisionTests {
-    @Test func `systemd hears that the service is ready, lives and ends`() async throws {
+    @Test func `systemd is told that the service is ready, alive and ending`() async throws {
         try await withTemporaryFolder { folder in
             try await Self.withSystemd(at: folder + "/notify") { messages in
                 let environment = ["NOTIFY_SOCKET": folder + "/notify", "WATCHDOG_USEC": "100000"]
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `A watchdog that is meant for another process hears nothing`() async throws {
+    @Test func `A watchdog that is meant for another process gets no messages`() async throws {
         try await withTemporaryFolder { folder in
             try await Self.withSystemd(at: folder + "/notify") { messages in
                 let environment = [
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [["CARILLON_LOG_FORMAT": "json"], ["JOURNAL_STREAM": "8:12345"]])
-    func `What people are told at the start is not printed into a log`(_ environment: [String: String]) async throws {
+    func `Messages for people are not printed into the log`(_ environment: [String: String]) async throws {
         let arguments = ["serve", "--store", "memory", "--ports", "ephemeral"]
         let service = try ChildProcess(BuiltCommand.path, arguments, environment: environment)
         await service.errors.wait(for: "The service is ready")
@@ -68,20 +68,20 @@ import Testing
         #expect(finished.output == "")
     }
 
-    @Test func `With --log-level what is less important is left out`() async throws {
+    @Test func `With --log-level less important messages are left out`() async throws {
         try await CarillonProcess.with(environment: ["CARILLON_LOG_LEVEL": "warning"]) { service in
             #expect(await service.stop().errors == "")
         }
     }
 
     @Test(arguments: [["--log-format", "xml"], ["--log-level", "loud"]])
-    func `A format or level that does not exist ends the start`(_ arguments: [String]) async throws {
+    func `An unknown format or level ends the start`(_ arguments: [String]) async throws {
         let finished = try await BuiltCommand.run(["serve"] + arguments)
         #expect(finished.status == 64)
         #expect(finished.errors.contains(arguments[1]))
     }
 
-    /// Stands in for systemd: passes on the datagrams that come to a Unix socket.
+    /// Plays systemd's part: returns the datagrams that arrive at a Unix socket.
     private static func withSystemd(
         at path: String,
         _ body: (AsyncStream<String>) async throws -> Void,

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The complete example of docs/testing.md works as it is pasted.
+/// The complete example of docs/testing.md works if it is pasted into a shell.
 @Suite(.timeLimit(.minutes(2))) struct TestingDocumentTests {
     private static var example: String {
         get throws {
@@ -14,9 +14,9 @@ import Testing
         }
     }
 
-    @Test func theCompleteExampleDeliversAPush() async throws {
+    @Test func `The complete example delivers a push`() async throws {
         try await withTemporaryFolder { folder in
-            // The shell that runs it has a path and nobody's settings.
+            // The shell that runs it has a path, and no user's settings.
             let path = URL(fileURLWithPath: BuiltCommand.path).deletingLastPathComponent().path
             let script =
                 "export PATH=\(path):$PATH; trap 'kill $service' EXIT\n"
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func aWaitThatTimesOutExplainsItself() async throws {
+    @Test func `A wait that times out explains itself`() async throws {
         try await CarillonProcess.with(["--store", "memory"]) { service in
             let waited = try await BuiltCommand.run([
                 "wait", "--match", #"{"topic":"com.example.other"}"#, "--timeout", "0.01", "--data", service.data,
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func fixturesAndRequestsArePrintedAsJSON() async throws {
+    @Test func `Fixtures and requests are printed as JSON`() async throws {
         try await CarillonProcess.with(["--store", "memory"]) { service in
             let document = service.data + "/fixture.json"
             try #"{"teams":[{"teamID":"ABCDE12345","apps":["com.example.shop"],"devices":[{}]}]}"#

@@ -39,7 +39,7 @@ struct UpgradeTests {
                 let device = try #require(try await service.carillon("device", "list").objects.first)
                 let app: JSONValue = ["bundleID": .string(kept.topic), "token": .string(kept.token), "waiting": 1]
                 #expect(device["apps"] == [app])
-                // With the key that the first start made.
+                // Sign with the key that the first start made.
                 let sent = try await service.carillon(
                     "send", "--token", kept.token, "--topic", kept.topic, "--alert", "1")
                 #expect(sent.status == 0, "\(sent.errors)")
@@ -51,7 +51,7 @@ struct UpgradeTests {
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "Folders/\(release)")
         try FileManager.default.copyItem(at: source, to: URL(fileURLWithPath: data))
-        // Git keeps no rights.
+        // Set the permissions, because Git does not keep them.
         for path in try FileManager.default.subpathsOfDirectory(atPath: data) + [""] {
             var isFolder: ObjCBool = false
             _ = FileManager.default.fileExists(atPath: "\(data)/\(path)", isDirectory: &isFolder)

@@ -5,7 +5,7 @@ import Notifications
 import Synchronization
 import Testing
 
-/// What the journal keeps, and who is told of it.
+/// Which requests the journal keeps, and which watchers are told of them.
 @Suite(.timeLimit(.minutes(1)))
 struct RequestJournalTests {
     private static let team = TeamID(rawValue: "ABCDE12345")
@@ -42,7 +42,7 @@ struct RequestJournalTests {
         return match
     }
 
-    @Test func `A request without an answer is shown to whoever sees changes, and to nobody else`() async {
+    @Test func `A request without an answer is shown only to readers that follow changes`() async {
         let journal = Self.journal()
         var changes = journal.follow(RequestMatch(), changes: true) { _ in }.makeAsyncIterator()
         let number = journal.append(Self.facts())
@@ -56,7 +56,7 @@ struct RequestJournalTests {
         #expect(await settled.next() == nil)
     }
 
-    @Test func `A sample shows a bounded number at a time, all changes of what it showed, and counts the rest`() {
+    @Test func `A sample shows a limited number at a time, all changes of those, and the count of the others`() {
         let journal = Self.journal(keep: 1000)
         let known = journal.append(Self.facts(id: 1))
         let (sample, remove) = journal.sample(RequestMatch()) {}
@@ -65,7 +65,7 @@ struct RequestJournalTests {
         #expect(first.entries.map(\.facts.number) == Array(UInt64(2)...51))
         #expect(first.entries.allSatisfy { $0.facts.status == 200 } && first.leftOut == 49)
         #expect(sample.take().isEmpty)
-        // What the reader knows from before, what it was shown, and what was left out.
+        // One request that the reader knows from before, one that it was shown, and one that was left out.
         for number in [known, 51, 52] { journal.end(number, as: .delivered) }
         let second = sample.take()
         #expect(second.entries.map(\.facts.number) == [known, 51] && second.leftOut == 0)
@@ -83,7 +83,7 @@ struct RequestJournalTests {
         remove()
     }
 
-    @Test func `The oldest go first, by number and by bytes`() {
+    @Test func `The oldest requests are removed first, by number and by bytes`() {
         let journal = Self.journal(keep: 3)
         for id in 1...5 { #expect(journal.append(Self.facts(id: UInt64(id))) == UInt64(id)) }
         #expect(journal.requests(RequestMatch(), limit: 10).map(\.facts.number) == [3, 4, 5])
@@ -95,7 +95,7 @@ struct RequestJournalTests {
         #expect(journal.clear() == 2)
     }
 
-    @Test func `A journal that is off keeps nothing, and counts on`() {
+    @Test func `A journal that is off keeps nothing, and still numbers requests`() {
         let journal = Self.journal(keep: 0)
         #expect(journal.append(Self.facts()) == 1)
         #expect(journal.requests(RequestMatch(), limit: 10).isEmpty)
@@ -115,17 +115,17 @@ struct RequestJournalTests {
         ([.discarded(.oneAttempt)], .dropped), ([.rejected(.unregistered)], .rejected),
         ([.expired, .stored(after: 1)], .expired),
     ])
-    func `The delivery log's events say what became of a request`(steps: [DeliveryStep], outcome: RequestOutcome) {
+    func `The delivery log's events give the outcome of a request`(steps: [DeliveryStep], outcome: RequestOutcome) {
         let journal = Self.journal()
         _ = journal.append(Self.facts())
         for step in steps { journal.note(Self.event(step)) }
-        // Of the same notification elsewhere nothing is learnt.
+        // An event of the same notification in the other environment has no effect.
         journal.note(Self.event(.discarded(.oneAttempt), environment: .production))
         journal.note(Self.event(.discarded(.oneAttempt), id: 2))
         #expect(journal.requests(RequestMatch(), limit: 1).map(\.facts.outcome) == [outcome])
     }
 
-    @Test func `An answer gives status and reason, which the decision alone does not`() {
+    @Test func `Status and reason are those of the answer, not those of the decision`() {
         let journal = Self.journal()
         var facts = Self.facts()
         (facts.status, facts.reason, facts.outcome) = (400, "BadTopic", .rejected)
@@ -138,7 +138,7 @@ struct RequestJournalTests {
         #expect(entry?.facts.outcome == .rejected)
     }
 
-    @Test func `A team's requests are forgotten, and others stay`() {
+    @Test func `A team's requests can be removed, and others stay`() {
         let journal = Self.journal()
         _ = journal.append(Self.facts())
         var other = Self.facts()
@@ -146,12 +146,12 @@ struct RequestJournalTests {
         _ = journal.append(other)
         #expect(journal.clear(Self.match { $0.team = Self.team }) == 1)
         #expect(journal.requests(RequestMatch(), limit: 10).map(\.facts.number) == [2])
-        // Its outcome is nobody's now.
+        // The notification's request is no longer in the journal, so this has no effect.
         journal.note(Self.event(.expired))
         #expect(journal.requests(RequestMatch(), limit: 10).map(\.facts.outcome) == [.expired])
     }
 
-    @Test func `A wait ends with the last request that it wants`() async {
+    @Test func `A wait ends with the last request that it needs`() async {
         let journal = Self.journal()
         let match = Self.match { $0.outcome = .delivered }
         async let waiting = journal.wait(for: match, count: 2, limit: 10, timeout: .seconds(60)) { _ in }
@@ -167,7 +167,7 @@ struct RequestJournalTests {
         #expect(entries.map(\.facts.number) == [1, 2])
     }
 
-    @Test func `A wait for none ends with its time, and one that is ended early says what there is`() async {
+    @Test func `A wait for no request ends at its timeout, and one that is ended early reports what has come`() async {
         let journal = Self.journal()
         guard
             case .done(let none) = await journal.wait(
@@ -194,7 +194,7 @@ struct RequestJournalTests {
         #expect(nearest.first?.differs == ["status"] && nearest.last?.differs == ["topic", "status"])
     }
 
-    @Test func `Who follows gets each request once, when it is answered`() async {
+    @Test func `A follower gets each request once, when it is answered`() async {
         let journal = Self.journal()
         journal.answered(journal.append(Self.facts()), RequestAnswer(status: 200))
         let stream = journal.follow(RequestMatch()) { _ in }
@@ -208,7 +208,7 @@ struct RequestJournalTests {
         #expect(numbers == [1, 2])
     }
 
-    @Test func `Who does not read is not waited for`() async {
+    @Test func `A follower that does not read is dropped`() async {
         let journal = Self.journal(keep: JournalLimits.requests)
         let stream = journal.follow(RequestMatch()) { _ in }
         for id in 0...JournalLimits.followerBacklog {
@@ -219,7 +219,7 @@ struct RequestJournalTests {
         #expect(count == JournalLimits.followerBacklog)
     }
 
-    @Test func `An entry is one line of JSON, whatever it holds`() throws {
+    @Test func `An entry is one line of JSON, whatever it contains`() throws {
         let journal = Self.journal()
         var facts = Self.facts()
         facts.headers = [
@@ -232,5 +232,26 @@ struct RequestJournalTests {
         #expect(members["headers"] == ["x": "a\"b, \u{1}c"])
         #expect(members["payload"] == ["aps": ["alert": "ä\n"]])
         #expect(!entry.json.contains("\n"))
+    }
+
+    @Test(arguments: [
+        // The keys in their order, and numbers that a reader might round.
+        (
+            "{ \"z\" : 1.50,\n\t\"a\" : [12345678901234567890, 1e3] }",
+            #""payload":{"z":1.50,"a":[12345678901234567890,1e3]}"#
+        ),
+        // White space, quotation marks and backslashes in strings.
+        (#"{"a b" : "c  \\\" d\\\\" , "e": " "}"#, #""payload":{"a b":"c  \\\" d\\\\","e":" "}"#),
+        // What is no dictionary, is there as text.
+        ("[1, 2]", #""body":"[1, 2]""#), ("{\"aps\":", #""body":"{\"aps\":""#), ("\u{ff}", "\"body\":\"\u{ff}\""),
+    ])
+    func `A payload is shown as it was sent, without the white space`(_ body: String, _ expected: String) throws {
+        let journal = Self.journal()
+        var facts = Self.facts()
+        facts.body = Array(body.utf8)
+        journal.answered(journal.append(facts), RequestAnswer(status: 200))
+        let entry = try #require(journal.requests(RequestMatch(), limit: 1).first)
+        #expect(entry.json.contains(expected), "\(entry.json)")
+        #expect(JSONValue(Array(entry.json.utf8)) != nil)
     }
 }

@@ -5,7 +5,7 @@ import Trust
 
 @testable import Management
 
-/// Which requests are allowed, by their headers.
+/// Which requests are allowed because of their headers.
 struct AccessRulesTests {
     private static let key = "0123456789abcdef0123456789abcdef"
     private static let now = Timestamp(seconds: 1_800_000_000)
@@ -24,35 +24,35 @@ struct AccessRulesTests {
 
     private static let authorized: [HTTPField.Name: String] = [.authorization: "Bearer \(key)"]
 
-    @Test func `The key lets in, in whatever case its scheme is written`() {
+    @Test func `The key gives access, and its scheme may be in any case`() {
         #expect(status(Self.authorized) == nil)
         #expect(status([.authorization: "bearer \(Self.key)"]) == nil)
     }
 
     @Test(arguments: [nil, "", "Bearer", "Bearer ", "Bearer \(key)0", "Basic \(key)", key])
-    func `Anything else does not`(_ field: String?) {
+    func `Any other authorization gives no access`(_ field: String?) {
         #expect(status(field.map { [.authorization: $0] } ?? [:]) == 401)
     }
 
-    @Test func `Health needs no key, and metrics need none on a loopback address alone`() {
+    @Test func `Health needs no key, and metrics need none on a loopback address`() {
         #expect(status(access: .everybody) == nil)
         #expect(status(from: .network(isLoopback: false), access: .everybody) == nil)
         #expect(status(access: .loopback) == nil)
         #expect(status(from: .network(isLoopback: false), access: .loopback) == 401)
     }
 
-    @Test func `The socket needs no key and no form`() {
+    @Test func `The socket needs no key and no particular form of request`() {
         #expect(status([.contentType: "application/x-www-form-urlencoded"], host: "anything", from: .socket) == nil)
     }
 
     @Test(arguments: [
         "127.0.0.1:2198", "localhost:2198", "LOCALHOST", "[::1]:2198", "console.localhost:2198", "push.example.com",
     ])
-    func `A host of the service's own is let in`(_ host: String) {
+    func `The service's own hosts are allowed`(_ host: String) {
         #expect(status(Self.authorized, host: host) == nil)
     }
 
-    @Test func `A request with two hosts is none`() {
+    @Test func `A request with two hosts is refused`() {
         guard let host = HTTPField.Name("Host") else { return #expect(Bool(false)) }
         for caller in [ManagementCaller.socket, .network(isLoopback: true)] {
             #expect(status(Self.authorized.merging([host: "127.0.0.1:2198"]) { $1 }, from: caller) == 400)
@@ -68,7 +68,7 @@ struct AccessRulesTests {
         #expect(status(host: host, access: .everybody) == 403)
     }
 
-    @Test func `A listener on all addresses takes any address as its host, and no foreign name`() {
+    @Test func `A listener on all addresses allows any address as host, and no foreign name`() {
         let rules = AccessRules(host: "0.0.0.0", hostnames: [], key: Self.key)
         #expect(status(Self.authorized, host: "10.0.0.1:2198", rules: rules) == nil)
         #expect(status(Self.authorized, host: "[fe80::1]:2198", rules: rules) == nil)
@@ -80,17 +80,17 @@ struct AccessRulesTests {
         #expect(status(Self.authorized.merging([.origin: origin]) { $1 }) == 403)
     }
 
-    @Test func `A page of the service itself is let in`() {
+    @Test func `A page of the service itself is allowed`() {
         #expect(status(Self.authorized.merging([.origin: "http://127.0.0.1:2198"]) { $1 }) == nil)
     }
 
     @Test(arguments: ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain"])
-    func `What a form can send is refused`(_ type: String) {
+    func `A request that a web form can send is refused`(_ type: String) {
         #expect(status(Self.authorized.merging([.contentType: type]) { $1 }) == 415)
     }
 
     @Test(arguments: ["application/json", "Application/JSON; charset=utf-8"])
-    func `JSON is let in`(_ type: String) {
+    func `A JSON request is allowed`(_ type: String) {
         #expect(status(Self.authorized.merging([.contentType: type]) { $1 }) == nil)
     }
 
@@ -101,7 +101,7 @@ struct AccessRulesTests {
         #expect(rules.refusal(of: request, from: .socket, access: .everybody, now: Self.now)?.status == 400)
     }
 
-    @Test func `Over TLS an administrator's certificate lets in until it ends`() throws {
+    @Test func `Over TLS an administrator's certificate gives access until it expires`() throws {
         let serial = try #require(CertificateSerial(String(repeating: "0", count: 31) + "1"))
         let end = Double(Self.now.seconds)
         let good = AdministratorIdentity(serial: serial, validUntil: end)

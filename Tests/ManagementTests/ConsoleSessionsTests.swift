@@ -4,20 +4,20 @@ import Testing
 
 @testable import Management
 
-/// Links and sessions of the console, by a clock that the test has.
+/// The links and sessions of the console, with times that the test gives.
 struct ConsoleSessionsTests {
     private let sessions = ConsoleSessions()
     private let start = Timestamp(seconds: 1_800_000_000)
 
     private func later(_ duration: Duration) -> Timestamp { start.advanced(by: duration) }
 
-    @Test func `A link is good for five minutes`() {
+    @Test func `A link is valid for five minutes`() {
         let (first, second) = (sessions.makeLink(now: start), sessions.makeLink(now: start))
         #expect(sessions.signIn(link: first, now: later(.seconds(299))) != nil)
         #expect(sessions.signIn(link: second, now: later(.seconds(300))) == nil)
     }
 
-    @Test func `A session ends after twelve hours, and what it reads with it`() throws {
+    @Test func `A session ends after twelve hours, and so do its streams`() throws {
         let cookie = try #require(sessions.signIn(link: sessions.makeLink(now: start), now: start))
         let name = try #require(sessions.session(cookie: cookie, now: later(.seconds(12 * 3600 - 1))))
         #expect(sessions.add({}, to: name, now: later(.seconds(3600)))?.left == .seconds(11 * 3600))
@@ -25,7 +25,7 @@ struct ConsoleSessionsTests {
         #expect(sessions.add({}, to: name, now: later(.seconds(12 * 3600))) == nil)
     }
 
-    @Test func `The oldest session makes room for one too many`() throws {
+    @Test func `If there are too many sessions, the oldest ends`() throws {
         var cookies: [String] = []
         for second in 0...ManagementLimits.consoleSessions {
             let now = later(.seconds(second))
@@ -36,7 +36,7 @@ struct ConsoleSessionsTests {
         #expect(sessions.endAll() == ManagementLimits.consoleSessions)
     }
 
-    @Test func `The oldest link makes room for one too many, and all end with the sessions`() {
+    @Test func `If there are too many links, the oldest becomes invalid, and all end with the sessions`() {
         let links = (0...ManagementLimits.consoleLinks).map { sessions.makeLink(now: later(.milliseconds($0))) }
         #expect(sessions.signIn(link: links[0], now: start) == nil)
         #expect(sessions.signIn(link: links[1], now: start) != nil)
@@ -47,7 +47,7 @@ struct ConsoleSessionsTests {
     @Test(arguments: [
         ("127.0.0.1:2198", "2198"), ("[::1]:2198", "2198"), ("localhost", "80"), ("[::1]", "80"),
     ])
-    func `A cookie's name has the port`(_ authority: String, _ port: String) {
+    func `A cookie's name contains the port`(_ authority: String, _ port: String) {
         #expect(ConsoleSessions.cookieName(authority) == "carillon-console-\(port)")
     }
 

@@ -3,11 +3,12 @@ import Testing
 
 @testable import Management
 
-/// Which notifications of a busy delivery log a person is shown.
+/// Which notifications of a busy delivery log are shown.
 struct LogSampleTests {
     private func id(_ number: UInt64) -> NotificationID { NotificationID(high: 0, low: number) }
 
-    @Test func `The past is shown whole, and of what comes as many as fit, with all of their later entries`() {
+    @Test
+    func `All past entries are shown; of new notifications a limited number, each with all its entries`() {
         let sample = LogSample()
         for number in 0..<500 { #expect(sample.admits(id(UInt64(number)))) }
         #expect(sample.next() == 0)
@@ -21,14 +22,14 @@ struct LogSampleTests {
         #expect(sample.next() == 0)
     }
 
-    @Test func `It forgets the oldest of many`() {
+    @Test func `Of many shown notifications the oldest are forgotten`() {
         let sample = LogSample()
         sample.begin()
         for number in 0...ManagementLimits.sampleMemory {
             #expect(sample.admits(id(UInt64(number))))
             _ = sample.next()
         }
-        // The first one is new again, and takes one of the places.
+        // The first one was forgotten, so it counts as new, and takes one of the places.
         for number in 20_000..<(20_000 + ManagementLimits.sampledEntries) {
             #expect(sample.admits(id(UInt64(number))))
         }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Management
 
-/// When a connection is ended, by a clock that the test sets.
+/// When a connection is closed, with a clock that the test sets.
 struct ManagementConnectionTests {
     private let channel = EmbeddedChannel()
     private let begin = NIODeadline.now()
@@ -33,27 +33,27 @@ struct ManagementConnectionTests {
         try channel.writeOutbound(HTTPResponsePart.end(nil))
     }
 
-    @Test func `A client that says nothing has ten seconds`() throws {
+    @Test func `A new connection without a request ends after ten seconds`() throws {
         let connection = try connection()
         #expect(try !isClosed(connection, after: .seconds(9)))
         #expect(try isClosed(connection, after: .seconds(12)))
     }
 
-    @Test func `A request that does not end has ten seconds`() throws {
+    @Test func `A request that does not end is cut off after ten seconds`() throws {
         let connection = try connection()
         try channel.writeInbound(Self.head)
         #expect(try !isClosed(connection, after: .seconds(9)))
         #expect(try isClosed(connection, after: .seconds(12)))
     }
 
-    @Test func `A request that is being answered is not hurried`() throws {
+    @Test func `A request that is being answered has no time limit`() throws {
         let connection = try connection()
         try channel.writeInbound(Self.head)
         try channel.writeInbound(HTTPRequestPart.end(nil))
         #expect(try !isClosed(connection, after: .minutes(60)))
     }
 
-    @Test func `A client that sends many requests ahead is cut off`() throws {
+    @Test func `A client that sends too many requests ahead is disconnected`() throws {
         let connection = try connection()
         for _ in 0..<16 {
             try channel.writeInbound(Self.head)
@@ -64,7 +64,7 @@ struct ManagementConnectionTests {
         #expect(try isClosed(connection, after: .seconds(1)))
     }
 
-    @Test func `A client that asks whether to go on is told to`() throws {
+    @Test func `A client that waits for 100 (Continue) gets it`() throws {
         _ = try connection()
         var request = HTTPRequest(method: .post, scheme: "http", authority: "localhost", path: "/")
         request.headerFields[.expect] = "100-Continue"
@@ -72,7 +72,7 @@ struct ManagementConnectionTests {
         #expect(try channel.readOutbound(as: HTTPResponsePart.self) == .head(HTTPResponse(status: .continue)))
     }
 
-    @Test func `Between requests there are two minutes`() throws {
+    @Test func `A connection may be idle for two minutes between requests`() throws {
         let connection = try connection()
         try channel.writeInbound(Self.head)
         try channel.writeInbound(HTTPRequestPart.end(nil))
@@ -81,7 +81,7 @@ struct ManagementConnectionTests {
         #expect(try isClosed(connection, after: .seconds(125)))
     }
 
-    @Test func `A client that does not read its answer has thirty seconds`() throws {
+    @Test func `A client that does not read its answer is disconnected after thirty seconds`() throws {
         let connection = try connection()
         try channel.writeInbound(Self.head)
         try channel.writeInbound(HTTPRequestPart.end(nil))
@@ -91,7 +91,7 @@ struct ManagementConnectionTests {
         #expect(try isClosed(connection, after: .seconds(35)))
     }
 
-    @Test func `A listener that goes down closes the idle at once, and the others after their answer`() throws {
+    @Test func `A listener that shuts down closes idle connections at once, and others after their answer`() throws {
         let idle = try connection()
         idle.drain()
         channel.embeddedEventLoop.run()
@@ -110,7 +110,7 @@ struct ManagementConnectionTests {
         #expect(!other.isActive)
     }
 
-    @Test func `One connection too many closes the one that has been idle for longest, and none that is busy`() throws {
+    @Test func `If there are too many connections, the one idle for longest is closed, and never a busy one`() throws {
         let table = ConnectionTable(limit: 2)
         let channels = (0..<4).map { _ in EmbeddedChannel() }
         let closed = channels.map { NIOLoopBoundBox(false, eventLoop: $0.eventLoop) }

@@ -22,7 +22,7 @@ struct OpenAPITests {
         #expect(rows.map { String($0.1) } == expected)
     }
 
-    @Test func `Every operation is described, with its parameters, its body and its answers`() throws {
+    @Test func `Every operation is described with its parameters, its body and its answers`() throws {
         guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"] else {
             Issue.record("no paths")
             return
@@ -43,7 +43,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test func `A wait that ends with its time is described by what it answers, which is no problem`() throws {
+    @Test func `The answer of a wait that times out is described by its own schema, not as a problem`() throws {
         let operation = try #require(ManagementOperation.all.first { $0.path == "/v1/requests/wait" })
         guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"],
             case .object(let path) = paths[operation.path], case .object(let description) = path["post"],
@@ -66,7 +66,7 @@ struct OpenAPITests {
         #expect(throws: (any Error).self) { try ManagementSchemas.waitedInVain.check(["status": 408]) }
     }
 
-    @Test func `Each name of an operation is used once`() {
+    @Test func `The identifier of each operation is unique`() {
         guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"] else { return }
         var names: [JSONValue] = []
         for case .object(let path) in paths.values {

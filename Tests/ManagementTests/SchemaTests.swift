@@ -28,7 +28,7 @@ struct SchemaTests {
         #"{"name":"abc"}"#, #"{"name":"äö"}"#,
         #"{"name":"a","id":"ABCDEFGH12","count":3,"isOn":false,"list":[{"a/b":true}]}"#,
     ])
-    func `A body that is as the schema says passes`(_ text: String) throws {
+    func `A body that follows the schema is accepted`(_ text: String) throws {
         #expect(try fault(text) == nil)
     }
 
@@ -41,7 +41,7 @@ struct SchemaTests {
         (#"{"name":"a","list":[{"a/b":1}]}"#, "/list/0/a~1b"), (#"{"name":"a","other":1}"#, "/other"),
         (#"{"name":"a","o~/x":1}"#, "/o~0~1x"),
     ])
-    func `A fault is named by its place`(_ text: String, _ pointer: String) throws {
+    func `An error names the place of the fault`(_ text: String, _ pointer: String) throws {
         let problem = try #require(try fault(text))
         #expect(problem.status == 400)
         #expect(problem.pointer == pointer)
@@ -55,7 +55,9 @@ struct SchemaTests {
             (.serial, ["00112233445566778899aabbccddeeff"], ["0011", "zz112233445566778899aabbccddeeff"]),
             (.uuid, ["123e4567-e89b-12d3-a456-4266554400a0"], ["123e4567e89b12d3a4564266554400a0", ""]),
         ] as [(TextFormat, [String], [String])])
-    func `A format's pattern says what its rule says`(_ format: TextFormat, _ good: [String], _ bad: [String]) throws {
+    func `A format's pattern and its function allow the same texts`(
+        _ format: TextFormat, _ good: [String], _ bad: [String]
+    ) throws {
         let pattern = try Regex(#require(format.pattern))
         for text in good { #expect(format.allows(text) && text.wholeMatch(of: pattern) != nil, "\(text)") }
         for text in bad { #expect(!format.allows(text) && text.wholeMatch(of: pattern) == nil, "\(text)") }

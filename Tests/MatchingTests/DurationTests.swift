@@ -1,7 +1,7 @@
 import Matching
 import Testing
 
-/// Durations as documents write them.
+/// Durations in the form of documents.
 struct DurationTests {
     @Test(arguments: [
         ("PT0S", Duration.zero), ("PT5S", .seconds(5)), ("PT0.5S", .milliseconds(500)),
@@ -17,7 +17,7 @@ struct DurationTests {
         (Duration.seconds(90), "PT90S"), (.milliseconds(1500), "PT1.5S"), (.nanoseconds(1), "PT0.000000001S"),
         (.zero, "PT0S"), (.milliseconds(-500), "PT-0.5S"), (.milliseconds(-1500), "PT-1.5S"), (.seconds(-1), "PT-1S"),
     ])
-    func `A duration is written in seconds, a negative one with its sign`(duration: Duration, text: String) {
+    func `A duration is written in seconds, and a negative one has a sign`(duration: Duration, text: String) {
         #expect(duration.iso8601 == text)
     }
 
@@ -26,7 +26,7 @@ struct DurationTests {
         "P1Y", "P1M", "P1W", "P1DT", "pt5s", "PT5S ", "PT1,5S", "P367D", "PT9999999999S", "PT0.0000000001S",
         "PT999999999H", "PT１S",
     ])
-    func `Anything else is none`(text: String) {
+    func `Any other text is not a duration`(text: String) {
         #expect(Duration(iso8601: text) == nil)
     }
 }

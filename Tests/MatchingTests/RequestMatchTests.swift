@@ -2,7 +2,7 @@ import Matching
 import Notifications
 import Testing
 
-/// Which requests a document means.
+/// Which requests a match selects.
 struct RequestMatchTests {
     static let facts: RequestFacts = {
         var facts = RequestFacts(
@@ -29,7 +29,7 @@ struct RequestMatchTests {
         #"{"payload":{}}"#, #"{"payload":{"aps":{"alert":{"title":"Sale"}}}}"#, #"{"payload":{"aps":{"badge":1.0}}}"#,
         #"{"payload":{"tags":["a",2.5]}}"#,
     ])
-    func `A request is meant if everything named is so`(document: String) throws {
+    func `A request matches if all given values are equal`(document: String) throws {
         let match = try Self.match(document)
         #expect(match.matches(Self.facts))
         #expect(match.differences(from: Self.facts).isEmpty)
@@ -45,7 +45,7 @@ struct RequestMatchTests {
         (#"{"payload":{"tags":["a"]}}"#, "payload"), (#"{"payload":{"tags":[2.5,"a"]}}"#, "payload"),
         (#"{"payload":{"aps":{"sound":"x"}}}"#, "payload"), (#"{"payload":{"aps":{"badge":true}}}"#, "payload"),
     ])
-    func `A request that differs is not meant, and what differs is named`(document: String, key: String) throws {
+    func `A request that differs does not match, and the difference is named`(document: String, key: String) throws {
         let match = try Self.match(document)
         #expect(!match.matches(Self.facts))
         #expect(match.differences(from: Self.facts) == [key])
@@ -68,10 +68,11 @@ struct RequestMatchTests {
         (#"{"device":"12"}"#, "/device"), (#"{"environment":"test"}"#, "/environment"),
         (#"{"protocol":"http3"}"#, "/protocol"), (#"{"apnsID":"1"}"#, "/apnsID"), (#"{"status":"200"}"#, "/status"),
         (#"{"status":600}"#, "/status"), (#"{"status":200.5}"#, "/status"), (#"{"reason":null}"#, "/reason"),
+        (#"{"reason":"Unregisterd"}"#, "/reason"),
         (#"{"payload":[]}"#, "/payload"), (#"{"outcome":"gone"}"#, "/outcome"), (#"{"after":-1}"#, "/after"),
         (#"{"topic":["x"]}"#, "/topic"),
     ])
-    func `A document that cannot be is refused, with the place of the fault`(document: String, pointer: String) throws {
+    func `An invalid document is refused, with the place of the fault`(document: String, pointer: String) throws {
         let value = try #require(JSONValue(Array(document.utf8)))
         let error = #expect(throws: MatchError.self) { try RequestMatch(value, at: "/rules/0/match") }
         #expect(error?.pointer == "/rules/0/match" + pointer)

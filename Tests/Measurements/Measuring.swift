@@ -81,7 +81,7 @@ final class Answers: SubmissionAnswers {
         waiter?.resume()
     }
 
-    /// Waits until this many are answered.
+    /// Waits until this many submissions are answered.
     func reach(_ goal: Int) async {
         await withCheckedContinuation { continuation in
             let isReached = state.withLock { state in

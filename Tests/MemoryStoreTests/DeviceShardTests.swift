@@ -4,10 +4,10 @@ import Testing
 
 @testable import MemoryStore
 
-@Suite("A part of the devices in memory")
+@Suite("A shard of devices in memory")
 struct DeviceShardTests {
-    @Test("A mailbox that is replaced for ever takes no more memory, and still runs out")
-    func replacedForEver() throws {
+    @Test
+    func `A mailbox that is replaced again and again takes no more memory, and still expires`() throws {
         var shard = DeviceShard()
         _ = shard.register(Example.destination, tokenKeyID: 1, at: Example.moment)
         for id in 1...10_000 as ClosedRange<UInt64> { _ = try shard.store(Example.entry(id: id), at: Example.moment) }

@@ -3,12 +3,12 @@ import Testing
 
 @testable import MemoryStore
 
-@Suite("The queue of what runs out")
+@Suite("The queue of expirations")
 struct ExpiryQueueTests {
     private static func moment(_ milliseconds: UInt64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
 
-    @Test("What runs out first comes first, and not before its time")
-    func order() {
+    @Test
+    func `The earliest expiration comes first, and not before its time`() {
         var queue = ExpiryQueue<Int>()
         for number in [3, 1, 2] { queue.insert(number, expires: Self.moment(UInt64(number))) }
         #expect(queue.popFirst(before: Self.moment(1)) == nil)
@@ -17,8 +17,8 @@ struct ExpiryQueueTests {
         #expect(popped == [1, 2])
     }
 
-    @Test("It says when most of it is stale")
-    func stale() {
+    @Test
+    func `The queue reports when most entries are stale`() {
         var queue = ExpiryQueue<Int>()
         for number in 0..<(ExpiryQueue<Int>.toleratedStale + 2) { queue.insert(number, expires: Self.moment(1)) }
         #expect(!queue.isMostlyStale(live: 1))

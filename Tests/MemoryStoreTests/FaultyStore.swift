@@ -28,7 +28,7 @@ final class FaultyStore: Store {
         case keepsOrphans
         /// The delivery log gets no events.
         case tellsNobody
-        /// Its immediate answers about registrations are wrong.
+        /// The immediate answers about registrations are wrong.
         case saysWrongThing
         /// Invitations never expire.
         case keepsInvitations
@@ -39,7 +39,7 @@ final class FaultyStore: Store {
     }
 
     private struct State {
-        /// Notifications that stay in mailboxes although they must not.
+        /// Notifications that stay in mailboxes because of the fault.
         var left: [Destination: StoredMailboxEntry] = [:]
         var listed: [TakenFeedback] = []
         var accounts: AccountsSnapshot?
@@ -124,7 +124,7 @@ extension FaultyStore: Mailboxes {
         try await memory.removeExpired(before: moment, limit: limit)
     }
 
-    /// Notes what the device's mailboxes hold, if the fault keeps it.
+    /// If the fault keeps them, records the contents of the device's mailboxes.
     private func keep(of device: DeviceKey, where condition: (Destination) -> Bool) async throws(StoreError) {
         guard fault == .keepsMailboxes else { return }
         for held in try await memory.entries(of: device) where condition(held.entry.destination) {

@@ -5,8 +5,8 @@ import Testing
 /// Tests that the contract finds each fault of a store.
 @Suite("The contract of the ports", .timeLimit(.minutes(1)))
 struct FaultyStoreTests {
-    @Test("a planted defect is found", arguments: FaultyStore.Fault.allCases)
-    func finds(_ fault: FaultyStore.Fault) async throws {
+    @Test(arguments: FaultyStore.Fault.allCases)
+    func `A planted defect is found`(_ fault: FaultyStore.Fault) async throws {
         let found = Mutex(0)
         for promise in StoreContract.promises {
             try await withKnownIssue(isIntermittent: true) {

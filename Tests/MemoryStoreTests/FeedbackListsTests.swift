@@ -4,8 +4,8 @@ import Testing
 
 @testable import MemoryStore
 
-/// What the contract leaves open: how many entries the store keeps.
-@Suite("Feedback in memory")
+/// A property that the contract leaves open: how many entries the store keeps.
+@Suite("Feedback lists in memory")
 struct FeedbackListsTests {
     private static func list(_ app: UInt32) -> FeedbackList {
         FeedbackList(environment: .production, app: AppID(rawValue: app))
@@ -25,16 +25,16 @@ struct FeedbackListsTests {
         lists.take(list(app), after: nil, limit: 100).map { $0.token.bytes[0] }
     }
 
-    @Test("Beyond the limit the oldest entries go")
-    func limit() {
+    @Test
+    func `Beyond the limit the oldest entries are removed`() {
         var lists = FeedbackLists(limit: 3)
         for device in 1...5 as ClosedRange<UInt8> { lists.insert(Self.entry(device)) }
         #expect(Self.devices(in: lists) == [3, 4, 5])
         #expect(lists.count == 3)
     }
 
-    @Test("What one list is full of pushes out what is older in another")
-    func limitOfAll() {
+    @Test
+    func `The limit counts for all lists together: a long one removes older entries of others`() {
         var lists = FeedbackLists(limit: 3)
         for device in 1...2 as ClosedRange<UInt8> { lists.insert(Self.entry(device, app: 2)) }
         for device in 3...4 as ClosedRange<UInt8> { lists.insert(Self.entry(device)) }
@@ -42,8 +42,8 @@ struct FeedbackListsTests {
         #expect(Self.devices(in: lists) == [3, 4])
     }
 
-    @Test("What was taken out leaves no place behind")
-    func emptyPlaces() {
+    @Test
+    func `Removed entries take no place in the queue`() {
         var lists = FeedbackLists(limit: 100)
         for device in 1...9 as ClosedRange<UInt8> { lists.insert(Self.entry(device, app: UInt32(device % 3))) }
         for device in 2...9 as ClosedRange<UInt8> {

@@ -5,25 +5,21 @@ import Testing
 
 @Suite("Identifiers of broadcast channels")
 struct ChannelIDTests {
-    @Test(
-        "an identifier is base64 with its padding",
-        arguments: ["dHN0LXNyY2gtY2hubA==", "AAAA", "AA==", "AAA=", "++//", String(repeating: "A", count: 64)])
-    func good(_ text: String) {
+    @Test(arguments: ["dHN0LXNyY2gtY2hubA==", "AAAA", "AA==", "AAA=", "++//", String(repeating: "A", count: 64)])
+    func `An identifier is Base64 with padding`(_ text: String) {
         #expect(ChannelID(rawValue: text)?.rawValue == text)
     }
 
-    @Test(
-        "anything else is none",
-        arguments: [
-            "", "A", "AAA", "AAAAA", "A===", "====", "AA=A", "AA==AAAA", "A-_A", "AAA ", "AAÄ=",
-            String(repeating: "A", count: 68),
-        ])
-    func bad(_ text: String) {
+    @Test(arguments: [
+        "", "A", "AAA", "AAAAA", "A===", "====", "AA=A", "AA==AAAA", "A-_A", "AAA ", "AAÄ=",
+        String(repeating: "A", count: 68),
+    ])
+    func `Any other text is not an identifier`(_ text: String) {
         #expect(ChannelID(rawValue: text) == nil)
     }
 
-    @Test("a new identifier is 16 bytes, and can stand in a path as it is")
-    func random() {
+    @Test
+    func `A new identifier has 16 bytes, and needs no escaping in a path`() {
         var generator = SeededGenerator(seed: 1)
         var all: Set<ChannelID> = []
         for _ in 0..<1000 {

@@ -2,20 +2,20 @@ import Notifications
 import CommonTesting
 import Testing
 
-/// Which texts are identifiers of each kind, and how an identifier is written.
+/// Which texts are identifiers of each kind, and how identifiers are written.
 @Suite("Identifiers")
 struct IdentifierTests {
     // MARK: NotificationID
 
-    @Test("a notification's ID is read in either case and written in lower case")
-    func notificationID() throws {
+    @Test
+    func `The ID of a notification is read in upper or lower case and written in lower case`() throws {
         let id = try #require(NotificationID("0123ABCD-ef01-2345-6789-abcdefABCDEF"))
         #expect(id == NotificationID(high: 0x0123_abcd_ef01_2345, low: 0x6789_abcd_efab_cdef))
         #expect(id.description == "0123abcd-ef01-2345-6789-abcdefabcdef")
     }
 
-    @Test("each digit of a notification's ID is written and read in its place")
-    func notificationIDDigits() throws {
+    @Test
+    func `Each digit of a notification's ID is read and written in its place`() throws {
         var generator = SeededGenerator(seed: 1)
         for _ in 0..<1000 {
             let id = NotificationID(high: generator.next(), low: generator.next())
@@ -32,23 +32,21 @@ struct IdentifierTests {
         }
     }
 
-    @Test(
-        "what is not a canonical UUID is refused",
-        arguments: [
-            "", "123e4567-e89b-12d3-a456-42665544000",  // The guide's example, which lacks a digit.
-            "123e4567-e89b-12d3-a456-4266554400000", "123e4567e89b12d3a456426655440000",
-            "123e4567-e89b-12d3-a456_426655440000", "123e4567-e89b-12d3a-456-426655440000",
-            "{23e4567-e89b-12d3-a456-42665544000}", "123e4567-e89b-12d3-a456-42665544000g",
-            " 23e4567-e89b-12d3-a456-426655440000", "-23e4567-e89b-12d3-a456-426655440000",
-            "123e45678e89b-12d3-a456-426655440000", "123e4567-e89b-12d3-a456-42665544é00",
-            "+23e4567-e89b-12d3-a456-426655440000", "123e4567--e89b-12d3-a456-42665544000",
-        ])
-    func refusesNotificationID(_ text: String) {
+    @Test(arguments: [
+        "", "123e4567-e89b-12d3-a456-42665544000",  // The guide's example, which lacks a digit.
+        "123e4567-e89b-12d3-a456-4266554400000", "123e4567e89b12d3a456426655440000",
+        "123e4567-e89b-12d3-a456_426655440000", "123e4567-e89b-12d3a-456-426655440000",
+        "{23e4567-e89b-12d3-a456-42665544000}", "123e4567-e89b-12d3-a456-42665544000g",
+        " 23e4567-e89b-12d3-a456-426655440000", "-23e4567-e89b-12d3-a456-426655440000",
+        "123e45678e89b-12d3-a456-426655440000", "123e4567-e89b-12d3-a456-42665544é00",
+        "+23e4567-e89b-12d3-a456-426655440000", "123e4567--e89b-12d3-a456-42665544000",
+    ])
+    func `What is not a canonical UUID is refused`(_ text: String) {
         #expect(NotificationID(text) == nil)
     }
 
-    @Test("how a notification's ID was written is remembered, and makes it no other")
-    func notificationIDAsSent() throws {
+    @Test
+    func `A notification's ID keeps its spelling, which does not matter for equality`() throws {
         let lower = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
         for text in [lower, lower.uppercased(), "8B1e5b4A-9C0c-4d5E-8f00-0123456789aB"] {
             let id = try #require(NotificationID(text))
@@ -60,8 +58,8 @@ struct IdentifierTests {
         }
     }
 
-    @Test("any notification's ID reads back as it was written")
-    func notificationIDReadsBack() {
+    @Test
+    func `Any notification's ID reads back as it was written`() {
         var generator = SeededGenerator(seed: 1)
         for _ in 0..<100 {
             let id = NotificationID(high: generator.next(), low: generator.next())
@@ -69,8 +67,8 @@ struct IdentifierTests {
         }
     }
 
-    @Test("a new notification's ID is a UUID of version 4 and of RFC 9562's variant")
-    func randomNotificationID() {
+    @Test
+    func `A new notification's ID is a UUID of version 4 with RFC 9562's variant`() {
         var generator = SeededGenerator(seed: 1)
         var ids: Set<NotificationID> = []
         for _ in 0..<100 {
@@ -94,8 +92,8 @@ struct IdentifierTests {
         ]
     }()
 
-    @Test("a device token is 64 digits or more, in either case")
-    func deviceToken() throws {
+    @Test
+    func `A device token has 64 digits or more, in upper or lower case`() throws {
         let token = try #require(DeviceToken(Self.digits))
         #expect(token.description == Self.digits)
         #expect(DeviceToken(Self.digits.uppercased()) == token)
@@ -104,22 +102,20 @@ struct IdentifierTests {
         #expect(DeviceToken(token.array) == token)
     }
 
-    @Test(
-        "any other number of digits, and anything that is no digit, is no device token",
-        arguments: notDeviceTokens)
-    func refusesDeviceToken(_ text: String) {
+    @Test(arguments: notDeviceTokens)
+    func `Any other number of digits, or another character, is not a device token`(_ text: String) {
         #expect(DeviceToken(text) == nil)
     }
 
-    @Test("a device token of another number of bytes is refused", arguments: [0, 31, 101])
-    func refusesDeviceTokenBytes(_ count: Int) {
+    @Test(arguments: [0, 31, 101])
+    func `A device token of another number of bytes is refused`(_ count: Int) {
         #expect(DeviceToken([UInt8](repeating: 0, count: count)) == nil)
     }
 
     // MARK: DeviceID
 
-    @Test("a device's ID is 16 hexadecimal digits")
-    func deviceID() throws {
+    @Test
+    func `A device's ID is 16 hexadecimal digits`() throws {
         let id = try #require(DeviceID("00fedCBA98765432"))
         #expect(id.rawValue == 0xfe_dcba_9876_5432)
         #expect(id.description == "00fedcba98765432")
@@ -127,38 +123,32 @@ struct IdentifierTests {
         #expect(DeviceID(DeviceID(rawValue: .max).description) == DeviceID(rawValue: .max))
     }
 
-    @Test(
-        "anything else is no device's ID",
-        arguments: [
-            "", "0", "000000000000000", "00000000000000000", "000000000000000g", "+000000000000000", "0x00000000000000",
-        ])
-    func refusesDeviceID(_ text: String) {
+    @Test(arguments: [
+        "", "0", "000000000000000", "00000000000000000", "000000000000000g", "+000000000000000", "0x00000000000000",
+    ])
+    func `Any other text is not a device's ID`(_ text: String) {
         #expect(DeviceID(text) == nil)
     }
 
     // MARK: BundleID
 
-    @Test(
-        "a bundle ID holds letters, digits, hyphens and periods",
-        arguments: [
-            "a", "com.example.app", "com.example.My-App2", "A-Z.0-9", "-", "a..b", String(repeating: "a", count: 200),
-        ])
-    func bundleID(_ text: String) {
+    @Test(arguments: [
+        "a", "com.example.app", "com.example.My-App2", "A-Z.0-9", "-", "a..b", String(repeating: "a", count: 200),
+    ])
+    func `A bundle ID has letters, digits, hyphens and periods`(_ text: String) {
         #expect(BundleID(rawValue: text)?.description == text)
     }
 
-    @Test(
-        "any other text is no bundle ID",
-        arguments: [
-            "", ".", ".com", "com.", "com example", "com_example", "com/example", "com.exämple", "com.example\n", "a\0",
-            "*", "com.example.*", String(repeating: "a", count: 201),
-        ])
-    func refusesBundleID(_ text: String) {
+    @Test(arguments: [
+        "", ".", ".com", "com.", "com example", "com_example", "com/example", "com.exämple", "com.example\n", "a\0",
+        "*", "com.example.*", String(repeating: "a", count: 201),
+    ])
+    func `Any other text is not a bundle ID`(_ text: String) {
         #expect(BundleID(rawValue: text) == nil)
     }
 
-    @Test("the topics of an app are its bundle ID and a suffix")
-    func topics() throws {
+    @Test
+    func `An app's topics are its bundle ID, alone and with a suffix`() throws {
         let app = try #require(BundleID(rawValue: "com.example.app"))
         #expect(app.certificateTopics == ["com.example.app", "com.example.app.voip", "com.example.app.complication"])
         let expected: [TopicKind: String] = [
@@ -171,18 +161,16 @@ struct IdentifierTests {
         for (kind, topic) in expected { #expect(app.topic(kind) == topic) }
     }
 
-    @Test("the longest topic still fits a name of 255 bytes")
-    func longestTopic() throws {
+    @Test
+    func `The longest topic fits into a name of 255 bytes`() throws {
         let app = try #require(BundleID(rawValue: String(repeating: "a", count: BundleID.maximumBytes)))
         for kind in TopicKind.allCases { #expect(app.topic(kind).utf8.count <= 255) }
     }
 
     // MARK: CollapseIdentifier
 
-    @Test(
-        "a collapse identifier is 1 to 64 bytes of anything",
-        arguments: ["a", " ", "é", String(repeating: "é", count: 32)])
-    func collapseIdentifier(_ text: String) {
+    @Test(arguments: ["a", " ", "é", String(repeating: "é", count: 32)])
+    func `A collapse identifier has 1 to 64 bytes of any kind`(_ text: String) {
         #expect(CollapseIdentifier(rawValue: text)?.rawValue == text)
     }
 
@@ -191,33 +179,29 @@ struct IdentifierTests {
         String(repeating: "é", count: 33),
     ]
 
-    @Test("a collapse identifier is counted in bytes", arguments: notCollapseIdentifiers)
-    func refusesCollapseIdentifier(_ text: String) {
+    @Test(arguments: notCollapseIdentifiers)
+    func `A collapse identifier's length is counted in bytes`(_ text: String) {
         #expect(CollapseIdentifier(rawValue: text) == nil)
     }
 
     // MARK: TeamID, KeyID
 
-    @Test(
-        "a team's or a key's ID is ten capital letters and digits",
-        arguments: ["ABCDEFGHIJ", "0123456789", "C86NV9JX3D"])
-    func tenCharacters(_ text: String) {
+    @Test(arguments: ["ABCDEFGHIJ", "0123456789", "C86NV9JX3D"])
+    func `A team's or a key's ID has ten capital letters and digits`(_ text: String) {
         #expect(TeamID(rawValue: text)?.description == text)
         #expect(KeyID(rawValue: text)?.description == text)
     }
 
-    @Test(
-        "anything else is no team's or key's ID",
-        arguments: [
-            "", "C86NV9JX3", "C86NV9JX3DD", "c86NV9JX3D", "C86NV9JX3-", "C86NV9JX3é", "C86NV9JXé", " C86NV9JX3",
-        ])
-    func refusesTenCharacters(_ text: String) {
+    @Test(arguments: [
+        "", "C86NV9JX3", "C86NV9JX3DD", "c86NV9JX3D", "C86NV9JX3-", "C86NV9JX3é", "C86NV9JXé", " C86NV9JX3",
+    ])
+    func `Any other text is not a team's or a key's ID`(_ text: String) {
         #expect(TeamID(rawValue: text) == nil)
         #expect(KeyID(rawValue: text) == nil)
     }
 
-    @Test("a new team's or key's ID is one")
-    func randomTenCharacters() {
+    @Test
+    func `A new random ID of a team or a key is valid`() {
         var generator = SeededGenerator(seed: 1)
         for _ in 0..<100 {
             let id = KeyID.random(using: &generator)
@@ -227,13 +211,13 @@ struct IdentifierTests {
 
     // MARK: Hexadecimal
 
-    @Test("a digit has its value in either case, and no other byte has one", arguments: 0...255 as ClosedRange<UInt8>)
-    func hexadecimalDigit(_ byte: UInt8) {
+    @Test(arguments: 0...255 as ClosedRange<UInt8>)
+    func `A hexadecimal digit has its value in either case, and other bytes have none`(_ byte: UInt8) {
         #expect(Hexadecimal.value(of: byte) == Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init))
     }
 
-    @Test("bytes are written as two lower-case digits each")
-    func hexadecimalText() {
+    @Test
+    func `Bytes are written as two lower-case digits each`() {
         #expect(Hexadecimal.string([]) == "")
         #expect(Hexadecimal.string([0x00, 0x0f, 0xa0, 0xff]) == "000fa0ff")
     }

@@ -1,7 +1,7 @@
 import Notifications
 import Testing
 
-@Suite("JSON on the protocols' lines")
+@Suite("JSON in the lines of the protocols")
 struct JSONObjectTests {
     private static func object(_ text: String) throws -> JSONObject {
         try #require(JSONObject(Array(text.utf8)))
@@ -11,14 +11,12 @@ struct JSONObjectTests {
         object[raw: key].map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test(
-        "a value is had as it stands in the text",
-        arguments: [
-            "1", "-1.5e+3", "true", "false", "null", #""""#, #""a b""#, #""\"}],{[""#, "{}", "[]",
-            #"{"a":{"b":[1,2]}}"#,
-            #"[{"a":"]"},{"b":"}"}]"#, #"{ "a" : [ 1 , 2 ] }"#, #""é😀""#, #""\\""#,
-        ])
-    func rawValues(_ value: String) throws {
+    @Test(arguments: [
+        "1", "-1.5e+3", "true", "false", "null", #""""#, #""a b""#, #""\"}],{[""#, "{}", "[]",
+        #"{"a":{"b":[1,2]}}"#,
+        #"[{"a":"]"},{"b":"}"}]"#, #"{ "a" : [ 1 , 2 ] }"#, #""é😀""#, #""\\""#,
+    ])
+    func `A value is found with the text that it has in the JSON`(_ value: String) throws {
         for text in [
             #"{"k":\#(value)}"#, #"{"k":\#(value),"z":0}"#, #"{"a":[{}],"k":\#(value)}"#,
             " {\n\"a\" : \"\\\\\" , \"k\"\t:  \(value)  , \"z\" : 0 } \n",
@@ -27,8 +25,8 @@ struct JSONObjectTests {
         }
     }
 
-    @Test("every key of the outermost level is found, and none of the inner ones")
-    func keys() throws {
+    @Test
+    func `Every key of the outermost level is found, and no inner key`() throws {
         let object = try Self.object(#" { "a" : { "x" : 1 } , "b" : [ { "y" : 2 } ] , "" : 3 , "é":4 } "#)
         #expect(Self.raw(object, "a") == #"{ "x" : 1 }"#)
         #expect(Self.raw(object, "b") == #"[ { "y" : 2 } ]"#)
@@ -38,39 +36,35 @@ struct JSONObjectTests {
         #expect(Self.raw(object, "y") == nil)
     }
 
-    @Test(
-        "a key that stands there twice is refused, however it is written",
-        arguments: [#"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"é":1,"e\u0301":2}"#])
-    func repeated(_ text: String) {
+    @Test(arguments: [#"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"é":1,"e\u0301":2}"#])
+    func `A key that occurs twice is refused, however it is written`(_ text: String) {
         #expect(JSONObject(Array(text.utf8)) == nil)
     }
 
-    @Test("a key is found however it is written")
-    func escapedKey() throws {
+    @Test
+    func `A key is found even if it is written with escapes`() throws {
         #expect(Self.raw(try Self.object(#"{"\u0061ps":1}"#), "aps") == "1")
     }
 
-    @Test("a dictionary without keys has none", arguments: ["{}", " { } ", "\n{\n}\n"])
-    func noKeys(_ text: String) throws {
+    @Test(arguments: ["{}", " { } ", "\n{\n}\n"])
+    func `A dictionary without keys has none`(_ text: String) throws {
         #expect(Self.raw(try Self.object(text), "a") == nil)
     }
 
-    @Test(
-        "what is not a JSON dictionary is refused",
-        arguments: ["", " ", "[]", "1", "{", "}", #"{"a"}"#, "{}{}", #"{"a":1,}"#])
-    func refuses(_ text: String) {
+    @Test(arguments: ["", " ", "[]", "1", "{", "}", #"{"a"}"#, "{}{}", #"{"a":1,}"#])
+    func `What is not a JSON dictionary is refused`(_ text: String) {
         #expect(JSONObject(Array(text.utf8)) == nil)
     }
 
-    @Test("a text cut short at any byte is refused")
-    func cut() {
+    @Test
+    func `A text that is cut off at any byte is refused`() {
         let text = Array(#" { "a" : [ 1 , { "b" : "c\n" } ] , "d" : -1.5e3 }"#.utf8)
         #expect(JSONObject(text) != nil)
         for count in 0..<text.count { #expect(JSONObject(Array(text[..<count])) == nil) }
     }
 
-    @Test("as many keys as are allowed are taken, and not one more")
-    func keyLimit() {
+    @Test
+    func `The largest allowed number of keys is accepted, and one more is not`() {
         func text(_ count: Int) -> [UInt8] {
             Array(("{" + (0..<count).map { #""k\#($0)":0"# }.joined(separator: ",") + "}").utf8)
         }
@@ -79,59 +73,59 @@ struct JSONObjectTests {
     }
 
     @Test(
-        "a number is whole and not negative",
         arguments: [
             ("0", 0), ("1", 1), ("18446744073709551615", .max), ("18446744073709551616", nil), ("-1", nil),
             ("1.0", nil),
             ("1e3", nil), (#""1""#, nil), ("true", nil), ("null", nil), ("[1]", nil), ("{}", nil),
         ] as [(String, UInt64?)])
-    func numbers(_ value: String, _ expected: UInt64?) throws {
+    func `An integer is whole and not negative`(_ value: String, _ expected: UInt64?) throws {
         #expect(try Self.object(#"{"k":\#(value)}"#)[number: "k"] == expected)
         #expect(try Self.object("{}")[number: "k"] == nil)
     }
 
     @Test(
-        "text has its escapes resolved, and no half character",
         arguments: [
             (#""""#, ""), (#""abc""#, "abc"), (#""é""#, "é"), (#""aé\n😀b""#, "aé\n😀b"), (#""\u0061""#, "a"), ("1", nil),
             (#""\"\\\/\b\f\n\r\t\u00e9\ud83d\uDE00""#, "\"\\/\u{8}\u{c}\n\r\té😀"),
             (#""\ud800""#, nil), (#""\ud800x""#, nil), (#""\ud800\u0041""#, nil), (#""\udc00""#, nil),
             ("null", nil), ("[]", nil), (#"["a"]"#, nil), (#"{"a":"b"}"#, nil),
         ] as [(String, String?)])
-    func text(_ value: String, _ expected: String?) throws {
+    func `Escapes in a text are resolved, and half a character is refused`(_ value: String, _ expected: String?) throws
+    {
         #expect(try Self.object(#"{"k":\#(value)}"#)[text: "k"] == expected)
     }
 
     @Test(
-        "any number is a double",
         arguments: [
             ("0", 0), ("-0", 0), ("10", 10), ("1.5", 1.5), ("1e5", 1e5), ("1E+5", 1e5), ("-1.25e-3", -1.25e-3),
             (#""1""#, nil), ("true", nil), ("[1]", nil),
         ] as [(String, Double?)])
-    func doubles(_ value: String, _ expected: Double?) throws {
+    func `Any number can be read as a double`(_ value: String, _ expected: Double?) throws {
         #expect(try Self.object(#"{"k":\#(value)}"#)[double: "k"] == expected)
     }
 
-    @Test("a number in a text is all of it", arguments: ["", "-", "01", "1.", "1 ", "+1", "1e", "NaN", "0x1"])
-    func noNumber(_ text: String) {
+    @Test(arguments: ["", "-", "01", "1.", "1 ", "+1", "1e", "NaN", "0x1"])
+    func `A text counts as a number only as a whole`(_ text: String) {
         #expect(JSONObject.number(Array(text.utf8)) == nil)
     }
 
-    @Test("a dictionary within one is read alike")
-    func inner() throws {
+    @Test
+    func `A nested dictionary is read in the same way`() throws {
         let object = try Self.object(#"{"a":{"b":{"c":"d"}},"e":[]}"#)
         #expect(object[object: "a"]?[object: "b"]?[text: "c"] == "d")
         #expect(object[object: "e"] == nil)
         #expect(object[object: "f"] == nil)
     }
 
-    @Test("bytes that are not UTF-8 are refused")
-    func notUTF8() {
+    @Test
+    func `Bytes that are not UTF-8 are refused`() {
         #expect(JSONObject(Array(#"{"a":""#.utf8) + [0xff] + Array(#""}"#.utf8)) == nil)
     }
 
-    @Test("random dictionaries come apart into the values that went in", arguments: 1...10 as ClosedRange<UInt64>)
-    func randomDictionaries(seed: UInt64) throws {
+    @Test(
+        arguments: 1...10 as ClosedRange<UInt64>
+    )
+    func `Random dictionaries are split into the values that they were made of`(seed: UInt64) throws {
         var random = RandomJSON(seed: seed)
         for _ in 0..<20 {
             let (first, second) = (random.dictionary(), random.dictionary())
@@ -149,13 +143,12 @@ struct JSONObjectTests {
     }
 
     @Test(
-        "quoted text is a JSON string",
         arguments: [
             ("", #""""#), ("abc", #""abc""#), (#"a"b\c"#, #""a\"b\\c""#), ("\n\r\t", #""\n\r\t""#),
             ("\r\n", #""\r\n""#), ("\0\u{1}\u{8}\u{1f}", #""\u0000\u0001\u0008\u001f""#),
             ("é😀/\u{7f}", "\"é😀/\u{7f}\""),
         ] as [(String, String)])
-    func quoted(_ text: String, _ expected: String) throws {
+    func `Quoted text is a JSON string`(_ text: String, _ expected: String) throws {
         #expect(JSONString.quoted(text) == expected)
         #expect(throws: Never.self) { try Payload(Array("{\"k\":\(expected)}".utf8)) }
     }

@@ -9,19 +9,19 @@ struct JSONValueTests {
         #"{"s":["","\"\\\/\b\f\n\r\t","\u00e4\ud83d\ude00","äöü"]}"#, #"{"w":[true,false,null]}"#,
         #"{"deep":[[[[{"x":[{}]}]]]]}"#,
     ])
-    func `It reads what the other readers of this machine read`(text: String) throws {
+    func `The JSON reader accepts what other readers on this machine accept`(text: String) throws {
         let value = try #require(JSONValue(Array(text.utf8)))
         #expect(value == (try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))))
-        // What it writes is the same value.
+        // When the value is written and read again, it is the same.
         #expect(JSONValue(Array(value.text.utf8)) == value)
     }
 
     @Test(arguments: ["", "[]", "1", #"{"a"}"#, #"{"a":1,}"#, #"{"a":1}x"#, #"{"a":"\ud800"}"#, #"{"a":1e999}"#])
-    func `It refuses everything else`(text: String) {
+    func `The JSON reader refuses what other readers refuse`(text: String) {
         #expect(JSONValue(Array(text.utf8)) == nil)
     }
 
-    @Test func `It refuses what is too deep`() {
+    @Test func `The JSON reader refuses JSON that is nested too deeply`() {
         func text(_ levels: Int) -> [UInt8] {
             Array(
                 (#"{"a":"# + String(repeating: "[", count: levels - 1) + String(repeating: "]", count: levels - 1) + "}")
@@ -31,7 +31,7 @@ struct JSONValueTests {
         #expect(JSONValue(text(65)) == nil)
     }
 
-    @Test func `Of a key that stands twice the last value counts`() {
+    @Test func `If a key occurs twice, the last value counts`() {
         #expect(JSONValue(Array(#"{"a":1,"a":2}"#.utf8)) == ["a": 2])
     }
 }

@@ -2,7 +2,7 @@ import Notifications
 import Testing
 
 /// The facts about the `aps` dictionary that a payload records.
-@Suite("Payload: what aps holds")
+@Suite("Payload: the keys of aps")
 struct PayloadContentsTests {
     private static func contents(_ body: String) throws -> Payload.Contents {
         try Payload(Array(body.utf8)).contents
@@ -13,8 +13,8 @@ struct PayloadContentsTests {
         (#""content-available":1"#, .contentAvailable),
     ]
 
-    @Test("every combination of keys is noted", arguments: 0..<16)
-    func combinations(_ bits: Int) throws {
+    @Test(arguments: 0..<16)
+    func `Every combination of keys is recognised`(_ bits: Int) throws {
         let chosen = Self.members.indices.filter { bits >> $0 & 1 == 1 }.map { Self.members[$0] }
         let expected = chosen.reduce(into: Payload.Contents.aps) { $0.insert($1.flag) }
         let text = chosen.map(\.text).joined(separator: ",")
@@ -25,7 +25,6 @@ struct PayloadContentsTests {
     }
 
     @Test(
-        "a key may be written with escapes",
         arguments: [
             (#"{"\u0061ps":{}}"#, .aps),
             (#"{"\u0061\u0070\u0073":{"\u0061lert":1}}"#, [.aps, .alert]),
@@ -34,71 +33,62 @@ struct PayloadContentsTests {
             (#"{"aps":{"badg\u0065":1,"soun\u0064":1}}"#, [.aps, .badge, .sound]),
             (#"{"aps\u0000":{}}"#, []), (#"{"\u0161ps":{}}"#, []), (#"{"aps\u0020":{}}"#, []), (#"{"\naps":{}}"#, []),
         ] as [(String, Payload.Contents)])
-    func escapedKeys(_ body: String, _ expected: Payload.Contents) throws {
+    func `A key may be written with escapes`(_ body: String, _ expected: Payload.Contents) throws {
         #expect(try Self.contents(body) == expected)
     }
 
-    @Test(
-        "a key that only resembles one is not it",
-        arguments: ["ap", "apsx", "APS", "Aps", " aps", "aps ", "", "äps", "apś"])
-    func otherKeys(_ key: String) throws {
+    @Test(arguments: ["ap", "apsx", "APS", "Aps", " aps", "aps ", "", "äps", "apś"])
+    func `A key that only resembles another is not recognised as it`(_ key: String) throws {
         #expect(try Self.contents(#"{"\#(key)":{"alert":1}}"#) == [])
     }
 
-    @Test("a key whose value is null is not there", arguments: ["alert", "badge", "sound", "content-available"])
-    func nullIsAbsent(_ key: String) throws {
+    @Test(arguments: ["alert", "badge", "sound", "content-available"])
+    func `A key whose value is null counts as missing`(_ key: String) throws {
         #expect(try Self.contents(#"{"aps":{"\#(key)":null}}"#) == .aps)
     }
 
-    @Test(
-        "a value of any other kind is there",
-        arguments: ["0", "-1.5", "true", "false", #""""#, "{}", "[]", #"{"body":null}"#, "[null]"])
-    func anyValueIsThere(_ value: String) throws {
+    @Test(arguments: ["0", "-1.5", "true", "false", #""""#, "{}", "[]", #"{"body":null}"#, "[null]"])
+    func `A key with any other value counts as present`(_ value: String) throws {
         #expect(try Self.contents(#"{"aps":{"alert":\#(value)}}"#) == [.aps, .alert])
         #expect(try Self.contents(#"{"aps":{"badge":\#(value)}}"#) == [.aps, .badge])
         #expect(try Self.contents(#"{"aps":{"sound":\#(value)}}"#) == [.aps, .sound])
     }
 
     @Test(
-        "content-available counts when it is 1 or true",
         arguments: [
             ("1", true), ("true", true), ("0", false), ("false", false), (#""1""#, false), ("10", false), ("11", false),
             ("-1", false), ("{}", false), ("[1]", false), (#"{"a":1}"#, false), (#""true""#, false), ("2", false),
         ] as [(String, Bool)])
-    func contentAvailable(_ value: String, _ counts: Bool) throws {
+    func `content-available counts if it is 1 or true`(_ value: String, _ counts: Bool) throws {
         let expected: Payload.Contents = counts ? [.aps, .contentAvailable] : .aps
         #expect(try Self.contents(#"{"aps":{"content-available":\#(value)}}"#) == expected)
         #expect(try Self.contents(#"{"aps":{"content-available":\#(value),"x":1}}"#) == expected)
     }
 
-    @Test(
-        "aps that is not a dictionary is no aps",
-        arguments: ["null", "1", "true", #""alert""#, "[]", #"[{"alert":1}]"#])
-    func apsIsNotADictionary(_ value: String) throws {
+    @Test(arguments: ["null", "1", "true", #""alert""#, "[]", #"[{"alert":1}]"#])
+    func `If aps is not a dictionary, there is no aps`(_ value: String) throws {
         #expect(try Self.contents(#"{"aps":\#(value),"alert":1}"#) == [])
     }
 
-    @Test(
-        "the same keys elsewhere are not counted",
-        arguments: [
-            #"{"alert":1,"badge":1,"sound":1,"content-available":1,"aps":{}}"#,
-            #"{"aps":{},"alert":1,"badge":1,"sound":1,"content-available":1}"#,
-            #"{"aps":{"x":{"alert":1,"badge":1,"sound":1,"content-available":1}}}"#,
-            #"{"aps":{"x":[{"alert":1,"content-available":1}],"y":["alert","sound"]}}"#,
-            #"{"x":{"aps":{"alert":1}},"aps":{}}"#, #"{"aps":{"aps":{"alert":1}}}"#, #"{"aps":{},"x":{"alert":1}}"#,
-            #"{"aps":{"x":"alert"}}"#,
-        ])
-    func elsewhere(_ body: String) throws {
+    @Test(arguments: [
+        #"{"alert":1,"badge":1,"sound":1,"content-available":1,"aps":{}}"#,
+        #"{"aps":{},"alert":1,"badge":1,"sound":1,"content-available":1}"#,
+        #"{"aps":{"x":{"alert":1,"badge":1,"sound":1,"content-available":1}}}"#,
+        #"{"aps":{"x":[{"alert":1,"content-available":1}],"y":["alert","sound"]}}"#,
+        #"{"x":{"aps":{"alert":1}},"aps":{}}"#, #"{"aps":{"aps":{"alert":1}}}"#, #"{"aps":{},"x":{"alert":1}}"#,
+        #"{"aps":{"x":"alert"}}"#,
+    ])
+    func `These keys are not counted outside of aps`(_ body: String) throws {
         #expect(try Self.contents(body) == .aps)
     }
 
-    @Test("what follows a nested value in aps is still in aps")
-    func afterNesting() throws {
+    @Test
+    func `Keys after a nested value in aps still belong to aps`() throws {
         #expect(try Self.contents(#"{"aps":{"x":{"y":[{}]},"alert":1,"z":[[]],"sound":1}}"#) == [.aps, .alert, .sound])
     }
 
-    @Test("of a key that stands twice both values are noted")
-    func duplicates() throws {
+    @Test
+    func `If a key occurs twice, both values are recognised`() throws {
         // Parsers differ in which of the two values they use (RFC 8259, 4), so both are recorded.
         #expect(try Self.contents(#"{"aps":{"alert":1},"aps":{"badge":1}}"#) == [.aps, .alert, .badge])
         #expect(try Self.contents(#"{"aps":{"alert":1,"alert":null}}"#) == [.aps, .alert])
@@ -106,13 +96,14 @@ struct PayloadContentsTests {
     }
 
     @Test(
-        "a notification is silent when it wakes the app and shows nothing",
         arguments: [
             ([.aps, .contentAvailable], true), ([.aps], false), ([], false),
             ([.aps, .contentAvailable, .alert], false), ([.aps, .contentAvailable, .badge], false),
             ([.aps, .contentAvailable, .sound], false), ([.aps, .alert], false),
         ] as [(Payload.Contents, Bool)])
-    func silence(_ contents: Payload.Contents, _ isSilent: Bool) {
+    func `A notification is silent if it wakes the app and shows nothing`(
+        _ contents: Payload.Contents, _ isSilent: Bool
+    ) {
         #expect(Payload(stored: [], contents: contents).isSilent == isSilent)
     }
 }

@@ -6,8 +6,8 @@ import Testing
 /// Properties that hold for any body, checked with many random ones.
 @Suite("Payload: properties")
 struct PayloadPropertyTests {
-    @Test("the same tokens with any white space give the same text", arguments: 1...20 as ClosedRange<UInt64>)
-    func whiteSpaceDoesNotMatter(seed: UInt64) throws {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `The white space between tokens does not change the result`(seed: UInt64) throws {
         var random = RandomJSON(seed: seed)
         for _ in 0..<20 {
             let tokens = random.dictionary()
@@ -21,8 +21,8 @@ struct PayloadPropertyTests {
         }
     }
 
-    @Test("a damaged body is taken exactly when Foundation takes it", arguments: 1...20 as ClosedRange<UInt64>)
-    func agreesWithFoundation(seed: UInt64) {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `A damaged body is accepted exactly if Foundation accepts it`(seed: UInt64) {
         var random = RandomJSON(seed: seed)
         for _ in 0..<100 {
             let tokens = random.dictionary()
@@ -63,8 +63,8 @@ struct PayloadPropertyTests {
         return body
     }
 
-    /// If the two readers may differ, or Foundation is wrong: the construct in the body that explains it; nil if there
-    /// is none.
+    /// Returns the construct in the body that explains why the two readers differ, because JSON allows both results or
+    /// Foundation is wrong; nil if there is none.
     private static func lawfulDifference(_ body: [UInt8], isTaken: Bool) -> String? {
         guard let text = String(validating: body, as: UTF8.self) else { return nil }
         if isTaken {

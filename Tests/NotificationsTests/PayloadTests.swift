@@ -1,7 +1,7 @@
 import Notifications
 import Testing
 
-/// Which bodies are payloads.
+/// Which bodies are valid payloads.
 @Suite("Payload: reading a body")
 struct PayloadTests {
     /// The payload's text, or the error.
@@ -21,7 +21,6 @@ struct PayloadTests {
     // MARK: Grammar
 
     @Test(
-        "a value of the grammar is taken as it stands",
         arguments: [
             "0", "-0", "7", "10", "-10", "1234567890123456789012345678901234567890", "0.5", "-0.50", "10.01", "0e0",
             "1e10", "1E10", "1e+10", "1E-10", "1.5e300", "1e999",
@@ -31,13 +30,12 @@ struct PayloadTests {
             "\"\u{800}\"", "\"\u{d7ff}\"", "\"\u{e000}\"", "\"\u{ffff}\"", "\"\u{10000}\"", "\"\u{10ffff}\"",
             "\"\u{feff}\"", "\"\u{2028}\"",
         ] as [String])
-    func takes(_ value: String) {
+    func `A value that follows the grammar is accepted unchanged`(_ value: String) {
         let body = #"{"k":\#(value)}"#
         #expect(Self.read(body) == .success(body))
     }
 
     @Test(
-        "what is not of the grammar is refused",
         arguments: [
             "", "-", "+1", "01", "-01", "00", "1.", ".5", "-.5", "1.e5", "1e", "1e+", "1e-", "1ee5", "1.5.5", "0x10",
             "1_000", "NaN", "Infinity", "-Infinity", "1 2", "--1", "1-", "1+1",
@@ -48,35 +46,32 @@ struct PayloadTests {
             #"""#, #""\""#, #""\x41""#, #""\u""#, #""\u12""#, #""\u123""#, #""\u123g""#, #""\U0041""#, #""\'""#,
             #""\a""#, #""\0""#, #""\ ""#, #""\u{41}""#, #""\u+123""#, #""a" "b""#, #""a"b"#,
         ] as [String])
-    func refuses(_ value: String) {
+    func `A value that does not follow the grammar is refused`(_ value: String) {
         #expect(throws: PayloadError.self) { try Payload(Self.dictionary(Array(value.utf8))) }
     }
 
-    @Test("a control character inside a string is refused", arguments: 0..<0x20 as Range<UInt8>)
-    func refusesControlCharacters(_ byte: UInt8) {
+    @Test(arguments: 0..<0x20 as Range<UInt8>)
+    func `A control character inside a string is refused`(_ byte: UInt8) {
         let body = Self.dictionary([UInt8(ascii: "\""), byte, UInt8(ascii: "\"")])
         #expect(Self.read(body) == .failure(.malformed(offset: 6)))
     }
 
-    @Test("a byte that may not stand in a string is found wherever it stands", arguments: [0x00, 0x1f, 0x80, 0xff])
-    func wrongByteAnywhere(_ byte: UInt8) {
+    @Test(arguments: [0x00, 0x1f, 0x80, 0xff])
+    func `A byte that a string must not contain is found in every place`(_ byte: UInt8) {
         Self.forEachPlace(of: byte) { body, offset in
             #expect(Self.read(body) == .failure(.malformed(offset: offset)))
         }
     }
 
-    @Test(
-        "a string ends, or is escaped, wherever its mark stands", arguments: [UInt8(ascii: "\""), UInt8(ascii: "\\")])
-    func markAnywhere(_ byte: UInt8) {
+    @Test(arguments: [UInt8(ascii: "\""), UInt8(ascii: "\\")])
+    func `The end of a string, or an escape, is found in every place`(_ byte: UInt8) {
         Self.forEachPlace(of: byte) { body, _ in
             #expect(throws: PayloadError.self) { try Payload(body) }
         }
     }
 
-    @Test(
-        "a byte that may stand in a string is taken wherever it stands",
-        arguments: [0x20, 0x21, 0x23, 0x5b, 0x5d, 0x7f])
-    func rightByteAnywhere(_ byte: UInt8) {
+    @Test(arguments: [0x20, 0x21, 0x23, 0x5b, 0x5d, 0x7f])
+    func `A byte that a string may contain is accepted in every place`(_ byte: UInt8) {
         Self.forEachPlace(of: byte) { body, _ in
             #expect(Self.read(body) == .success(String(decoding: body, as: UTF8.self)))
         }
@@ -94,8 +89,8 @@ struct PayloadTests {
         }
     }
 
-    @Test("of all bytes only four are white space between tokens", arguments: 0...255 as ClosedRange<UInt8>)
-    func whiteSpace(_ byte: UInt8) {
+    @Test(arguments: 0...255 as ClosedRange<UInt8>)
+    func `Only four bytes count as white space between tokens`(_ byte: UInt8) {
         let body = Array("{".utf8) + [byte] + Array("}".utf8)
         let expected: Result<String, PayloadError> =
             [0x20, 0x09, 0x0a, 0x0d].contains(byte) ? .success("{}") : .failure(.malformed(offset: 1))
@@ -112,7 +107,6 @@ struct PayloadTests {
     // MARK: UTF-8
 
     @Test(
-        "what is not UTF-8 is refused",
         arguments: [
             [0x80], [0xbf],  // A byte that continues nothing.
             [0xc3], [0xe2, 0x82], [0xf0, 0x9f, 0x98],  // Cut short.
@@ -123,21 +117,21 @@ struct PayloadTests {
             [0xf8, 0x88, 0x80, 0x80, 0x80], [0xfe], [0xff],
             [0xc3, 0xc3], [0xe2, 0x82, 0xc0],  // A beginning where a continuation belongs.
         ] as [[UInt8]])
-    func refusesInvalidUTF8(_ bytes: [UInt8]) {
+    func `Invalid UTF-8 is refused`(_ bytes: [UInt8]) {
         let body = Self.dictionary([UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")])
         #expect(throws: PayloadError.self) { try Payload(body) }
     }
 
-    @Test("a multibyte character cut short by the end of the body is refused", arguments: ["é", "€", "😀"])
-    func refusesCutCharacters(_ character: String) {
+    @Test(arguments: ["é", "€", "😀"])
+    func `A multibyte character that the end of the body cuts off is refused`(_ character: String) {
         let whole = Array(#"{"k":""#.utf8) + Array(character.utf8)
         for count in (whole.count - character.utf8.count + 1)..<whole.count {
             #expect(throws: PayloadError.self) { try Payload(Array(whole[..<count])) }
         }
     }
 
-    @Test("every character of the basic planes' ends is taken or refused as Unicode has it")
-    func agreesWithTheStandardLibrary() {
+    @Test
+    func `Each first and last character of Unicode's planes is accepted or refused as Unicode says`() {
         // Each first byte with second bytes around the edges of what may follow.
         let seconds: [UInt8] = [0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0]
         let quote: [UInt8] = [UInt8(ascii: "\"")]
@@ -154,38 +148,35 @@ struct PayloadTests {
         }
     }
 
-    @Test("a byte order mark is refused")
-    func refusesByteOrderMark() {
+    @Test
+    func `A byte order mark is refused`() {
         #expect(Self.read([0xef, 0xbb, 0xbf] + Array("{}".utf8)) == .failure(.malformed(offset: 0)))
     }
 
     // MARK: What it must be
 
-    @Test("nothing at all is empty")
-    func empty() {
+    @Test
+    func `An empty body is reported as empty`() {
         #expect(Self.read("") == .failure(.empty))
     }
 
-    @Test("white space alone is not a dictionary")
-    func whiteSpaceAlone() {
+    @Test
+    func `White space alone is not a dictionary`() {
         #expect(Self.read(" \n") == .failure(.malformed(offset: 2)))
     }
 
-    @Test(
-        "JSON that is not a dictionary is named as that",
-        arguments: ["[]", "[{}]", #""aps""#, "1", "-1.5e3", "true", "false", "null", "  [1]"])
-    func notADictionary(_ body: String) {
+    @Test(arguments: ["[]", "[{}]", #""aps""#, "1", "-1.5e3", "true", "false", "null", "  [1]"])
+    func `JSON that is not a dictionary is reported as that`(_ body: String) {
         #expect(Self.read(body) == .failure(.notADictionary))
     }
 
-    @Test(
-        "what follows the dictionary is refused", arguments: ["{", "}", "]", ",", ":", "1", "{}", "null", "\"\"", "\0"])
-    func trailing(_ tail: String) {
+    @Test(arguments: ["{", "}", "]", ",", ":", "1", "{}", "null", "\"\"", "\0"])
+    func `Anything after the dictionary is refused`(_ tail: String) {
         #expect(Self.read("{} " + tail) == .failure(.malformed(offset: 3)))
     }
 
-    @Test("a body cut short at any byte is refused")
-    func cutAtEveryByte() throws {
+    @Test
+    func `A body that is cut off at any byte is refused`() throws {
         let body = Array(#"{"aps":{"alert":"é😀\u00e9\n","badge":-1.5e+3,"x":[true,false,null,{}]},"k":[]}"#.utf8)
         _ = try Payload(body)
         for count in 0..<body.count {
@@ -193,8 +184,8 @@ struct PayloadTests {
         }
     }
 
-    @Test("an error names the byte that is wrong")
-    func offsets() {
+    @Test
+    func `An error names the offset of the wrong byte`() {
         #expect(Self.read(#"{"a":1,}"#) == .failure(.malformed(offset: 7)))
         #expect(Self.read(#"{"a":tru}"#) == .failure(.malformed(offset: 5)))
         #expect(Self.read(#"{"a":"b\x"}"#) == .failure(.malformed(offset: 7)))
@@ -209,19 +200,19 @@ struct PayloadTests {
             : String(repeating: #"{"k":"#, count: depth - 1) + "{}" + String(repeating: "}", count: depth - 1)
     }
 
-    @Test("as many levels as are allowed are taken", arguments: [true, false])
-    func deepest(isArray: Bool) {
+    @Test(arguments: [true, false])
+    func `A payload with as many levels as allowed is accepted`(isArray: Bool) {
         let body = Self.nested(Payload.maximumDepth, isArray: isArray)
         #expect(Self.read(body) == .success(body))
     }
 
-    @Test("one level more is too deep", arguments: [true, false])
-    func tooDeep(isArray: Bool) {
+    @Test(arguments: [true, false])
+    func `A payload with one level more than allowed is refused`(isArray: Bool) {
         #expect(Self.read(Self.nested(Payload.maximumDepth + 1, isArray: isArray)) == .failure(.tooDeep))
     }
 
-    @Test("brackets of both kinds close in the order in which they opened, to the deepest level")
-    func mixedBrackets() {
+    @Test
+    func `Brackets have to close in the order in which they opened, down to the deepest level`() {
         let pairs = Payload.maximumDepth / 2
         let begin = String(repeating: #"{"k":["#, count: pairs)
         let body = begin + String(repeating: "]}", count: pairs)
@@ -233,7 +224,6 @@ struct PayloadTests {
     // MARK: One line
 
     @Test(
-        "white space between tokens goes, and nothing else",
         arguments: [
             (" { } ", "{}"),
             ("\t{\r\n\"a\" :\n[ 1 , 2 ]\r}\n", #"{"a":[1,2]}"#),
@@ -244,12 +234,12 @@ struct PayloadTests {
             (#"{ "a" : 1, "a" : 2 }"#, #"{"a":1,"a":2}"#),
             ("{ \"t\" : true , \"f\" : false , \"z\" : null }", #"{"t":true,"f":false,"z":null}"#),
         ] as [(String, String)])
-    func minifies(_ body: String, _ expected: String) {
+    func `Only white space between tokens is removed`(_ body: String, _ expected: String) {
         #expect(Self.read(body) == .success(expected))
     }
 
-    @Test("reading what was read changes nothing")
-    func isIdempotent() throws {
+    @Test
+    func `Reading a result again does not change it`() throws {
         let once = try Payload(Array(#" { "aps" : { "alert" : [ 1 ] } } "#.utf8))
         #expect(try Payload(once.json) == once)
     }

@@ -1,7 +1,7 @@
 import Notifications
 import Testing
 
-/// The one table of reasons against the documents.
+/// The table of reasons, compared with the documents.
 @Suite("Rejections")
 struct RejectionTests {
     /// The Guide's Table 8-6, row by row, then what came later (docs/current-apns.md).
@@ -21,24 +21,24 @@ struct RejectionTests {
         (400, "CannotCreateChannelConfig"), (400, "MissingPushType"), (400, "TopicMismatch"),
     ]
 
-    @Test("every reason of the documents has their status", arguments: table)
-    func statuses(_ status: Int, _ reason: String) throws {
+    @Test(arguments: table)
+    func `Every reason has the status that the documents give`(_ status: Int, _ reason: String) throws {
         #expect(try #require(Rejection.Reason(rawValue: reason)).status == status)
     }
 
-    @Test("there is no reason that the documents do not name")
-    func complete() {
+    @Test
+    func `There is no reason that the documents do not name`() {
         #expect(Set(Rejection.Reason.allCases.map(\.rawValue)) == Set(Self.table.map(\.reason)))
     }
 
-    @Test("every reason has a sentence", arguments: Rejection.Reason.allCases)
-    func meanings(_ reason: Rejection.Reason) {
+    @Test(arguments: Rejection.Reason.allCases)
+    func `Every reason has a sentence`(_ reason: Rejection.Reason) {
         #expect(reason.row.meaning.hasSuffix("."))
     }
 
-    @Test("what must never be sent again is not advised to be")
-    func finalReasons() {
-        // current.md, "Clients' duties".
+    @Test
+    func `For a notification that must never be sent again, the advice says so`() {
+        // docs/current-apns.md, "What clients do".
         let final: [Rejection.Reason] = [
             .badDeviceToken, .deviceTokenNotForTopic, .forbidden, .expiredToken, .unregistered, .payloadTooLarge,
         ]
@@ -47,8 +47,8 @@ struct RejectionTests {
         }
     }
 
-    @Test("a fault of the service is advised to be tried again", arguments: Rejection.Reason.allCases)
-    func serverFaults(_ reason: Rejection.Reason) {
+    @Test(arguments: Rejection.Reason.allCases)
+    func `For a fault of the service, the advice is to try again`(_ reason: Rejection.Reason) {
         let isTriedAgain = [.retryLater, .reconnect].contains(reason.row.advice)
         let takesAnotherConnection = [.idleTimeout, .unrelatedKeyIDInToken].contains(reason)
         #expect(isTriedAgain == (reason.status >= 500 || reason.status == 429 || takesAnotherConnection))
@@ -57,24 +57,23 @@ struct RejectionTests {
     // MARK: Push types and priorities
 
     @Test(
-        "a push type goes with its kind of topic",
         arguments: [
             ("alert", .app), ("background", .app), ("voip", .voip), ("complication", .complication),
             ("fileprovider", .fileProvider), ("location", .location), ("liveactivity", .liveActivity),
             ("pushtotalk", .pushToTalk), ("controls", .controls), ("widgets", .widgets), ("mdm", nil),
         ] as [(String, TopicKind?)])
-    func pushTypes(_ text: String, _ kind: TopicKind?) throws {
+    func `Each push type fits its kind of topic`(_ text: String, _ kind: TopicKind?) throws {
         #expect(try #require(PushType(rawValue: text)).topicKind == kind)
     }
 
-    @Test("there are eleven push types", arguments: ["Alert", "", "passive", "file-provider"])
-    func otherPushTypes(_ text: String) {
+    @Test(arguments: ["Alert", "", "passive", "file-provider"])
+    func `There are eleven push types`(_ text: String) {
         #expect(PushType.all.count == 11)
         #expect(PushType(rawValue: text) == nil)
     }
 
-    @Test("a priority is 10, 5 or 1", arguments: 0...255 as ClosedRange<UInt8>)
-    func priorities(_ number: UInt8) {
+    @Test(arguments: 0...255 as ClosedRange<UInt8>)
+    func `A priority is 10, 5 or 1`(_ number: UInt8) {
         #expect((Priority(rawValue: number) != nil) == [10, 5, 1].contains(number))
     }
 }

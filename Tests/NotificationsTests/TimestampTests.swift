@@ -3,8 +3,8 @@ import Testing
 
 @Suite("Timestamp and expiration")
 struct TimestampTests {
-    @Test("seconds become milliseconds, and those of no clock the last moment there is")
-    func seconds() {
+    @Test
+    func `Seconds become milliseconds, and seconds beyond any clock become the last possible time`() {
         #expect(Timestamp(seconds: 0).milliseconds == 0)
         #expect(Timestamp(seconds: 1_700_000_000).milliseconds == 1_700_000_000_000)
         #expect(Timestamp(seconds: .max / 1000).milliseconds == 18_446_744_073_709_551_000)
@@ -12,8 +12,8 @@ struct TimestampTests {
         #expect(Timestamp(seconds: .max).milliseconds == .max)
     }
 
-    @Test("whole seconds are rounded down")
-    func roundsDown() {
+    @Test
+    func `Whole seconds are rounded down`() {
         #expect(Timestamp(milliseconds: 1999).seconds == 1)
         #expect(Timestamp(milliseconds: 999).seconds == 0)
     }
@@ -27,34 +27,35 @@ struct TimestampTests {
         (0, .seconds(Int64.max / 1000), 9_223_372_036_854_775_000), (0, .seconds(Int64.min / 1000), 0),
     ]
 
-    @Test("a moment moves by a duration, and stops at the ends of time", arguments: moves)
-    func advances(_ start: UInt64, _ duration: Duration, _ end: UInt64) {
+    @Test(arguments: moves)
+    func `A time can be moved by a duration, and stops at the first and last possible time`(
+        _ start: UInt64, _ duration: Duration, _ end: UInt64
+    ) {
         #expect(Timestamp(milliseconds: start).advanced(by: duration).milliseconds == end)
     }
 
-    @Test("a duration just beyond what can be counted backwards leads to 1970, not to the end of time")
-    func advancesFarBack() {
+    @Test
+    func `A duration beyond the largest negative one leads to 1970, not to the last time`() {
         let duration = Duration.seconds(Int64.min / 1000) - .milliseconds(900)
         #expect(Timestamp(milliseconds: 1000).advanced(by: duration).milliseconds == 0)
     }
 
-    @Test("moments are in order")
-    func order() {
+    @Test
+    func `Times are ordered`() {
         #expect(Timestamp(milliseconds: 1) < Timestamp(milliseconds: 2))
         #expect(!(Timestamp(milliseconds: 2) < Timestamp(milliseconds: 2)))
     }
 
-    @Test("an expiration of 0 seconds is immediate, any other a date")
-    func expiration() {
+    @Test
+    func `An expiration of 0 seconds is immediate, and any other is a date`() {
         #expect(Expiration(seconds: 0) == .immediately)
         #expect(Expiration(seconds: 1) == .at(1))
         #expect(Expiration(seconds: .max) == .at(.max))
     }
 
     @Test(
-        "an expiration says the seconds that the provider wrote",
         arguments: [(.unspecified, nil), (.immediately, 0), (.at(1), 1), (.at(.max), .max)] as [(Expiration, UInt64?)])
-    func expirationSeconds(_ expiration: Expiration, _ seconds: UInt64?) {
+    func `An expiration keeps the provider's seconds`(_ expiration: Expiration, _ seconds: UInt64?) {
         #expect(expiration.seconds == seconds)
     }
 }

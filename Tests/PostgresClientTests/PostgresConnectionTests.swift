@@ -13,8 +13,8 @@ struct PostgresConnectionTests {
         await connection.close()
     }
 
-    @Test("An array is one parameter, whatever its length", arguments: [0, 1, 10_000])
-    func arrays(_ count: Int) async throws {
+    @Test(arguments: [0, 1, 10_000])
+    func `An array is one parameter, whatever its length`(_ count: Int) async throws {
         try await withConnection { connection in
             let integers = (0..<count).map { $0 % 3 == 0 ? nil : Int64($0) }
             let bytes = (0..<count).map { $0 % 5 == 0 ? nil : [UInt8](repeating: 1, count: $0 % 7) }
@@ -26,8 +26,8 @@ struct PostgresConnectionTests {
         }
     }
 
-    @Test("Statements that wait together have their own answers and errors")
-    func pipelines() async throws {
+    @Test
+    func `Statements that wait together have their own results and errors`() async throws {
         try await withConnection { connection in
             _ = try await connection.execute("CREATE TABLE item (number bigint PRIMARY KEY)")
             await withTaskGroup(of: Void.self) { group in
@@ -47,8 +47,8 @@ struct PostgresConnectionTests {
         }
     }
 
-    @Test("Without a server, statements fail at once, and no password is shown")
-    func noServer() async throws {
+    @Test
+    func `Without a server, statements fail at once, and no password is shown`() async throws {
         let url = "postgresql://carillon:Secret123@127.0.0.1:1/carillon?connect_timeout=2"
         let location = try PostgresLocation(url)
         #expect(location.hasPassword)

@@ -8,15 +8,15 @@ struct WaitingWorkTests {
         .statements([PostgresStatement("SELECT $1", [.bytes([UInt8](repeating: 0, count: byteCount))])]) { _ in }
     }
 
-    @Test("Its number and its bytes are limited")
-    func limits() {
+    @Test
+    func `The number and the bytes of waiting work are limited`() {
         var limits = PostgresLimits()
         limits.maximumWaiting = 3
         limits.maximumWaitingBytes = 100
         var waiting = WaitingWork()
         func hasRoom(for byteCount: Int) -> Bool { waiting.append(work(byteCount), within: limits) }
         func take() -> Int { waiting.take(within: limits).count }
-        // A group that waits alone may have more.
+        // A single waiting group may be larger.
         #expect(hasRoom(for: 1000))
         #expect(!hasRoom(for: 1))
         #expect(take() == 1)
@@ -30,8 +30,8 @@ struct WaitingWorkTests {
         #expect(hasRoom(for: 100))
     }
 
-    @Test("So is what is sent together")
-    func sending() {
+    @Test
+    func `The number and the bytes of work that is sent together are limited`() {
         var limits = PostgresLimits()
         limits.maximumPipelined = 3
         limits.maximumPipelinedBytes = 100

@@ -8,7 +8,7 @@ import Testing
 struct PostgresStoreContractTests {
     /// One at a time: together they would have 400 connections, and a slow machine would not answer all of them in time.
     @Test(.serialized, arguments: StoreContract.promises)
-    func keeps(_ promise: StoreContract.Promise) async throws {
+    func `Keeps`(_ promise: StoreContract.Promise) async throws {
         let configuration = try await testConfiguration()
         try await StoreContract { log in
             StoreContract.Ports(try await PostgresStore.open(configuration, log: log))

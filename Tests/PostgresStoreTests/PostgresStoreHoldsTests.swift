@@ -16,8 +16,12 @@ struct PostgresStoreHoldsTests {
     }
 
     /// Two nodes on one database, with the app registered on the device.
-    private func withNodes(_ body: (PostgresStore, PostgresStore) async throws -> Void) async throws {
-        let configuration = try await testConfiguration()
+    private func withNodes(
+        pollInterval: Duration = .milliseconds(500),
+        _ body: (PostgresStore, PostgresStore) async throws -> Void,
+    ) async throws {
+        var configuration = try await testConfiguration()
+        configuration.pollInterval = pollInterval
         var other = configuration
         other.node = PostgresNode(name: "there", identity: [2])
         let (here, there) = (try await PostgresStore.open(configuration), try await PostgresStore.open(other))
@@ -36,8 +40,8 @@ struct PostgresStoreHoldsTests {
             expires: Timestamp(milliseconds: .max))
     }
 
-    @Test("What another node stores is announced once; what the node itself stores is not")
-    func announcesStored() async throws {
+    @Test
+    func `A notification that another node stores is announced once; one of the node itself is not`() async throws {
         try await withNodes { here, there in
             _ = try await there.store([entry()])[0].get()
             #expect(try await here.takeAnnouncements(limit: 10) == [])
@@ -54,8 +58,8 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("The former holder hears that a device was taken, and its release takes nothing away")
-    func takes() async throws {
+    @Test
+    func `The former holder learns that a device was taken, and can no longer release it`() async throws {
         try await withNodes { here, there in
             let first = try #require(try await here.take([device]).first)
             let second = try #require(try await there.take([device]).first)
@@ -70,8 +74,10 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("A node that takes a device while another stores for it sees the notification one way or the other")
-    func race() async throws {
+    @Test
+    func `If a node takes a device while another node stores for it, the notification is found, whichever comes first`()
+        async throws
+    {
         try await withNodes { here, there in
             for _ in 0..<50 {
                 async let stored = there.store([entry()])
@@ -86,8 +92,8 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("What a node held is given up when it ends or begins anew")
-    func leaves() async throws {
+    @Test
+    func `A node's holds end when the node ends or gets a new lease`() async throws {
         try await withNodes { here, there in
             let configuration = here.configuration
             _ = try await here.take([device])
@@ -99,8 +105,8 @@ struct PostgresStoreHoldsTests {
         }
     }
 
-    @Test("Nodes that are gone for long hold nothing any more")
-    func removesGone() async throws {
+    @Test
+    func `Nodes that have been gone for long hold no devices`() async throws {
         try await withNodes { here, there in
             _ = try await here.take([device])
             _ = try await there.store([entry()])[0].get()
@@ -112,5 +118,43 @@ struct PostgresStoreHoldsTests {
             #expect(try await here.takeAnnouncements(limit: 10) == [])
             await connection.close()
         }
+    }
+
+    @Test
+    func `A node that is gone can be forgotten, with its holds and announcements; one that runs cannot`() async throws {
+        // So that the node does not renew its lease.
+        try await withNodes(pollInterval: .seconds(3600)) { here, there in
+            _ = try await there.take([device])
+            _ = try await here.store([entry()])[0].get()
+            await #expect(throws: StoreError.self) { try await here.remove(node: "there") }
+            _ = try await here.writers[0].execute(
+                "UPDATE carillon.node SET until = clock_timestamp() WHERE name = 'there'")
+            #expect(try await here.nodes().map(\.state) == [.active, .gone])
+            await #expect(throws: StoreError.self) { try await here.drain(node: "there", over: .zero) }
+            try await here.remove(node: "there")
+            #expect(try await here.nodes().map(\.name) == ["here"])
+            let left = try await here.writers[0].execute("SELECT count(*) FROM carillon.announcement")
+            #expect(left.first?.integer(0) == 0)
+        }
+    }
+
+    @Test
+    func `A drained node is active again after it was started again, but not after it was away for a while`()
+        async throws
+    {
+        let configuration = try await testConfiguration()
+        let store = try await PostgresStore.open(configuration)
+        try await store.announce(peer: "192.0.2.1:4000")
+        try await store.drain(node: "here", over: .seconds(3))
+        #expect(try await store.nodes().map(\.state) == [.draining(over: .seconds(3))])
+        try await store.drained()
+        try await store.drain(node: "here", over: .seconds(9))
+        _ = try await PostgresStore.join(as: configuration.node, isStart: false, on: store.writers[0])
+        #expect(try await store.nodes().map(\.state) == [.drained])
+        #expect(try await store.nodes().first?.peer == "192.0.2.1:4000")
+        let again = try await PostgresStore.open(configuration)
+        #expect(try await again.nodes().map(\.state) == [.active])
+        await again.close()
+        await store.close()
     }
 }

@@ -33,8 +33,8 @@ struct PostgresStoreOpeningTests {
         await connection.close()
     }
 
-    @Test("Another store key is refused, and the right one still works")
-    func wrongKey() async throws {
+    @Test
+    func `Another store key is refused, and the right one still works`() async throws {
         let right = try await testConfiguration()
         try await prepare(right)
         var wrong = right
@@ -43,16 +43,16 @@ struct PostgresStoreOpeningTests {
         try await prepare(right)
     }
 
-    @Test("The tables of a newer version are refused")
-    func newerTables() async throws {
+    @Test
+    func `The tables of a newer version are refused`() async throws {
         let configuration = try await testConfiguration()
         try await prepare(configuration)
         try await execute("UPDATE carillon.schema_version SET newest = 900, oldest = 900", in: configuration.location)
         await expectRefusal("newer version of Carillon (schema 900)", configuration)
     }
 
-    @Test("PostgreSQL 14 is refused")
-    func oldServer() throws {
+    @Test
+    func `PostgreSQL 14 is refused`() throws {
         try PostgresStore.check(version: 150_000, named: "15.0")
         #expect {
             try PostgresStore.check(version: 140_017, named: "14.17")
@@ -61,8 +61,8 @@ struct PostgresStoreOpeningTests {
         }
     }
 
-    @Test("A server that may lose commits is refused unless that is allowed")
-    func asynchronousCommit() async throws {
+    @Test
+    func `A server that may lose commits is refused, unless a setting allows it`() async throws {
         var configuration = try await testConfiguration()
         try await TestServer.set("synchronous_commit", to: "off", in: configuration.location)
         await expectRefusal("synchronous_commit is off", configuration)
@@ -70,8 +70,8 @@ struct PostgresStoreOpeningTests {
         try await prepare(configuration)
     }
 
-    @Test("A read-only database is refused, and found out later as well")
-    func readOnly() async throws {
+    @Test
+    func `A read-only database is refused, also if it becomes read-only later`() async throws {
         let configuration = try await testConfiguration()
         let store = try await PostgresStore.open(configuration)
         #expect(await store.trouble() == nil)
@@ -84,8 +84,8 @@ struct PostgresStoreOpeningTests {
         await expectRefusal("read-only", configuration)
     }
 
-    @Test("A machine with a wrong clock is refused", arguments: [-60_000, 60_000] as [Int64])
-    func wrongClock(_ difference: Int64) async throws {
+    @Test(arguments: [-60_000, 60_000] as [Int64])
+    func `A clock that differs from the server's is refused`(_ difference: Int64) async throws {
         var configuration = try await testConfiguration()
         let connection = PostgresConnection(configuration.location, name: "test")
         let rows = try await connection.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
@@ -97,8 +97,8 @@ struct PostgresStoreOpeningTests {
 
     // MARK: Nodes
 
-    @Test("A node whose name another one has is refused until that has ended; a restart of the same is not")
-    func nameTaken() async throws {
+    @Test
+    func `A node with the name of a running node is refused; a restart of the same node is not`() async throws {
         let configuration = try await testConfiguration()
         let first = try await PostgresStore.open(configuration)
         var other = configuration
@@ -107,15 +107,15 @@ struct PostgresStoreOpeningTests {
         var neighbour = configuration
         neighbour.node = PostgresNode(name: "there", identity: [3])
         try await prepare(neighbour)
-        // It was killed and starts anew.
+        // The node was killed and starts anew.
         let restarted = try await PostgresStore.open(configuration)
         await restarted.close()
         await first.close()
         try await prepare(other)
     }
 
-    @Test("A node whose lease has run out begins a new term, and relies on nothing while another has its name")
-    func lostLease() async throws {
+    @Test
+    func `A node whose lease has run out begins a new term, and is unusable while another has its name`() async throws {
         var configuration = try await testConfiguration()
         configuration.leaseRenewal = .zero
         configuration.pollInterval = .milliseconds(10)
@@ -139,8 +139,8 @@ struct PostgresStoreOpeningTests {
 
     // MARK: A server that ends
 
-    @Test("A store that hears nothing relies on nothing, and is well again by itself", .timeLimit(.minutes(2)))
-    func silence() async throws {
+    @Test(.timeLimit(.minutes(2)))
+    func `A store that cannot read changes is unusable, and recovers by itself`() async throws {
         try await TestServer.withOwn { server in
             var configuration = try await testConfiguration(try PostgresLocation(try await server.makeURL()))
             configuration.maximumSilence = .seconds(2)
@@ -159,8 +159,8 @@ struct PostgresStoreOpeningTests {
         }
     }
 
-    @Test("Changes and secrets of another process are found")
-    func changes() async throws {
+    @Test
+    func `Changes and secrets of other processes are found`() async throws {
         var configuration = try await testConfiguration()
         configuration.pollInterval = .milliseconds(10)
         let (one, other) = (try await PostgresStore.open(configuration), try await PostgresStore.open(configuration))

@@ -93,14 +93,14 @@ package final class TestServer: Sendable {
     /// Makes an empty database on the shared server.
     package static func makeDatabase() async throws -> PostgresLocation { try PostgresLocation(try await makeURL()) }
 
-    /// Executes commands, each by itself.
+    /// Executes commands, each in its own transaction.
     private func administer(_ commands: String...) async throws {
         let connection = PostgresConnection(try PostgresLocation(url(of: "postgres")), name: "test")
         for command in commands { _ = try await connection.execute([PostgresStatement(assembled: command)]) }
         await connection.close()
     }
 
-    /// Sets a parameter of a database, and has every connection to it begin anew.
+    /// Sets a parameter of a database, and makes all connections to it start again.
     package static func set(_ parameter: String, to value: String, in location: PostgresLocation) async throws {
         let name = String(location.description.split(separator: "/").last ?? "")
         try await shared.value.administer(

@@ -8,8 +8,8 @@ import Testing
 struct FileSecretsTests {
     private let name = SecretName(rawValue: "token-keys")
 
-    @Test("Two stores on one folder agree on the first value")
-    func agree() async throws {
+    @Test
+    func `Two stores on one folder agree on the first value`() async throws {
         try await withTemporaryPath { path in
             let name = try #require(name)
             let (one, two) = (try FileSecrets(folder: path), try FileSecrets(folder: path))
@@ -23,8 +23,8 @@ struct FileSecretsTests {
         }
     }
 
-    @Test("What others could read is named and closed, and nothing else is")
-    func exposed() async throws {
+    @Test
+    func `Secrets that others could read are reported and made private, and nothing else is changed`() async throws {
         try await withTemporaryPath { path in
             let secrets = try FileSecrets(folder: path)
             #expect(secrets.exposed.isEmpty)
@@ -43,8 +43,8 @@ struct FileSecretsTests {
     }
 
     #if os(Linux)
-        @Test("A folder that nobody else may use is left as it is, so that one on a read-only disk can be read")
-        func leavesPermissions() async throws {
+        @Test
+        func `A private folder is not changed, so that it can be read on a read-only disk`() async throws {
             func changed(_ path: String) -> [Int] {
                 var status = stat()
                 #expect(stat(path, &status) == 0)
@@ -62,8 +62,8 @@ struct FileSecretsTests {
         }
     #endif
 
-    @Test("Nothing but the secrets is left in the folder")
-    func leavesNothing() async throws {
+    @Test
+    func `The folder contains only the secrets`() async throws {
         try await withTemporaryPath { path in
             let name = try #require(name)
             let secrets = try FileSecrets(folder: path)
@@ -73,8 +73,8 @@ struct FileSecretsTests {
         }
     }
 
-    @Test("A secret survives a restart")
-    func survives() async throws {
+    @Test
+    func `A secret survives a restart`() async throws {
         try await withTemporaryPath { path in
             let name = try #require(name)
             _ = try await FileSecrets(folder: path).keep([1, 2, 3], as: name)
@@ -82,8 +82,8 @@ struct FileSecretsTests {
         }
     }
 
-    @Test("A file that is too large for a secret is not read, and no such secret is kept")
-    func tooLarge() async throws {
+    @Test
+    func `A file that is too large for a secret is not read, and a secret of this size is not kept`() async throws {
         try await withTemporaryPath { path in
             let name = try #require(name)
             let secrets = try FileSecrets(folder: path)

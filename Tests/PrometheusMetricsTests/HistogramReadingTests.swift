@@ -13,18 +13,20 @@ struct HistogramReadingTests {
         ([10, 0, 0, 0], 0.5, 0.5), ([10, 0, 0, 0], 1, 1), ([0, 10, 0, 0], 0.5, 1.5), ([5, 0, 5, 0], 0.5, 1),
         ([5, 0, 5, 0], 0.75, 3), ([0, 0, 0, 3], 0.99, 4), ([1, 0, 0, 99], 0.5, 4),
     ])
-    func `A quantile lies evenly between the bounds`(_ counts: [UInt64], _ share: Double, _ expected: Double) {
+    func `Values count as evenly spread between the bounds of a bucket`(
+        _ counts: [UInt64], _ share: Double, _ expected: Double
+    ) {
         #expect(reading(counts).quantile(share) == expected)
     }
 
-    @Test func `Without values there is none`() { #expect(reading([0, 0, 0, 0]).quantile(0.5) == nil) }
+    @Test func `Without values there is no quantile`() { #expect(reading([0, 0, 0, 0]).quantile(0.5) == nil) }
 
-    @Test func `What was recorded since is the difference`() {
+    @Test func `The difference of two readings is what was recorded in between`() {
         #expect(reading([5, 2, 0, 1]).since(reading([3, 2, 0, 0])) == reading([2, 0, 0, 1]))
         #expect(reading([5, 2, 0, 1]).since(nil) == reading([5, 2, 0, 1]))
     }
 
-    @Test func `A registry tells its values by the names of the format`() {
+    @Test func `A registry returns its values by their names in Prometheus' format`() {
         let registry = PrometheusRegistry()
         registry.makeCounter(label: "events_total", dimensions: [("event", "sent")]).increment(by: 3)
         registry.makeMeter(label: "devices", dimensions: []).set(7 as Int64)

@@ -10,13 +10,13 @@ struct PrometheusRegistryTests {
 
     private var lines: [String] { registry.text().split(separator: "\n").map(String.init) }
 
-    @Test("nothing is an empty text")
-    func empty() {
+    @Test
+    func `Without metrics the text is empty`() {
         #expect(registry.text() == "")
     }
 
-    @Test("counters of one name stand together, under one type")
-    func counters() {
+    @Test
+    func `Counters of one name are next to each other, under one type`() {
         Counter(label: "b_total", factory: registry).increment()
         Counter(label: "a_total", dimensions: [("event", "sent")], factory: registry).increment(by: 3)
         Counter(label: "a_total", dimensions: [("event", "expired")], factory: registry).increment(by: 2)
@@ -27,14 +27,14 @@ struct PrometheusRegistryTests {
             ])
     }
 
-    @Test("two handlers of one name and the same labels count together")
-    func sameSeries() {
+    @Test
+    func `Two handlers with the same name and labels count together`() {
         for _ in 0..<2 { Counter(label: "a", dimensions: [("x", "y")], factory: registry).increment() }
         #expect(lines.last == #"a{x="y"} 2"#)
     }
 
-    @Test("a counter ends at its largest number, and goes back to 0 when it is reset")
-    func counterBounds() {
+    @Test
+    func `A counter stops at its largest number, and a reset sets it to 0`() {
         let counter = Counter(label: "a", factory: registry)
         counter.increment(by: Int64.max)
         counter.increment(by: 1)
@@ -43,8 +43,8 @@ struct PrometheusRegistryTests {
         #expect(lines.last == "a 0")
     }
 
-    @Test("meters are gauges")
-    func gauges() {
+    @Test
+    func `Meters are gauges`() {
         let meter = Meter(label: "connected", factory: registry)
         meter.set(5)
         meter.decrement()
@@ -53,8 +53,8 @@ struct PrometheusRegistryTests {
         #expect(lines.last == "connected 0.5")
     }
 
-    @Test("timers are histograms in seconds, with every bucket, the sum and the count")
-    func timers() {
+    @Test
+    func `Timers are histograms in seconds, with every bucket, the sum and the count`() {
         let timer = Timer(label: "storing", dimensions: [("x", "y")], factory: registry)
         timer.recordMicroseconds(200)
         timer.recordMilliseconds(3)
@@ -69,8 +69,8 @@ struct PrometheusRegistryTests {
         #expect(lines.contains(#"storing_seconds_count{x="y"} 3"#))
     }
 
-    @Test("recorders that aggregate are histograms, others gauges")
-    func recorders() {
+    @Test
+    func `Recorders that aggregate are histograms, and others are gauges`() {
         Recorder(label: "size", factory: registry).record(17)
         Recorder(label: "last", aggregate: false, factory: registry).record(17)
         #expect(lines.contains(#"size_bucket{le="16"} 0"#))
@@ -78,21 +78,21 @@ struct PrometheusRegistryTests {
         #expect(lines.contains("last 17"))
     }
 
-    @Test("names and labels are made such as the format takes")
-    func names() {
+    @Test
+    func `Names and labels are changed to what the format allows`() {
         Counter(label: "9 lives.total", dimensions: [("a-b", "say \"\\\"\nand go")], factory: registry).increment()
         #expect(lines.last == #"__lives_total{a_b="say \"\\\"\nand go"} 1"#)
     }
 
-    @Test("what is destroyed is not shown")
-    func destroys() {
+    @Test
+    func `Destroyed metrics are not shown`() {
         let counter = Counter(label: "a", factory: registry)
         counter.destroy()
         #expect(registry.text() == "")
     }
 
-    @Test("beyond the limit nothing is kept")
-    func bounded() {
+    @Test
+    func `Beyond the limit metrics are not kept`() {
         for index in 0...PrometheusRegistry.maximumSeries {
             Counter(label: "a", dimensions: [("i", "\(index)")], factory: registry).increment()
         }

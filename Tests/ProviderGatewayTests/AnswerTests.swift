@@ -11,7 +11,7 @@ import Testing
 /// The headers and bodies of answers.
 @Suite(.timeLimit(.minutes(2)))
 struct AnswerTests {
-    @Test func `An identifier comes back as it was sent`() async throws {
+    @Test func `The answer has the identifier in the request's spelling`() async throws {
         try await TestService.run { test in
             let client = try await test.connectProvider()
             let headers = try test.headers(try await test.makeDeviceToken(), id: "")
@@ -28,7 +28,7 @@ struct AnswerTests {
         }
     }
 
-    @Test func `A collapse identifier that is not text is none`() async throws {
+    @Test func `A collapse identifier that is not text is refused`() async throws {
         try await TestService.run { test in
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(try await test.makeDeviceToken(), token: try test.providerToken())
@@ -50,7 +50,7 @@ struct AnswerTests {
         }
     }
 
-    @Test func `A key of the same scope is a rotation, and one of another is not related`() async throws {
+    @Test func `Another key of the same scope is a rotation, and a key of another scope is unrelated`() async throws {
         try await TestService.run {
             $0.provider.tokenUpdates.burst = 5
         } _: { test in

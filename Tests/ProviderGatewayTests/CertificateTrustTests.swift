@@ -9,7 +9,9 @@ import Testing
 /// Connection trust by a provider certificate (Guide, 2.1.4.3, 2.3.2 and 2.3.3), over real TLS.
 @Suite(.timeLimit(.minutes(2)))
 struct CertificateTrustTests {
-    @Test func `A certificate needs no provider token, and starts with the full number of streams`() async throws {
+    @Test func `With a certificate no provider token is needed, and the full number of streams is allowed at once`()
+        async throws
+    {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider(test.makeCertificate())
@@ -20,7 +22,7 @@ struct CertificateTrustTests {
         }
     }
 
-    @Test func `The authorization header is ignored`() async throws {
+    @Test func `With a certificate the authorization header is ignored`() async throws {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider(test.makeCertificate())
@@ -30,7 +32,7 @@ struct CertificateTrustTests {
         }
     }
 
-    @Test func `Of several topics the header has to name one`() async throws {
+    @Test func `If a certificate has several topics, the header has to name one`() async throws {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider(test.makeCertificate())
@@ -41,7 +43,7 @@ struct CertificateTrustTests {
         }
     }
 
-    @Test func `The only topic is the default`() async throws {
+    @Test func `If a certificate has one topic, it is the default`() async throws {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider(test.makeCertificate(listsTopics: false))
@@ -63,7 +65,7 @@ struct CertificateTrustTests {
         }
     }
 
-    @Test func `The push type mdm goes with the certificate's UID alone`() async throws {
+    @Test func `The push type mdm is allowed only with the certificate's UID`() async throws {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider(test.makeCertificate())
@@ -75,7 +77,9 @@ struct CertificateTrustTests {
         }
     }
 
-    @Test func `A certificate of the other environment is told so, and the connection ends`() async throws {
+    @Test func `A certificate of the other environment is rejected with that reason, and the connection ends`()
+        async throws
+    {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider(test.makeCertificate("production"))
@@ -86,7 +90,7 @@ struct CertificateTrustTests {
     }
 
     @Test(arguments: ["development", "universal"])
-    func `A certificate for this environment, alone or among both, is good`(environment: String) async throws {
+    func `A certificate for this environment, or for both, is accepted`(environment: String) async throws {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider(test.makeCertificate(environment))
@@ -95,7 +99,7 @@ struct CertificateTrustTests {
         }
     }
 
-    @Test func `A revoked certificate ends its live connections, and opens no more`() async throws {
+    @Test func `Revoking a certificate ends its connections, and new ones are refused`() async throws {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let (revoked, good) = (try await test.makeCertificate(), try await test.makeCertificate())
@@ -111,7 +115,9 @@ struct CertificateTrustTests {
         }
     }
 
-    @Test func `A request on the connection of a certificate revoked a moment ago is BadCertificate`() async throws {
+    @Test func `If a certificate was revoked a moment ago, a request on its connection gets BadCertificate`()
+        async throws
+    {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let certificate = try await test.makeCertificate()
@@ -125,7 +131,7 @@ struct CertificateTrustTests {
         }
     }
 
-    @Test func `A request whose key is revoked before its body has come is InvalidProviderToken`() async throws {
+    @Test func `If its key is revoked before the body has arrived, a request gets InvalidProviderToken`() async throws {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
@@ -141,14 +147,14 @@ struct CertificateTrustTests {
         }
     }
 
-    @Test func `A device's certificate makes no provider`() async throws {
+    @Test func `A device's certificate is not accepted from a provider`() async throws {
         try await TestService.run { test in
             let client = try await test.connectProvider(test.makeDeviceCertificate())
             #expect(await !client.isServed(ProviderHeaders("00", token: nil).fields))
         }
     }
 
-    @Test func `A provider's certificate makes no device`() async throws {
+    @Test func `A provider's certificate is not accepted from a device`() async throws {
         try await TestService.run { test in
             let client = try await WireClient.connect(
                 port: test.port(\.courier), authorityFile: test.description.ca,
@@ -161,7 +167,7 @@ struct CertificateTrustTests {
         }
     }
 
-    @Test func `A topic of the certificate that is another app of the team is Forbidden`() async throws {
+    @Test func `A topic of the certificate that belongs to another app of the team is Forbidden`() async throws {
         try await TestService.run { test in
             let (token, topic) = (try await test.makeDeviceToken(), "com.example.app.complication")
             let _: ManagementMessages.AppMade = try await test.administer(
@@ -174,14 +180,14 @@ struct CertificateTrustTests {
         }
     }
 
-    @Test func `A certificate that the accounts do not list is refused, whoever signed it`() async throws {
+    @Test func `A certificate that the accounts do not list is refused, even with a valid signature`() async throws {
         try await TestService.run { test in
             let client = try await test.connectProvider(test.issueCertificate(for: "com.example.app"))
             #expect(await !client.isServed(ProviderHeaders("00", token: nil).fields))
         }
     }
 
-    @Test func `A request that has not ended is answered when its certificate is revoked, and not waited for`()
+    @Test func `If a certificate is revoked, unfinished requests are answered at once`()
         async throws
     {
         try await TestService.run { test in

@@ -52,11 +52,11 @@ struct ConformanceTests {
         Row(testDescription: "iat with a fraction", issuedAt: { "\($0).5" }, apple: nil, strict: nil),
     ]
 
-    @Test(arguments: rows) func `Apple's way`(_ row: Row) async throws {
+    @Test(arguments: rows) func `Conformance apple`(_ row: Row) async throws {
         try await check(row, .apple, row.apple)
     }
 
-    @Test(arguments: rows) func `The documents' way`(_ row: Row) async throws {
+    @Test(arguments: rows) func `Conformance strict`(_ row: Row) async throws {
         try await check(row, .strict, row.strict)
     }
 

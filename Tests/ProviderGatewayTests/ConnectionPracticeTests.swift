@@ -5,7 +5,7 @@ import Testing
 
 @testable import ProviderGateway
 
-/// What a connection's client does beside its requests.
+/// What a connection's client does, apart from its requests.
 @Suite struct ConnectionPracticeTests {
     private static let hour = TimeAmount.hours(1)
 
@@ -18,7 +18,7 @@ import Testing
             isIdle: isIdle, isObserved: true, silence: hour, at: .uptimeNanoseconds(0) + .minutes(minutes))
     }
 
-    @Test func `A connection is checked with PING before it is used again after an hour`() {
+    @Test func `After an idle hour a connection has to be checked with PING before its next use`() {
         var practice = ConnectionPractice()
         #expect(Self.use(&practice, 0) == [])
         #expect(Self.use(&practice, 59) == [])
@@ -29,7 +29,7 @@ import Testing
         #expect(Self.use(&practice, 260) == [])
         practice.pingReceived(at: .uptimeNanoseconds(0) + .minutes(270))
         #expect(Self.use(&practice, 330) == [.unchecked])
-        // An answer is still to come: the connection is not idle.
+        // An answer is still missing, so the connection is not idle.
         #expect(Self.use(&practice, 400, isIdle: false) == [])
     }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import ProviderGateway
 @testable import ServiceTesting
 
-/// What `strict` says of how a client encodes its requests (Guide, 2.3.3 and 2.3.4.1).
+/// How `strict` judges the encoding of a client's requests (Guide, 2.3.3 and 2.3.4.1).
 @Suite(.timeLimit(.minutes(2)))
 struct EncodingTests {
     private static func headers(_ test: TestService) async throws -> ProviderHeaders {
@@ -15,8 +15,9 @@ struct EncodingTests {
     }
 
     @Test(arguments: Conformance.allCases)
-    func `Literals that are never indexed are told from those without indexing`(_ conformance: Conformance) async throws
-    {
+    func `Literals that are never indexed are distinguished from those without indexing`(
+        _ conformance: Conformance
+    ) async throws {
         try await TestService.run {
             $0.conformance = conformance
         } _: { test in
@@ -38,7 +39,7 @@ struct EncodingTests {
     }
 
     @Test(arguments: Conformance.allCases)
-    func `A PRIORITY frame is told`(_ conformance: Conformance) async throws {
+    func `A PRIORITY frame is reported`(_ conformance: Conformance) async throws {
         try await TestService.run {
             $0.conformance = conformance
         } _: { test in
@@ -54,7 +55,7 @@ struct EncodingTests {
         }
     }
 
-    /// Each header in its two first requests, and the forms that are right.
+    /// Each header, with its correct forms in the first two requests.
     static let wanted: [(name: String, first: [HeaderForm], then: [HeaderForm])] = [
         (":path", [.withoutIndexing], [.withoutIndexing]),
         ("authorization", [.withoutIndexing], [.withoutIndexing]),
@@ -67,7 +68,7 @@ struct EncodingTests {
     ]
 
     @Test(arguments: wanted)
-    func `Each header has its form`(name: String, first: [HeaderForm], then: [HeaderForm]) {
+    func `The encoding of each header is recognised`(name: String, first: [HeaderForm], then: [HeaderForm]) {
         for form in HeaderForm.allCases {
             var practice = EncodingPractice()
             let fault = practice.fault(in: Array(name.utf8).span, as: form)

@@ -7,10 +7,10 @@ import Testing
 
 @testable import ServiceTesting
 
-/// One connection that misbehaves does not keep others from being served.
+/// A connection that misbehaves does not affect the service for others.
 @Suite(.timeLimit(.minutes(2)))
 struct HostileTests {
-    @Test func `Rapid reset ends the connection that does it, and no other`() async throws {
+    @Test func `Rapid reset ends the connection that does it, and no other connection`() async throws {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let headers = ProviderHeaders(token, token: try test.providerToken()).fields
@@ -26,7 +26,9 @@ struct HostileTests {
         }
     }
 
-    @Test func `An answer that is not taken is given up, and then the idle connection`() async throws {
+    @Test func `If a client does not read an answer, the answer is dropped, and later the idle connection is closed`()
+        async throws
+    {
         try await TestService.run {
             // Connections are checked once a second, so this has to be longer.
             $0.provider.requestTimeout = .milliseconds(1200)

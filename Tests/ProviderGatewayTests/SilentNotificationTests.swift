@@ -9,7 +9,7 @@ import Testing
 struct SilentNotificationTests {
     private static let payload = #"{"aps":{"content-available":1}}"#
 
-    /// They are urgent whatever their payload is, and their rate is not limited.
+    /// Pushes for services are urgent whatever their payload is, and their rate is not limited.
     @Test(arguments: TopicKind.allCases.filter { $0 != .app }, Conformance.allCases)
     func `A push for a service is not silent`(_ kind: TopicKind, _ conformance: Conformance) async throws {
         try await TestService.run {

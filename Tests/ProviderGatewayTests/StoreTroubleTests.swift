@@ -11,7 +11,7 @@ import Testing
 struct StoreTroubleTests {
     private static let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
 
-    @Test func `A damaged database is InternalServerError, and the connection ends with it`() async throws {
+    @Test func `With a damaged database the answer is InternalServerError, and the connection ends`() async throws {
         try await RejectionSituation.withDamagedStore { test, token in
             let client = try await test.connectProvider()
             let headers = try test.headers(token, id: Self.id)
@@ -23,8 +23,7 @@ struct StoreTroubleTests {
         }
     }
 
-    @Test func `A full disk is ServiceUnavailable for as long as it is full, on a connection that stays`() async throws
-    {
+    @Test func `While the disk is full the answer is ServiceUnavailable, and the connection stays`() async throws {
         try await RejectionSituation.withFaultyDisk { test, disk in
             let headers = try test.headers(try await test.makeDeviceToken(), id: Self.id).fields
             let client = try await test.connectProvider()
@@ -37,7 +36,7 @@ struct StoreTroubleTests {
         }
     }
 
-    @Test func `A slow disk is ServiceUnavailable beyond what may wait for it`() async throws {
+    @Test func `With a slow disk the answer is ServiceUnavailable when too many notifications wait`() async throws {
         try await RejectionSituation.withFaultyDisk {
             $0.delivery.pendingStoresPerShard = 1
         } _: { test, disk in
@@ -56,7 +55,7 @@ struct StoreTroubleTests {
                     faulty_disk_set(disk, FAULTY_DISK_NONE)
                 }
             }
-            // The first may wait still when the others come: it is taken to the disk by a task of its own.
+            // The first one may still wait when the others arrive, because a separate task takes it to the disk.
             #expect([[503, 200, 200], [503, 503, 200]].contains(statuses))
             await client.close()
         }

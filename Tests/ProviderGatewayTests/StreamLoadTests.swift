@@ -18,23 +18,23 @@ struct StreamLoadTests {
         }
     }
 
-    @Test func `It goes down in steps, one at a time, and no further than the last`() {
+    @Test func `The number of streams decreases one step at a time, down to the last step`() {
         #expect(Self.streams(0, 0.24, 0.25, 0.25, 0.5, 0.75, 1, 1) == [1000, 1000, 500, 500, 250, 100, 100, 100])
         #expect(Self.streams(1, 1, 1, 1) == [500, 250, 100, 100])
     }
 
-    @Test func `It goes up again when the load is well below what brought it down`() {
+    @Test func `The number of streams increases when the load is well below the load of the step`() {
         #expect(
             Self.streams(1, 1, 1, 0.4, 0.37, 0.3, 0.24, 0.13, 0.12) == [500, 250, 100, 100, 250, 250, 500, 500, 1000])
         // A load that moves around a threshold does not change the allowance.
         #expect(Self.streams(0.25, 0.24, 0.26, 0.2, 0.25) == [500, 500, 500, 500, 500])
     }
 
-    @Test func `There is always one`() {
+    @Test func `At least one stream is always allowed`() {
         #expect(Self.streams(1, 1, 1, full: 1) == [1, 1, 1])
     }
 
-    @Test func `A provider is told that the disk is slow, and that it is not any more`() async throws {
+    @Test func `A provider is told when the disk becomes slow, and when it is fast again`() async throws {
         try await RejectionSituation.withFaultyDisk {
             $0.delivery.pendingStoresPerShard = 4
         } _: { test, disk in
@@ -46,7 +46,7 @@ struct StreamLoadTests {
                 try await test.connectProvider(), try await test.connectProvider(), try await test.connectProvider(),
                 try await test.connectProvider(),
             ]
-            // Until it is told otherwise the disk finishes nothing.
+            // From now on the disk completes no write, until the fault is changed.
             faulty_disk_set(disk, FAULTY_DISK_SLOW)
             try await withThrowingDiscardingTaskGroup { group in
                 for client in clients { group.addTask { _ = try await client.send(headers) } }

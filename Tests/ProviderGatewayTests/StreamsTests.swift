@@ -24,7 +24,7 @@ struct StreamsTests {
         }
     }
 
-    @Test func `After a rejected token there is one stream again, until one succeeds`() async throws {
+    @Test func `After a rejected token one stream is allowed, until a token is accepted`() async throws {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
@@ -41,7 +41,7 @@ struct StreamsTests {
         }
     }
 
-    @Test func `A burst that is opened before the settings were read is served whole`() async throws {
+    @Test func `All requests of a burst before the first SETTINGS are answered`() async throws {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let headers = ProviderHeaders(token, token: try test.providerToken()).fields

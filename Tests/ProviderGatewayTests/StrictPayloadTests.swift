@@ -20,6 +20,12 @@ struct StrictPayloadTests {
             "liveactivity",
             #"{"aps":{"timestamp":1,"event":"update","content-state":{"a":1},"relevance-score":75,"alert":"a"}}"#, nil
         ),
+        ("liveactivity", #"{"aps":{"event":"start","input-push-token":1}}"#, nil),
+        ("liveactivity", #"{"aps":{"event":"start","input-push-channel":"AAAA"}}"#, nil),
+        (
+            "alert", #"{"aps":{"alert":"a","input-push-token":1}}"#,
+            "aps.input-push-token is not for the push type alert, but for liveactivity."
+        ),
         ("alert", #"{"aps":{"alert":["Hello"]}}"#, "aps.alert must be a string or a dictionary."),
         ("alert", #"{"aps":{"badge":"1"}}"#, "aps.badge must be a number."),
         ("alert", #"{"aps":{"alert":"a","sound":1}}"#, "aps.sound must be a string or a dictionary."),
@@ -44,7 +50,7 @@ struct StrictPayloadTests {
         ("alert", #"{"aps":{"alert":"a","alert":"b"}}"#, "The payload or its aps dictionary has a key twice,"),
     ]
 
-    @Test func `Each says what and where`() async throws {
+    @Test func `Each error says what is wrong and where`() async throws {
         try await TestService.run {
             $0.conformance = .strict
             $0.delivery.silentsPerApp.burst = 100

@@ -17,7 +17,7 @@ struct TeamBindingTests {
     }
 
     @Test(arguments: [(":method", "PUT"), (":path", "/4"), (":path", "/3/device/")])
-    func `A request that is refused for its shape does not bind the connection, nor open it`(
+    func `A request that fails the shape checks neither binds the connection to a team nor allows more streams`(
         name: String, value: String,
     ) async throws {
         try await TestService.run { test in
@@ -31,7 +31,7 @@ struct TeamBindingTests {
         }
     }
 
-    @Test func `A header that stands twice does not bind the connection`() async throws {
+    @Test func `A header that occurs twice does not bind the connection to a team`() async throws {
         try await TestService.run { test in
             let client = try await test.connectProvider()
             let first = ProviderHeaders("00", token: try test.providerToken()).adding("apns-topic", "com.example.app")
@@ -43,7 +43,7 @@ struct TeamBindingTests {
     }
 
     @Test(arguments: [("apns-priority", "7"), ("apns-topic", "com.example.nobody"), (":path", "/3/device/00")])
-    func `A request that is refused for what comes after its provider token binds the connection`(
+    func `A request that is rejected after the check of its provider token binds the connection to a team`(
         name: String, value: String,
     ) async throws {
         try await TestService.run { test in

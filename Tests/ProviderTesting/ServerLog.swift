@@ -49,7 +49,7 @@ package final class ServerLog: Sendable {
     /// Waits until a frame of this type has come.
     package func frame(_ type: UInt8) async { await wait { $0.frames.contains { $0.type == type } } }
 
-    /// A test that exceeds its time limit is cancelled, and waits no more.
+    /// Waits for a condition. If the test exceeds its time limit, it is cancelled, and the wait ends.
     private func wait(_ condition: @escaping @Sendable (State) -> Bool) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

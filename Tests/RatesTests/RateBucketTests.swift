@@ -10,18 +10,18 @@ struct RateBucketTests {
         return times.map { bucket.admits(rate, at: $0, weight: weight) }
     }
 
-    @Test func `The burst is admitted at once, and not one more`() {
+    @Test func `A whole burst is allowed at once, and not one event more`() {
         let times = Array(repeating: Self.second, count: 5)
         #expect(admissions(Rate(burst: 3, perSecond: 1), at: times) == [true, true, true, false, false])
     }
 
-    @Test func `After the burst the rate is admitted`() {
+    @Test func `After the burst, events are allowed at the rate`() {
         let tenth = Self.second / 10
         let times = [0, 0, tenth - 1, tenth, tenth]
         #expect(admissions(Rate(burst: 2, perSecond: 10), at: times) == [true, true, false, true, false])
     }
 
-    @Test func `What is refused does not count`() {
+    @Test func `Events that are refused do not count`() {
         let times = [0, 1, 2, 3, Self.second]
         #expect(admissions(Rate(burst: 1, perSecond: 1), at: times) == [true, false, false, false, true])
     }
@@ -30,16 +30,16 @@ struct RateBucketTests {
         #expect(admissions(.off, at: Array(repeating: 0, count: 1000)).allSatisfy { $0 })
     }
 
-    @Test func `A weight of two counts double`() {
+    @Test func `An event with weight two counts twice`() {
         #expect(admissions(Rate(burst: 4, perSecond: 1), at: [0, 0, 0], weight: 2) == [true, true, false])
     }
 
-    @Test func `A clock that goes back admits no more than one that stands still`() {
+    @Test func `A clock that goes back allows no more events than one that stands still`() {
         let times = [10 * Self.second, 5 * Self.second]
         #expect(admissions(Rate(burst: 1, perSecond: 1), at: times) == [true, false])
     }
 
-    @Test func `What was earned makes room, up to the burst`() {
+    @Test func `Events that are given back make room, up to the burst`() {
         var bucket = RateBucket()
         let rate = Rate(burst: 2, perSecond: 1)
         let before = (0..<2).map { _ in bucket.admits(rate, at: 0) }
@@ -61,7 +61,7 @@ struct RateTableTests {
         #expect(admitted == [true, true, false])
     }
 
-    @Test func `Keys that no longer count are forgotten`() {
+    @Test func `Buckets that are empty are removed`() {
         var table = RateTable<Int>(Rate(burst: 1, perSecond: 1000))
         for key in 0..<100_000 { _ = table.admits(key, at: UInt64(key) * 1_000_000) }
         #expect(table.count <= 2048)

@@ -16,7 +16,7 @@ struct RehearsalReadingTests {
         return try #require(rehearsal.rules.first).fault
     }
 
-    @Test func `Everything that a document may say is read`() throws {
+    @Test func `Everything that a document may contain is read`() throws {
         let rehearsal = try Rehearsal(
             Self.document(
                 #"""
@@ -38,7 +38,7 @@ struct RehearsalReadingTests {
         #expect(fault.actsBeforeAcceptance)
     }
 
-    @Test func `What a document leaves out has a default`() throws {
+    @Test func `Keys that are missing have defaults`() throws {
         let rehearsal = try Rehearsal(Self.document(#"{"rules":[{"fault":{"hang":true}},{"fault":{"lose":true}}]}"#))
         #expect(rehearsal.seed == 0)
         #expect(rehearsal.life == .seconds(3600))
@@ -61,7 +61,7 @@ struct RehearsalReadingTests {
         #expect(try Self.fault(text) == .request(expected))
     }
 
-    @Test func `A delay may be spread, and connections may be refused`() throws {
+    @Test func `A delay may be random, and connections may be refused`() throws {
         #expect(
             try Self.fault(#"{"delay":{"median":"PT0.2S","p99":"PT2S"}}"#)
                 == .spreadDelay(median: .milliseconds(200), p99: .seconds(2)))
@@ -78,7 +78,7 @@ struct RehearsalReadingTests {
         #expect(rehearsal.rules.first?.condition == expected)
     }
 
-    /// Each with the place of its fault.
+    /// Invalid documents, each with the place of its fault.
     private static let bad: [(String, String)] = [
         ("[]", ""), (#"{}"#, ""), (#"{"rules":[]}"#, "/rules"), (#"{"rules":{}}"#, "/rules"),
         (#"{"rules":[{"fault":{"hang":true}}],"speed":1}"#, "/speed"),
@@ -127,15 +127,56 @@ struct RehearsalReadingTests {
         (#"{"rules":[{"match":{"protocol":"h2"},"fault":{"errorPacket":{"status":10}}}]}"#, "/rules/0/match/protocol"),
     ]
 
+    /// Matches that no request has when a rehearsal sees it, with the place of the fault.
+    private static let unreachable: [(String, String)] = [
+        (#"{"outcome":"delivered"}"#, "outcome"), (#"{"outcome":"stored"}"#, "outcome"),
+        (#"{"outcome":"lost"}"#, "outcome"), (#"{"status":410}"#, "status"),
+        (#"{"status":500}"#, "status"), (#"{"status":299}"#, "status"), (#"{"status":8}"#, "status"),
+        (#"{"reason":"Unregistered"}"#, "reason"), (#"{"reason":"TooManyRequests"}"#, "reason"),
+        (#"{"reason":"ChannelNotRegistered"}"#, "reason"), (#"{"reason":"InvalidToken"}"#, "reason"),
+        (#"{"status":200,"reason":"BadTopic"}"#, "status"), (#"{"status":403,"reason":"BadTopic"}"#, "status"),
+        (#"{"outcome":"pending","reason":"BadTopic"}"#, "outcome"),
+        (#"{"outcome":"pending","status":400}"#, "outcome"), (#"{"outcome":"rejected","status":200}"#, "outcome"),
+        (#"{"protocol":"management"}"#, "protocol"), (#"{"protocol":"binary","pushType":"alert"}"#, "pushType"),
+        (#"{"protocol":"binary","collapseID":"a"}"#, "collapseID"),
+        (#"{"protocol":"binary","apnsID":"00000000-0000-4000-8000-000000000001"}"#, "apnsID"),
+        (#"{"protocol":"binary","reason":"InvalidToken"}"#, "reason"),
+        (#"{"protocol":"binary","outcome":"rejected"}"#, "outcome"), (#"{"protocol":"binary","status":8}"#, "status"),
+    ]
+
+    @Test(arguments: unreachable)
+    func `A match that could never fire is refused`(_ match: String, _ key: String) throws {
+        let document = try Self.document(#"{"rules":[{"match":\#(match),"fault":{"hang":true}}]}"#)
+        let error = #expect(throws: MatchError.self) { try Rehearsal(document) }
+        #expect(error?.pointer == "/rules/0/match/" + key)
+    }
+
+    @Test func `A fault of the binary API has the binary API's matches`() throws {
+        let document = try Self.document(
+            #"{"rules":[{"match":{"pushType":"alert"},"fault":{"errorPacket":{"status":8}}}]}"#)
+        let error = #expect(throws: MatchError.self) { try Rehearsal(document) }
+        #expect(error?.pointer == "/rules/0/match/pushType")
+    }
+
+    @Test(arguments: [
+        #"{"outcome":"pending"}"#, #"{"outcome":"rejected"}"#, #"{"outcome":"pending","status":200}"#,
+        #"{"outcome":"rejected","status":400,"reason":"BadTopic"}"#, #"{"reason":"ExpiredProviderToken"}"#,
+        #"{"status":503}"#, #"{"status":413}"#, #"{"after":7}"#, #"{"protocol":"binary","outcome":"pending"}"#,
+        #"{"protocol":"binary","status":200,"topic":"a","token":"00","payload":{}}"#,
+    ])
+    func `A match that can fire is read`(_ match: String) throws {
+        _ = try Rehearsal(Self.document(#"{"rules":[{"match":\#(match),"fault":{"hang":true}}]}"#))
+    }
+
     @Test(arguments: bad)
-    func `A document that cannot be is refused at the place of its fault`(_ text: String, _ pointer: String) throws {
+    func `An invalid document is refused with the place of its fault`(_ text: String, _ pointer: String) throws {
         let document = try Self.document(text)
         let error = #expect(throws: MatchError.self) { try Rehearsal(document) }
         #expect(error?.pointer == pointer)
         #expect(error?.detail.isEmpty == false)
     }
 
-    @Test func `A document has at most so many rules`() throws {
+    @Test func `The number of rules in a document is limited`() throws {
         func document(_ count: Int) throws -> JSONValue {
             try Self.document(
                 #"{"rules":["# + Array(repeating: #"{"fault":{"hang":true}}"#, count: count).joined(separator: ",")
@@ -158,7 +199,7 @@ struct RehearsalReadingTests {
     @Test func `There are nine ready-made rehearsals`() { #expect(Self.files.count == 9) }
 
     @Test(arguments: files)
-    func `A ready-made rehearsal is read, and described`(_ file: String) throws {
+    func `A ready-made rehearsal is valid, and described`(_ file: String) throws {
         let text = try String(contentsOf: Self.examples.appendingPathComponent(file), encoding: .utf8)
         _ = try Rehearsal(Self.document(text))
         let described = try String(contentsOf: Self.examples.appendingPathComponent("README.md"), encoding: .utf8)

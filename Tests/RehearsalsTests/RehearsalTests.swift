@@ -4,7 +4,7 @@ import Testing
 
 @testable import Rehearsals
 
-@Suite("Rehearsals decide")
+@Suite("Decisions of a rehearsal")
 struct RehearsalTests {
     private static func facts(
         topic: String = "com.example.shop",
@@ -40,7 +40,7 @@ struct RehearsalTests {
         return (1...count).filter { active.decide(facts, age: age($0)) != nil }
     }
 
-    @Test func `Conditions go by the number of the matching request`() throws {
+    @Test func `Conditions depend on the number of the matching request`() throws {
         #expect(try Self.fired(.always, of: 3) == [1, 2, 3])
         #expect(try Self.fired(.first(2)) == [1, 2])
         #expect(try Self.fired(.every(5)) == [5, 10])
@@ -50,14 +50,14 @@ struct RehearsalTests {
         #expect(try Self.fired(.between(.seconds(3), .seconds(5))) { .seconds($0) } == [3, 4])
     }
 
-    @Test func `The same seed fires alike, another one otherwise`() throws {
+    @Test func `With the same seed the same requests get faults, and with another seed others do`() throws {
         let once = try Self.fired(.share(0.1), of: 10_000, seed: 7)
         #expect(try Self.fired(.share(0.1), of: 10_000, seed: 7) == once)
         #expect(try Self.fired(.share(0.1), of: 10_000, seed: 8) != once)
         #expect((850...1150).contains(once.count))
     }
 
-    @Test func `The first rule that fires wins, and each counts all that it matches`() throws {
+    @Test func `The first rule that fires decides, and each rule counts all requests that it matches`() throws {
         var active = ActiveRehearsal(
             Rehearsal(rules: [
                 Self.rule("one", topic: "com.example.shop", .every(2)), Self.rule("two"),
@@ -69,7 +69,7 @@ struct RehearsalTests {
         #expect(active.counts.map(\.fired) == [2, 2, 0])
     }
 
-    @Test func `A rule is about the interface that its fault is for`() throws {
+    @Test func `A rule applies only to interfaces on which its fault is possible`() throws {
         var active = ActiveRehearsal(
             Rehearsal(rules: [
                 Self.rule("goAway", .always, .request(RequestFault(.goAway(.shutdown, after: 0)))),
@@ -80,6 +80,26 @@ struct RehearsalTests {
         }
         #expect(firings == ["goAway", "packet"])
         #expect(active.counts.map(\.matched) == [1, 1])
+    }
+
+    @Test func `A binary notification that is refused meets no rule, because its connection ends anyway`() throws {
+        var active = ActiveRehearsal(Rehearsal(rules: [Self.rule()]))
+        var facts = try Self.facts(interface: .binary)
+        facts.outcome = .rejected
+        #expect(active.decide(facts, age: .zero) == nil)
+        #expect(active.counts.map(\.matched) == [0])
+    }
+
+    @Test func `A match may name the number after which requests count`() throws {
+        let director = RehearsalDirector(next: RequestCounter()) { .zero }
+        var rule = Self.rule()
+        rule.match.after = 1
+        _ = director.begin(Rehearsal(rules: [rule]), time: Self.time)
+        let facts = try Self.facts()
+        let fired = (1...3).map { _ in
+            if case .misbehave = director.decided(facts) { true } else { false }
+        }
+        #expect(fired == [false, true, true])
     }
 
     @Test func `Connections are refused by a rule of their own`() throws {
@@ -96,7 +116,7 @@ struct RehearsalTests {
         #expect(active.counts == [ActiveRehearsal.Counts(matched: 2, fired: 1)])
     }
 
-    @Test func `Delays are spread about the median, with one in a hundred above p99`() throws {
+    @Test func `Half of the delays are below the median, and one in a hundred is above p99`() throws {
         let (median, p99) = (Duration.milliseconds(200), Duration.seconds(2))
         let fault = Rehearsal.Fault.spreadDelay(median: median, p99: p99)
         var active = ActiveRehearsal(Rehearsal(seed: 1, rules: [Self.rule("slow", .always, fault)]))
@@ -114,14 +134,16 @@ struct RehearsalTests {
 
     // MARK: Several
 
+    private static let time = Timestamp(seconds: 1000)
+
     /// A stage with one rehearsal.
     private static func stage(_ rehearsal: Rehearsal) -> (stage: RehearsalStage, id: String?) {
         var stage = RehearsalStage()
-        let id = stage.begin(rehearsal, now: .seconds(100))
+        let id = stage.begin(rehearsal, time: Self.time, now: .seconds(100))
         return (stage, id)
     }
 
-    @Test func `A rehearsal ends with its time to live, and can still be looked at`() throws {
+    @Test func `A rehearsal ends after its time to live, and its counts can still be read`() throws {
         var (stage, id) = Self.stage(Rehearsal(life: .seconds(10), rules: [Self.rule()]))
         let facts = try Self.facts()
         let before = stage.decide(facts, now: .seconds(109))
@@ -133,13 +155,25 @@ struct RehearsalTests {
         let shown = try #require(id.flatMap { stage.rehearsal($0, now: .seconds(110)) })
         #expect(!shown.isActive)
         #expect(shown.rehearsal.counts.map(\.fired) == [1])
+        #expect(shown.began == Self.time && shown.ends == Timestamp(seconds: 1010))
+    }
+
+    @Test func `A rehearsal that is ended says when, also if it is ended again`() throws {
+        var (stage, id) = Self.stage(Rehearsal(life: .seconds(10), rules: [Self.rule()]))
+        let name = try #require(id)
+        let active = try #require(stage.rehearsal(name, now: .seconds(101)))
+        #expect(active.ends == Timestamp(seconds: 1010))
+        for now in [Duration.seconds(104), .seconds(105), .seconds(200)] {
+            let ended = stage.end(name, now: now)
+            #expect(ended?.isActive == false && ended?.ends == Timestamp(seconds: 1004))
+        }
     }
 
     @Test func `Of several rehearsals the oldest wins, and all of them count`() throws {
         var (stage, id) = Self.stage(Rehearsal(rules: [Self.rule("first", .every(2))]))
         let first = try #require(id)
         let now = Duration.seconds(100)
-        let second = stage.begin(Rehearsal(rules: [Self.rule("second")]), now: now)
+        let second = stage.begin(Rehearsal(rules: [Self.rule("second")]), time: Self.time, now: now)
         #expect(second != nil && second != first)
         let facts = try Self.facts()
         let names = (1...2).map { _ in stage.decide(facts, now: now)?.rule }
@@ -153,17 +187,17 @@ struct RehearsalTests {
         #expect(nothing == nil)
     }
 
-    @Test func `So many are active at once, and so many are remembered`() throws {
+    @Test func `The numbers of active and of remembered rehearsals are limited`() throws {
         var stage = RehearsalStage()
         let rehearsal = Rehearsal(rules: [Self.rule()])
-        let begun = (0..<RehearsalLimits.active).compactMap { _ in stage.begin(rehearsal, now: .zero) }
+        let begun = (0..<RehearsalLimits.active).compactMap { _ in stage.begin(rehearsal, time: Self.time, now: .zero) }
         #expect(begun.count == RehearsalLimits.active)
-        let tooMany = stage.begin(rehearsal, now: .zero)
+        let tooMany = stage.begin(rehearsal, time: Self.time, now: .zero)
         #expect(tooMany == nil)
         for _ in 0..<(RehearsalLimits.ended * 2) {
             let id = try #require(stage.all(now: .zero).first { $0.isActive }?.id)
             _ = stage.end(id, now: .zero)
-            let next = stage.begin(rehearsal, now: .zero)
+            let next = stage.begin(rehearsal, time: Self.time, now: .zero)
             #expect(next != nil)
         }
         #expect(stage.all(now: .zero).count <= RehearsalLimits.active + RehearsalLimits.ended)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reports
 
-/// A client that does one thing wrong on purpose gets the one finding; a clean one gets none.
+/// A client that makes one fault on purpose gets that one finding. A client without faults gets none.
 @Suite("The report on a client")
 struct ClientReportTests {
     /// Writes a history request by request.
@@ -87,7 +87,7 @@ struct ClientReportTests {
         #expect(findings.allSatisfy { !$0.advice.isEmpty && !$0.text.isEmpty && !$0.section.isEmpty })
     }
 
-    @Test func `A clean client gets a clean report`() throws {
+    @Test func `A client without faults gets no findings`() throws {
         let findings = try Self.findings { history in
             for connection in [1, 2] as [UInt64] {
                 for _ in 0..<50 { try history.send(connection: connection) }
@@ -196,7 +196,7 @@ struct ClientReportTests {
         #expect(findings.map(\.id) == ["retried-without-delay"])
     }
 
-    @Test func `What was answered is sent again on another connection`() throws {
+    @Test func `An answered notification is sent again on another connection`() throws {
         let id = "00000000-0000-4000-8000-00000000000a"
         try Self.expect("processed-sent-again", [2]) { history in
             try history.send("One", headers: ["apns-id": id])
@@ -204,7 +204,7 @@ struct ClientReportTests {
         }
     }
 
-    @Test func `What was not processed never comes again`() throws {
+    @Test func `A notification that was not processed is never sent again`() throws {
         try Self.expect("unprocessed-lost", [1]) { history in
             try history.send("One", isAnswered: false, outcome: .dropped)
             try history.send("Two", isAnswered: false, outcome: .dropped)
@@ -259,7 +259,7 @@ struct ClientReportTests {
         try Self.expect("upper-case-token", [1]) { try $0.send(token: String(repeating: "AB", count: 32)) }
     }
 
-    @Test func `A finding names a bounded number of requests`() throws {
+    @Test func `The number of requests in a finding is limited`() throws {
         let findings = try Self.findings { history in
             for _ in 0..<100 { try history.send(token: String(repeating: "AB", count: 32)) }
         }

@@ -11,8 +11,8 @@ import Testing
 struct ColumnsTests {
     private static let samples = ["", "\0", "a\0b", "\0\0a", "ä\u{1f600}", String(repeating: "long ", count: 40)]
 
-    @Test("Texts are read as they were stored, whatever they hold", arguments: samples)
-    func texts(_ text: String) async throws {
+    @Test(arguments: samples)
+    func `Texts read back as they were stored, whatever they contain`(_ text: String) async throws {
         try await withStore { store, _ in
             var entry = Example.entry()
             entry.notification.fields.topic = text
@@ -22,8 +22,8 @@ struct ColumnsTests {
         }
     }
 
-    @Test("A team's name is read as it was stored, whatever it holds", arguments: samples)
-    func names(_ name: String) async throws {
+    @Test(arguments: samples)
+    func `A team's name reads back as it was stored, whatever it contains`(_ name: String) async throws {
         try await withTemporaryPath { path in
             let team = Team(id: try #require(TeamID(rawValue: "TEAM000001")), name: name)
             let store = try await SQLiteStore.open(folder: path)
@@ -36,8 +36,8 @@ struct ColumnsTests {
     }
 
     // 14 and 15, because `Data` holds up to 14 bytes inline.
-    @Test("Payloads of every length are read as they were stored", arguments: [0, 1, 14, 15, 16, 5120])
-    func payloads(_ count: Int) async throws {
+    @Test(arguments: [0, 1, 14, 15, 16, 5120])
+    func `Payloads of every length read back as they were stored`(_ count: Int) async throws {
         try await withStore { store, _ in
             let entry = Example.entry(bytes: count)
             for result in await store.store([entry]) { _ = try result.get() }
@@ -45,8 +45,8 @@ struct ColumnsTests {
         }
     }
 
-    @Test("Every expiration is read as it was stored", arguments: [nil, 0, 1, UInt64(Int64.max) + 1, .max])
-    func expirations(_ seconds: UInt64?) async throws {
+    @Test(arguments: [nil, 0, 1, UInt64(Int64.max) + 1, .max])
+    func `Every expiration reads back as it was stored`(_ seconds: UInt64?) async throws {
         try await withStore { store, _ in
             var entry = Example.entry()
             entry.notification.fields.expiration = seconds.map(Expiration.init(seconds:)) ?? .unspecified
@@ -55,8 +55,8 @@ struct ColumnsTests {
         }
     }
 
-    @Test("What is stored has the type of its column")
-    func types() async throws {
+    @Test
+    func `Stored values have the types of their columns`() async throws {
         try await withStore { store, _ in
             var entry = Example.entry(bytes: 0)
             entry.notification.fields.collapseID = CollapseIdentifier(rawValue: "a")
@@ -70,8 +70,8 @@ struct ColumnsTests {
         }
     }
 
-    @Test("The ID of a notification is 16 bytes, in the order in which a UUID is written")
-    func notificationID() throws {
+    @Test
+    func `A notification's ID is stored as 16 bytes, in the order in which a UUID is written`() throws {
         let id = NotificationID(high: 0x0011_2233_4455_6677, low: 0x8899_aabb_ccdd_eeff)
         let bytes = Data((0..<16).map { UInt8($0 * 0x11) })
         #expect(id.column == bytes)
@@ -79,8 +79,8 @@ struct ColumnsTests {
         #expect(NotificationID(column: bytes.dropFirst()) == nil)
     }
 
-    @Test("NULL where no column of ours holds it reads as if it were empty")
-    func damage() throws {
+    @Test
+    func `NULL in a column that never contains it reads as an empty value`() throws {
         try DatabaseQueue().read { database in
             let isEmpty = try database.firstRow("SELECT NULL, NULL, NULL") { row in
                 row.integer(0) == 0 && row.text(1).isEmpty && row.blob(2).isEmpty

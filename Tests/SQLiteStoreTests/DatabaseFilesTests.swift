@@ -18,8 +18,8 @@ struct DatabaseFilesTests {
         #expect(await store.trouble()?.code == .unavailable, sourceLocation: sourceLocation)
     }
 
-    @Test("Nothing is accepted once one of them was deleted", arguments: ["", "-wal", "-shm"])
-    func deleted(_ suffix: String) async throws {
+    @Test(arguments: ["", "-wal", "-shm"])
+    func `After one of the database's files was deleted, nothing is accepted`(_ suffix: String) async throws {
         try await withStore { store, path in
             for result in await store.store([Example.entry()]) { _ = try result.get() }
             #expect(await store.trouble() == nil)
@@ -31,8 +31,10 @@ struct DatabaseFilesTests {
         }
     }
 
-    @Test("Nothing is accepted once the folder was moved, and also not when it is back: others may have used it")
-    func moved() async throws {
+    @Test
+    func `After the folder was moved nothing is accepted, even if it is moved back: others may have used it`()
+        async throws
+    {
         try await withStore { store, path in
             try FileManager.default.moveItem(atPath: path, toPath: path + "-moved")
             try await expectUseless(store)
@@ -41,8 +43,8 @@ struct DatabaseFilesTests {
         }
     }
 
-    @Test("Nothing is accepted once another file is in the place of one")
-    func replaced() async throws {
+    @Test
+    func `After another file has replaced one of the database's files, nothing is accepted`() async throws {
         try await withStore { store, path in
             let file = path + "/" + SQLiteStore.fileName
             try FileManager.default.copyItem(atPath: file, toPath: file + "-copy")
@@ -52,8 +54,8 @@ struct DatabaseFilesTests {
         }
     }
 
-    @Test("A transaction under way when they are deleted is not answered as stored")
-    func deletedMeanwhile() async throws {
+    @Test
+    func `A transaction that is in progress when the files are deleted is not answered as stored`() async throws {
         try await withStore { store, path in
             let file = path + "/" + SQLiteStore.fileName
             // Deletes the file during the transaction, after the check at its beginning.

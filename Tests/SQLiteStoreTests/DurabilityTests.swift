@@ -6,10 +6,10 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("What was answered survives")
+@Suite("Answered writes survive")
 struct DurabilityTests {
-    @Test("A crash loses no stored notification")
-    func crashKeepsMailboxes() async throws {
+    @Test
+    func `A crash loses no stored notification`() async throws {
         try await withStore { store, path in
             let entries = (1...200).map { Example.entry(Example.destination(app: $0), id: UInt64($0)) }
             let versions = try await store.store(entries).map { try $0.get() }
@@ -21,8 +21,8 @@ struct DurabilityTests {
         }
     }
 
-    @Test("A crash loses no registration")
-    func crashKeepsRegistrations() async throws {
+    @Test
+    func `A crash loses no registration`() async throws {
         try await withStore(registered: []) { store, path in
             let destination = Example.destination()
             _ = try await store.register(destination, tokenKeyID: 1, at: Example.moment)
@@ -34,8 +34,8 @@ struct DurabilityTests {
         }
     }
 
-    @Test("A restart keeps the accounts, and IDs of apps go on")
-    func restartKeepsAccounts() async throws {
+    @Test
+    func `After a restart the accounts are the same, and new apps get new IDs`() async throws {
         try await withTemporaryPath { path in
             let team = Team(id: try #require(TeamID(rawValue: "TEAM000001")), name: "Team")
             let (first, second) = (
@@ -64,8 +64,8 @@ struct DurabilityTests {
         }
     }
 
-    @Test("Versions go on after a restart and after a crash, and are never used again")
-    func versionsAfterReopening() async throws {
+    @Test
+    func `Versions grow after a restart or a crash, and are never used again`() async throws {
         try await withTemporaryPath { path in
             var versions: Set<MailboxVersion> = []
             for _ in 0..<3 {
@@ -87,8 +87,8 @@ struct DurabilityTests {
         }
     }
 
-    @Test("A hundred thousand registrations are all there after a restart")
-    func manyRegistrations() async throws {
+    @Test
+    func `After a restart a hundred thousand registrations are still there`() async throws {
         try await withTemporaryPath { path in
             let count = 100_000
             try await SQLiteStore.open(folder: path).close()
@@ -112,8 +112,8 @@ struct DurabilityTests {
         }
     }
 
-    @Test("A closed store refuses what it is asked")
-    func closed() async throws {
+    @Test
+    func `A closed store refuses all calls`() async throws {
         try await withStore { store, _ in
             await store.close()
             #expect(await store.store([Example.entry()]) == [.failure(.closed)])
@@ -121,8 +121,8 @@ struct DurabilityTests {
         }
     }
 
-    @Test("What was handed in before closing is written")
-    func closingWrites() async throws {
+    @Test
+    func `Writes that were submitted before closing are written`() async throws {
         try await withTemporaryPath { path in
             let store = try await SQLiteStore.open(folder: path)
             _ = try await store.register(Example.destination(), tokenKeyID: 1, at: Example.moment)

@@ -8,7 +8,8 @@ import Testing
 
 @testable import SQLiteStore
 
-/// A disk that fails below SQLite: no answer is wrong, and when the disk works again, so does the service.
+/// A disk that fails, simulated below SQLite: no answer is wrong, and when the disk works again, the service does
+/// too.
 @Suite("A faulty disk", .timeLimit(.minutes(2)))
 struct FaultyDiskTests {
     private static let destination = Example.destination()
@@ -34,7 +35,7 @@ struct FaultyDiskTests {
 
         func setFault(_ fault: faulty_disk_fault) { faulty_disk_set(disk, fault) }
 
-        /// Returns once so many calls have met the fault.
+        /// Returns when this many calls have met the fault.
         func met(_ count: Int) async {
             while faulty_disk_count(disk) < count { await Task.yield() }
         }
@@ -51,13 +52,13 @@ struct FaultyDiskTests {
                 answers: answers)
         }
 
-        /// Expects the mailbox to hold that notification.
+        /// Expects the mailbox to contain that notification.
         func expect(_ number: UInt64, sourceLocation: SourceLocation = #_sourceLocation) async throws {
             let held = try await held(in: store)
             #expect(held == number, sourceLocation: sourceLocation)
         }
 
-        /// Which notification the mailbox holds.
+        /// The number of the notification in the mailbox.
         func held(in store: SQLiteStore) async throws -> UInt64? {
             try await store.entries(of: FaultyDiskTests.destination.deviceKey).first?.entry.notification.id.low
         }
@@ -111,8 +112,8 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("while it is full what comes is refused, and what was accepted stays")
-    func full() async throws {
+    @Test
+    func `While the disk is full new notifications are refused, and accepted ones stay`() async throws {
         try await withRig { rig in
             rig.setFault(FAULTY_DISK_FULL)
             rig.submit(2)
@@ -129,15 +130,17 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("while writing fails nothing is accepted, and then what was waiting is", arguments: [2, 3] as [UInt32])
-    func failing(fault: UInt32) async throws {
+    @Test(arguments: [2, 3] as [UInt32])
+    func `While writing fails nothing is accepted, and afterwards the waiting notifications are`(
+        fault: UInt32
+    ) async throws {
         try await withRig { rig in
             rig.setFault(faulty_disk_fault(rawValue: fault))
             rig.submit(2)
             await rig.met(3)
-            // It may be on the disk or not: no answer claims either.
+            // It is uncertain whether the notification is on the disk, so there is no answer yet.
             #expect(rig.answers[2] == nil)
-            // A crash at this moment leaves one or the other.
+            // After a crash at this moment, the disk has one of the two notifications.
             try await withStoreAfterCrash(of: rig.path) { store in
                 let held = try await rig.held(in: store)
                 #expect(held == 1 || held == 2)
@@ -152,8 +155,8 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("a service that is to end while the disk fails ends, and refuses what it cannot promise")
-    func drains() async throws {
+    @Test
+    func `A service that shuts down while the disk fails ends, and refuses what it cannot promise`() async throws {
         try await withRig { rig in
             rig.setFault(FAULTY_DISK_SYNC)
             rig.submit(2)
@@ -163,8 +166,8 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("a removal that fails leaves a notification that is delivered again")
-    func removing() async throws {
+    @Test
+    func `After a failed removal a notification is delivered again`() async throws {
         try await withRig { rig in
             let stored = try #require(try await rig.store.entries(of: Self.destination.deviceKey).first)
             let reference = MailboxReference(destination: Self.destination, version: stored.version)
@@ -177,8 +180,10 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("a slow disk slows acceptance: beyond the bound what comes is refused at once, and memory does not grow")
-    func slow() async throws {
+    @Test
+    func `A slow disk slows acceptance: beyond the limit notifications are refused, and memory does not grow`()
+        async throws
+    {
         var limits = DeliveryLimits()
         limits.pendingStoresPerShard = 3
         try await withRig(limits: limits) { rig in
@@ -197,8 +202,8 @@ struct FaultyDiskTests {
         }
     }
 
-    @Test("a device that connects while the disk cannot be written gets what was accepted")
-    func reading() async throws {
+    @Test
+    func `A device that connects while the disk cannot be written gets the accepted notifications`() async throws {
         try await withRig { rig in
             rig.setFault(FAULTY_DISK_WRITE)
             let held = try await rig.held(in: rig.store)

@@ -5,12 +5,12 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What the contract leaves to the store: how much it keeps, and that it keeps it.
+/// Properties that the contract leaves open: how many entries the store keeps, and that they survive.
 @Suite("Feedback on disk")
 struct FeedbackStoreTests {
     private static let list = FeedbackList(environment: .production, app: AppID(rawValue: 1))
 
-    /// Lists device tokens of as many devices, whose first byte is the device's number.
+    /// Lists a device token for each of these devices. Its first byte is the device's number.
     private static func list(_ devices: ClosedRange<UInt8>, in store: SQLiteStore) async throws {
         for device in devices {
             let destination = Destination(
@@ -30,8 +30,8 @@ struct FeedbackStoreTests {
         try await store.take(list, after: nil, limit: 100).map { $0.token.bytes[0] }
     }
 
-    @Test("Beyond the limit the oldest entries go")
-    func limit() async throws {
+    @Test
+    func `Beyond the limit the oldest entries are removed`() async throws {
         try await withTemporaryPath { folder in
             let store = try await SQLiteStore.open(folder: folder, maximumPendingItems: 100, maximumFeedbackEntries: 3)
             try await Self.list(1...5, in: store)
@@ -40,8 +40,8 @@ struct FeedbackStoreTests {
         }
     }
 
-    @Test("The list survives the process, and a place in it is never used again")
-    func survives() async throws {
+    @Test
+    func `The list survives the process, and its entry numbers are never used again`() async throws {
         try await withTemporaryPath { folder in
             var store = try await SQLiteStore.open(folder: folder)
             try await Self.list(1...2, in: store)

@@ -11,8 +11,8 @@ struct FullDiskTests {
         Example.entry(Example.destination(app: $0), bytes: 4000)
     }
 
-    @Test("What finds no room is unavailable and leaves nothing behind")
-    func refuses() async throws {
+    @Test
+    func `A write without room is unavailable and leaves nothing behind`() async throws {
         try await withStore { store, _ in
             try await store.limitGrowth(toPages: 4)
             let results = await store.store(Self.large)
@@ -28,8 +28,8 @@ struct FullDiskTests {
         }
     }
 
-    @Test("Storing works again when there is room, with versions of its own")
-    func recovers() async throws {
+    @Test
+    func `When there is room again storing works, with new versions`() async throws {
         try await withStore { store, _ in
             let before = try #require(await store.store([Example.entry()]).first).get()
             try await store.limitGrowth(toPages: 4)
@@ -40,8 +40,8 @@ struct FullDiskTests {
         }
     }
 
-    @Test("What takes no room does not fail for what was handed in with it")
-    func removalsGoOn() async throws {
+    @Test
+    func `A removal, which needs no room, does not fail because of writes in its batch that do`() async throws {
         try await withStore { store, _ in
             let stored = Example.entry(Example.destination(2))
             let version = try #require(await store.store([stored]).first).get()
@@ -59,8 +59,8 @@ struct FullDiskTests {
         }
     }
 
-    @Test("A registration that could not be written is not known")
-    func registrationsAgree() async throws {
+    @Test
+    func `A registration that could not be written is not in memory`() async throws {
         try await withStore(registered: []) { store, _ in
             try await store.limitGrowth(toPages: 1)
             var refused = 0

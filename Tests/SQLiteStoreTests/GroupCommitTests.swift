@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Group commit")
 struct GroupCommitTests {
-    @Test("What waits while the writer is busy is committed together, each with its own answer")
-    func gathers() async throws {
+    @Test
+    func `Writes that wait while the writer is busy are committed together, each with its own result`() async throws {
         try await withStore { store, _ in
             let release = await store.holdWriter()
             let answers = try await withThrowingTaskGroup(of: [MailboxVersion].self) { group in
@@ -29,8 +29,8 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("What is beyond the limit is refused, item by item")
-    func bounded() async throws {
+    @Test
+    func `Items beyond the limit are refused, one by one`() async throws {
         try await withStore(maximumPendingItems: 10) { store, _ in
             let release = await store.holdWriter()
             async let first = store.store((1...7).map { Example.entry(Example.destination(app: $0)) })
@@ -48,8 +48,8 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("After the queue was full there is room again")
-    func roomAgain() async throws {
+    @Test
+    func `A queue that was full accepts writes again when it has room`() async throws {
         try await withStore(maximumPendingItems: 1) { store, _ in
             for id in 1...5 as ClosedRange<UInt64> {
                 for result in await store.store([Example.entry(id: id)]) { _ = try result.get() }
@@ -57,15 +57,16 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("The queue's limit is a second's work, and what Delivery hands in at a time is half of it")
-    func limit() {
+    @Test
+    func `The queue's limit is the work of a second, and a batch of Delivery is half of it`() {
         #expect(GroupCommit.defaultMaximumPendingItems == 16_384)
         let stores = DeliveryLimits.shards * DeliveryLimits().storesPerBatch
         #expect(stores * 2 == GroupCommit.defaultMaximumPendingItems)
     }
 
-    @Test("An item that the database refuses fails alone, and its batch and its transaction go on")
-    func itemFailsAlone() async throws {
+    @Test
+    func `An item that the database refuses fails alone; the rest of its batch and transaction is stored`() async throws
+    {
         try await withStore { store, _ in
             // The trigger makes an insertion fail, as a constraint would.
             try await store.pool.writeWithoutTransaction { database in
@@ -91,8 +92,8 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("A change of several rows that fails in between is undone whole, and its transaction goes on")
-    func undoes() async throws {
+    @Test
+    func `A change of several rows that fails is undone completely, and its transaction goes on`() async throws {
         try await withStore(registered: []) { store, _ in
             let destination = Example.destination()
             let registration = try await store.register(destination, tokenKeyID: 1, at: Example.moment)
@@ -118,8 +119,8 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("Steps of one registration take effect in the order in which they were handed in")
-    func keepsOrder() async throws {
+    @Test
+    func `Changes of one registration take effect in the order of the calls`() async throws {
         try await withStore(registered: []) { store, _ in
             let destination = Example.destination()
             let release = await store.holdWriter()
@@ -137,8 +138,8 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("Storing sees what was written before it in the same transaction")
-    func storesAfterSteps() async throws {
+    @Test
+    func `Storing sees earlier writes of the same transaction`() async throws {
         try await withStore(registered: []) { store, _ in
             let (destination, later) = (Example.destination(), Example.moment.advanced(by: .seconds(1)))
             let release = await store.holdWriter()
@@ -163,8 +164,8 @@ struct GroupCommitTests {
         }
     }
 
-    @Test("What a job that failed has undone is not seen by the next one of its transaction")
-    func storesAfterFailure() async throws {
+    @Test
+    func `The undone changes of a failed job are not seen by the next job of its transaction`() async throws {
         try await withStore { store, _ in
             let destination = Example.destination()
             _ = await store.store([Example.entry()])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What the store tells the delivery log, beyond what the contract checks.
+/// What the store records in the delivery log, beyond what the contract checks.
 @Suite("The store and the delivery log")
 struct MailboxJournalTests {
     private final class RecordingLog: DeliveryLog {
@@ -15,8 +15,8 @@ struct MailboxJournalTests {
         func record(_ event: DeliveryEvent) { all.withLock { $0.append(event) } }
     }
 
-    @Test("What was not committed is not told")
-    func notCommitted() async throws {
+    @Test
+    func `Changes that were rolled back are not recorded`() async throws {
         let log = RecordingLog()
         try await withStore(log: log) { store, _ in
             _ = await store.store([Example.entry()])

@@ -6,14 +6,14 @@ import Testing
 struct MailboxVersionsTests {
     private static let block = MailboxVersions.blockSize
 
-    @Test("The first ones reserve a block beyond what they use")
-    func reserves() {
+    @Test
+    func `The first versions reserve a block beyond what they use`() {
         var versions = MailboxVersions(reserved: 1)
         #expect(versions.take(3) == MailboxVersions.Taken(first: 1, reservation: 4 + Self.block))
     }
 
-    @Test("Within a reservation that is committed nothing is written")
-    func usesReservation() {
+    @Test
+    func `Versions within a committed reservation need no write`() {
         var versions = MailboxVersions(reserved: 1)
         _ = versions.take(3)
         versions.committed(4 + Self.block)
@@ -21,15 +21,15 @@ struct MailboxVersionsTests {
         #expect(versions.take(1).reservation != nil)
     }
 
-    @Test("A reservation that was rolled back is made again, without using versions twice")
-    func reservesAgain() {
+    @Test
+    func `A reservation that was rolled back is made again, and no version is used twice`() {
         var versions = MailboxVersions(reserved: 1)
         _ = versions.take(3)
         #expect(versions.take(2) == MailboxVersions.Taken(first: 4, reservation: 6 + Self.block))
     }
 
-    @Test("A restart begins where nothing was reserved")
-    func restarts() {
+    @Test
+    func `After a restart versions begin after the reservation`() {
         var versions = MailboxVersions(reserved: 1)
         versions.committed(versions.take(1).reservation ?? 0)
         let last = versions.take(100).first + 99
@@ -37,8 +37,8 @@ struct MailboxVersionsTests {
         #expect(restarted.take(1).first > last)
     }
 
-    @Test("A block is a million")
-    func blockSize() {
+    @Test
+    func `A block has a million versions`() {
         #expect(MailboxVersions.blockSize == 1_048_576)
     }
 }

@@ -27,8 +27,8 @@ struct MailboxWritingTests {
         return [bare, full]
     }
 
-    @Test("A mailbox holds nothing of what it held before")
-    func overwritten() async throws {
+    @Test
+    func `New contents of a mailbox keep nothing of the earlier ones`() async throws {
         let entries = try Self.entries()
         try await withStore { store, _ in
             for entry in [entries[0], entries[1], entries[0], entries[1]] {
@@ -39,8 +39,8 @@ struct MailboxWritingTests {
         }
     }
 
-    @Test("Results and versions are in the order of the batch, whatever the order of the table")
-    func order() async throws {
+    @Test
+    func `Results and versions have the order of the batch, whatever the order of the table`() async throws {
         let destinations = [3, UInt64.max, 1, 3, 2, 1].map { Example.destination($0) }
         let entries = zip(destinations, 1...).map { Example.entry($0, id: $1) }
         try await withStore(registered: Array(Set(destinations))) { store, _ in
@@ -54,8 +54,8 @@ struct MailboxWritingTests {
         }
     }
 
-    @Test("What the database refuses leaves the mailbox as it was, and what follows is stored")
-    func refused() async throws {
+    @Test
+    func `An entry that the database refuses does not change its mailbox, and later entries are stored`() async throws {
         try await withStore { store, _ in
             let destinations = (1...3 as ClosedRange<UInt64>).map { Example.destination($0) }
             _ = await store.store(destinations.map { Example.entry($0, id: 1) })

@@ -10,8 +10,8 @@ import Testing
 
 @Suite("Opening a folder")
 struct OpeningTests {
-    @Test("Creates the folder and a database of ours, with a log and full synchronisation")
-    func creates() async throws {
+    @Test
+    func `Opening creates the folder and a database, with a log and full synchronisation`() async throws {
         try await withStore { store, path in
             let header = try #require(FileManager.default.contents(atPath: path + "/carillon.sqlite"))
             #expect(DatabaseHeader(Array(header.prefix(100)))?.applicationID == 0x4361_7269)
@@ -24,8 +24,8 @@ struct OpeningTests {
         }
     }
 
-    @Test("Every file is its owner's alone")
-    func permissions() async throws {
+    @Test
+    func `Only the owner can read the files`() async throws {
         try await withStore { store, path in
             _ = await store.store([Example.entry()])
             _ = try await store.secrets.keep([1], as: #require(SecretName(rawValue: "secret")))
@@ -40,8 +40,8 @@ struct OpeningTests {
         }
     }
 
-    @Test("Takes back what others were allowed")
-    func protects() async throws {
+    @Test
+    func `Opening removes the permissions of others`() async throws {
         try await withTemporaryPath { path in
             try await SQLiteStore.open(folder: path).close()
             let file = path + "/carillon.sqlite"
@@ -52,8 +52,8 @@ struct OpeningTests {
         }
     }
 
-    @Test("A second store is refused while the first has the folder open")
-    func locks() async throws {
+    @Test
+    func `A second store is refused while the first has the folder open`() async throws {
         try await withStore { _, path in
             let error = try await openingError(path)
             #expect(error.code == .unavailable)
@@ -61,8 +61,8 @@ struct OpeningTests {
         }
     }
 
-    @Test("A start that was interrupted leaves nothing in the way")
-    func interruptedCreation() async throws {
+    @Test
+    func `An interrupted start does not prevent the next one`() async throws {
         try await withTemporaryPath { path in
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             try Data("half".utf8).write(to: URL(fileURLWithPath: path + "/carillon.sqlite.new"))
@@ -84,8 +84,8 @@ struct OpeningTests {
         #expect(FileManager.default.contents(atPath: file) == before)
     }
 
-    @Test("A database of a newer version is refused and stays as it is")
-    func newer() async throws {
+    @Test
+    func `A database of a newer version is refused and not changed`() async throws {
         try await withTemporaryPath { path in
             try await SQLiteStore.open(folder: path).close()
             let queue = try DatabaseQueue(path: path + "/carillon.sqlite")
@@ -95,8 +95,8 @@ struct OpeningTests {
         }
     }
 
-    @Test("Another program's database is refused and stays as it is")
-    func foreign() async throws {
+    @Test
+    func `Another program's database is refused and not changed`() async throws {
         try await withTemporaryPath { path in
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             let queue = try DatabaseQueue(path: path + "/carillon.sqlite")
@@ -106,10 +106,8 @@ struct OpeningTests {
         }
     }
 
-    @Test(
-        "A file that is no database is refused and stays as it is",
-        arguments: ["", "text", String(repeating: "x", count: 9999)])
-    func noDatabase(_ contents: String) async throws {
+    @Test(arguments: ["", "text", String(repeating: "x", count: 9999)])
+    func `A file that is not a database is refused and not changed`(_ contents: String) async throws {
         try await withTemporaryPath { path in
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             try Data(contents.utf8).write(to: URL(fileURLWithPath: path + "/carillon.sqlite"))
@@ -117,8 +115,8 @@ struct OpeningTests {
         }
     }
 
-    @Test("A damaged database is refused and stays as it is")
-    func damaged() async throws {
+    @Test
+    func `A damaged database is refused and not changed`() async throws {
         try await withTemporaryPath { path in
             let store = try await SQLiteStore.open(folder: path)
             for app in 1...100 as ClosedRange<UInt32> {
@@ -127,7 +125,7 @@ struct OpeningTests {
             await store.close()
             let url = URL(fileURLWithPath: path + "/carillon.sqlite")
             var bytes = try Data(contentsOf: url)
-            // All but the header, and what follows it on the first page.
+            // Damage everything but the header on the first page, and what follows it.
             bytes.replaceSubrange(100..., with: Data(repeating: 0xee, count: bytes.count - 100))
             try bytes.write(to: url)
             try await expectRefusal(path, .unreadable, saying: "damaged")
@@ -136,8 +134,8 @@ struct OpeningTests {
 
     // MARK: Folders that cannot be used
 
-    @Test("A file in the folder's place is said to be no folder")
-    func noFolder() async throws {
+    @Test
+    func `If there is a file in place of the folder, the error says so`() async throws {
         try await withTemporaryPath { path in
             try Data("x".utf8).write(to: URL(fileURLWithPath: path))
             let error = try await openingError(path)
@@ -146,8 +144,8 @@ struct OpeningTests {
         }
     }
 
-    @Test("A folder whose own folder is missing is not created")
-    func noParent() async throws {
+    @Test
+    func `A folder in a missing folder is not created`() async throws {
         try await withTemporaryPath { path in
             let error = try await openingError(path + "/missing/data")
             #expect(error.code == .unavailable)
@@ -155,10 +153,11 @@ struct OpeningTests {
         }
     }
 
-    // The system lets root read and write everything.
+    // This is not possible for root, who may read and write everything.
     @Test(
-        "A folder without permission is named with what to do", .enabled(if: geteuid() != 0), arguments: [0o000, 0o500])
-    func noPermission(_ permissions: Int) async throws {
+        .enabled(if: geteuid() != 0),
+        arguments: [0o000, 0o500])
+    func `If permissions for the folder are missing, the error says what to do`(_ permissions: Int) async throws {
         try await withTemporaryPath { path in
             try FileManager.default.createDirectory(
                 atPath: path,
@@ -172,8 +171,8 @@ struct OpeningTests {
         }
     }
 
-    @Test("A database that may not be written is named with what to do", .enabled(if: geteuid() != 0))
-    func readOnlyFile() async throws {
+    @Test(.enabled(if: geteuid() != 0))
+    func `If the database cannot be written, the error says what to do`() async throws {
         try await withTemporaryPath { path in
             try await SQLiteStore.open(folder: path).close()
             let file = path + "/carillon.sqlite"

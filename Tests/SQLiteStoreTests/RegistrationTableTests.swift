@@ -11,8 +11,8 @@ struct RegistrationTableTests {
         Registration(firstSealedWith: generation, at: Example.moment)
     }
 
-    @Test("A table that grows from nothing finds everything again")
-    func grows() {
+    @Test
+    func `While a table grows, all registrations are still found`() {
         let table = RegistrationTable()
         let destinations = (0..<20_000 as Range<UInt64>).map { Example.destination($0 / 3, app: UInt32($0 % 3)) }
         for (index, destination) in destinations.enumerated() {
@@ -23,16 +23,16 @@ struct RegistrationTableTests {
         #expect(found)
     }
 
-    @Test("Setting again replaces")
-    func replaces() {
+    @Test
+    func `Setting a registration again replaces it`() {
         let table = RegistrationTable()
         for keyID in 1...3 as ClosedRange<UInt32> { table.set(registration(keyID), of: Example.destination()) }
         #expect(table.count == 1)
         #expect(table[Example.destination()] == registration(3))
     }
 
-    @Test("A device has its own apps, however many")
-    func device() {
+    @Test
+    func `A device may have any number of apps`() {
         let table = RegistrationTable()
         for app in 0..<300 as Range<UInt32> {
             table.set(registration(app), of: Example.destination(1, app: app))
@@ -43,8 +43,8 @@ struct RegistrationTableTests {
         #expect(registrations[AppID(rawValue: 299)] == registration(299))
     }
 
-    @Test("Whatever is removed, all others are still found", arguments: 1...20 as ClosedRange<UInt64>)
-    func removes(seed: UInt64) {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `After any removal, all others are still found`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let table = RegistrationTable()
         var model: [Destination: Registration] = [:]
@@ -69,8 +69,8 @@ struct RegistrationTableTests {
         #expect(byDevice)
     }
 
-    @Test("A look at all rows finds each once, though what was found is removed", arguments: [1, 3, 1000])
-    func looksAtAll(limit: Int) {
+    @Test(arguments: [1, 3, 1000])
+    func `A search through all rows finds each once, even if found rows are removed`(limit: Int) {
         let table = RegistrationTable()
         let destinations = (0..<900 as Range<UInt64>).map { Example.destination($0 / 3, app: UInt32($0 % 3)) }
         for destination in destinations { table.set(registration(1), of: destination) }
@@ -87,8 +87,8 @@ struct RegistrationTableTests {
         #expect(Set(found) == Set(expected))
     }
 
-    @Test("The last generation is not followed by the first")
-    func lastGeneration() {
+    @Test
+    func `The last generation is not followed by the first`() {
         var registration = registration(1)
         registration.generation = .max
         let isRenewed = registration.renewToken(tokenKeyID: 2, at: Example.moment)

@@ -8,8 +8,8 @@ import Testing
 struct SQLiteFailureTests {
     private func failure(_ code: ResultCode) -> SQLiteFailure { SQLiteFailure(code: code, message: "m") }
 
-    @Test("The database's failures end the transaction, a statement's own do not")
-    func endsTransaction() {
+    @Test
+    func `Failures of the database end the transaction, and failures of one statement do not`() {
         let ending: [ResultCode] = [
             .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_IOERR_WRITE, .SQLITE_BUSY, .SQLITE_NOMEM, .SQLITE_CORRUPT,
         ]
@@ -18,26 +18,24 @@ struct SQLiteFailureTests {
         #expect(own.allSatisfy { !failure($0).endsTransaction })
     }
 
-    @Test("A COMMIT is in doubt unless its failure proves that it failed")
-    func doubt() {
+    @Test
+    func `A COMMIT is uncertain, unless its failure proves that it failed`() {
         #expect(failure(.SQLITE_FULL).provesCommitFailed)
         #expect(failure(.SQLITE_BUSY).provesCommitFailed)
         #expect(!failure(.SQLITE_IOERR_FSYNC).provesCommitFailed)
         #expect(failure(.SQLITE_IOERR_FSYNC).doubtfulCommit.code == .unknown)
     }
 
-    @Test(
-        "A full disk is told as that, for whichever file there was no room",
-        arguments: [
-            ResultCode.SQLITE_FULL, .SQLITE_IOERR_SHMSIZE,
-        ])
-    func fullDisk(_ code: ResultCode) {
+    @Test(arguments: [
+        ResultCode.SQLITE_FULL, .SQLITE_IOERR_SHMSIZE,
+    ])
+    func `A full disk is reported as that, whichever file it affects`(_ code: ResultCode) {
         #expect(failure(code).storeError.cause.contains("The disk is full"))
         #expect(!failure(.SQLITE_IOERR_WRITE).storeError.cause.contains("The disk is full"))
     }
 
-    @Test("Damage is unreadable, and what may pass is unavailable")
-    func codes() {
+    @Test
+    func `Damage is unreadable, and temporary failures are unavailable`() {
         #expect(failure(.SQLITE_CORRUPT).storeError.code == .unreadable)
         #expect(failure(.SQLITE_NOTADB).storeError.code == .unreadable)
         let passing: [ResultCode] = [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_READONLY, .SQLITE_CANTOPEN]

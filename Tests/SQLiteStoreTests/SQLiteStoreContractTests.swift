@@ -6,7 +6,7 @@ import Testing
 @Suite("The embedded store keeps the contract of the ports")
 struct SQLiteStoreContractTests {
     @Test(arguments: StoreContract.promises + StoreContract.channelPromises)
-    func keeps(_ promise: StoreContract.Promise) async throws {
+    func `Keeps`(_ promise: StoreContract.Promise) async throws {
         try await withTemporaryPath { folder in
             try await StoreContract { log in
                 StoreContract.Ports(try await SQLiteStore.open(folder: folder, log: log))

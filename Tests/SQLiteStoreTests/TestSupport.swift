@@ -55,7 +55,7 @@ func withStoreAfterCrash(
     await store.close()
 }
 
-/// The error of opening the folder.
+/// Returns the error of opening the folder.
 func openingError(_ path: String) async throws -> StoreError {
     do throws(StoreError) {
         let store = try await SQLiteStore.open(folder: path)

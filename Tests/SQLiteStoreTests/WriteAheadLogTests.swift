@@ -7,13 +7,13 @@ import Testing
 
 @testable import SQLiteStore
 
-/// The write-ahead log of a process that did not end cleanly, also with damage by the disk.
-@Suite("A write-ahead log that was left", .timeLimit(.minutes(2)))
+/// The write-ahead log of a process that did not end cleanly, with and without damage by the disk.
+@Suite("A write-ahead log that a process has left", .timeLimit(.minutes(2)))
 struct WriteAheadLogTests {
     private static let frameBytes = 24 + 4096
     private static let headerBytes = 32
 
-    /// The folder of a killed service, with 20 notifications in as many transactions.
+    /// Makes the folder of a killed service, with 20 notifications in as many transactions.
     private func withLeftFolder(_ body: (_ path: String, _ log: String) async throws -> Void) async throws {
         try await withStore { store, path in
             let key = try #require(TeamID(rawValue: "TEAM000001"))
@@ -55,8 +55,8 @@ struct WriteAheadLogTests {
         #expect(error.cause.contains(words) && error.cause.contains("--accept-damaged-log"), "\(error.cause)")
     }
 
-    @Test("One that is whole is taken as it is")
-    func whole() async throws {
+    @Test
+    func `An undamaged log is accepted`() async throws {
         try await withLeftFolder { path, log in
             let before = try WriteAheadLog.inspect(besides: path + "/" + SQLiteStore.fileName)
             #expect(before == .intact)
@@ -65,26 +65,26 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A flipped bit in its middle ends the start, unless the loss is accepted; the file is kept")
-    func damaged() async throws {
+    @Test
+    func `A flipped bit in the middle ends the start, unless the loss is accepted; the file is kept`() async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0[Self.headerBytes + 4 * Self.frameBytes + 2000] ^= 0x10 }
             let damaged = try Data(contentsOf: URL(fileURLWithPath: log))
             try await expectRefusal(path, saying: "transactions behind the damage")
-            // Looking changes nothing.
+            // Inspecting changes nothing.
             #expect(try Data(contentsOf: URL(fileURLWithPath: log)) == damaged)
             let (count, loss, _) = try await stored(path, acceptsDamage: true)
             #expect(count < 20)
             #expect(loss?.contains("kept as") == true)
             #expect(try Data(contentsOf: URL(fileURLWithPath: log + ".damaged")) == damaged)
-            // It was said once.
+            // The loss is reported only once.
             let (again, nothing, _) = try await stored(path)
             #expect(again == count && nothing == nil)
         }
     }
 
-    @Test("What a power cut leaves of the last transaction is no damage")
-    func torn() async throws {
+    @Test
+    func `An incomplete last transaction after a power cut is not damage`() async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0[$0.count - 100] ^= 0xff }
             let (count, loss, _) = try await stored(path)
@@ -92,8 +92,8 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A file that was cut off in the middle of a frame is no damage")
-    func cutOff() async throws {
+    @Test
+    func `A file that ends in the middle of a frame is not damage`() async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0.removeLast(1000) }
             let (count, loss, _) = try await stored(path)
@@ -101,10 +101,10 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("Frames of an earlier use of the file are no damage")
-    func earlierUse() async throws {
+    @Test
+    func `Frames of an earlier use of the file are not damage`() async throws {
         try await withLeftFolder { path, log in
-            // Behind the end, with another salt.
+            // Change the bytes after the end of the log, which have another salt.
             try change(log) { bytes in
                 var old = bytes[Self.headerBytes...]
                 for frame in stride(from: old.startIndex, to: old.endIndex, by: Self.frameBytes) { old[frame + 8] ^= 1 }
@@ -115,19 +115,21 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A damaged header ends the start", arguments: [0, 9, 17, 30])
-    func header(_ byte: Int) async throws {
+    @Test(arguments: [0, 9, 17, 30])
+    func `A damaged header ends the start`(_ byte: Int) async throws {
         try await withLeftFolder { path, log in
             try change(log) { $0[byte] ^= 0x40 }
             try await expectRefusal(path, saying: "damaged at its beginning")
             let (count, loss, teams) = try await stored(path, acceptsDamage: true)
-            // Accounts are not in the log alone.
+            // Accounts are in the database too, and not only in the log.
             #expect(count == 0 && loss != nil && teams == 1)
         }
     }
 
-    @Test("A log that is missing beside its index ends the start; without both there are at least the accounts")
-    func missing() async throws {
+    @Test
+    func `A missing log beside its index ends the start; if both are missing, the accounts are still there`()
+        async throws
+    {
         try await withLeftFolder { path, log in
             try FileManager.default.removeItem(atPath: log)
             try await expectRefusal(path, saying: "is missing")
@@ -143,8 +145,8 @@ struct WriteAheadLogTests {
         try Data(contentsOf: URL(fileURLWithPath: path + "/" + SQLiteStore.fileName + "-wal")).count
     }
 
-    @Test("It stays below 4 MiB, however much is stored at once, in the order of the batch")
-    func bounded() async throws {
+    @Test
+    func `The log stays below 4 MiB, however much is stored at once, in the order of the batch`() async throws {
         try await withStore { store, path in
             for round in 0..<3 {
                 let entries = (0..<2000).map { number in
@@ -161,8 +163,8 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test("A reader that does not end hinders nobody, and the log is cut off when it has ended")
-    func reader() async throws {
+    @Test
+    func `An endless reader delays nobody, and the log is cut after it has ended`() async throws {
         try await withStore { store, path in
             let entries = (1...200 as ClosedRange<UInt32>).map {
                 Example.entry(Example.destination(app: $0), bytes: 4000)

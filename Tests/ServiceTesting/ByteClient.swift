@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A TLS connection whose bytes a test makes itself, to do what no client library does.
+/// A TLS connection on which a test sends bytes that no client library would send.
 final class ByteClient {
     private let channel: any Channel
     private let arriving: AsyncStream<[UInt8]>
@@ -34,7 +34,7 @@ final class ByteClient {
             }
             .connect(host: "127.0.0.1", port: port).get()
         let client = ByteClient(channel, stream)
-        // What is written waits for the end of the handshake.
+        // This write is completed after the handshake, so the method returns after the handshake.
         try await client.write([])
         return client
     }
@@ -46,7 +46,7 @@ final class ByteClient {
 
     func write(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
 
-    /// The next bytes, exactly so many; nil if the connection ends before.
+    /// Returns exactly this many bytes; nil if the connection ends before.
     func read(_ count: Int) async -> [UInt8]? {
         guard count > unread.count else { return take(count) }
         for await more in arriving {
@@ -61,22 +61,22 @@ final class ByteClient {
         return Array(unread.prefix(count))
     }
 
-    /// All that comes until the connection ends.
+    /// Returns everything that arrives until the connection ends.
     func readToEnd() async -> [UInt8] {
         for await more in arriving { unread += more }
         defer { unread = [] }
         return Array(unread)
     }
 
-    /// Closes and waits until the other side has closed too.
+    /// Closes the connection, and waits until the other side has closed it too.
     func close() async {
-        // The service may have closed it.
+        // This fails if the service has closed the connection already.
         try? await channel.close()
         _ = await readToEnd()
     }
 }
 
-/// Hands on what arrives, until the connection ends.
+/// Passes on what arrives, until the connection ends.
 private final class Arrivals: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
     private let continuation: AsyncStream<[UInt8]>.Continuation

@@ -2,17 +2,17 @@ import Notifications
 import Service
 import Testing
 
-/// The headers of a request about broadcast channels, of which a test changes what it is about.
+/// The headers of a request about broadcast channels. Tests change the ones that they are about.
 struct ChannelHeaders: Sendable {
     static let creation = #"{"message-storage-policy":0,"push-type":"LiveActivity"}"#
     static let storingCreation = #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#
-    /// The identifier of no channel.
+    /// An identifier that no channel has.
     static let unknown = "dHN0LXNyY2gtY2hubA=="
 
     private(set) var fields: [(String, String)]
     var body = creation
 
-    /// A request for the management of channels.
+    /// Makes a request for the management of channels.
     init(
         _ method: String,
         _ resource: String = "channels",
@@ -28,7 +28,7 @@ struct ChannelHeaders: Sendable {
         if let channel { fields.append(("apns-channel-id", channel)) }
     }
 
-    /// A broadcast.
+    /// Makes a broadcast.
     init(broadcastTo channel: String?, bundleID: String = "com.example.app", token: String?) {
         self.init("POST", token: token, channel: channel)
         set(":path", "/4/broadcasts/apps/\(bundleID)")
@@ -36,7 +36,7 @@ struct ChannelHeaders: Sendable {
         body = #"{"aps":{"event":"update","content-state":{"score":1}}}"#
     }
 
-    /// Sets a header in its place, or removes it.
+    /// Sets a header without changing the order, or removes it.
     mutating func set(_ name: String, _ value: String?) {
         let place = fields.firstIndex { $0.0 == name } ?? fields.endIndex
         fields.removeAll { $0.0 == name }
@@ -49,7 +49,7 @@ struct ChannelHeaders: Sendable {
         set(second, secondValue)
     }
 
-    /// With one more field.
+    /// Returns a copy with one more field.
     func adding(_ name: String, _ value: String) -> ChannelHeaders {
         var copy = self
         copy.fields.append((name, value))
@@ -63,13 +63,13 @@ extension TestService {
         return try required(Int(text.split(separator: ":").last ?? ""))
     }
 
-    /// A connection to the management of channels.
+    /// Connects to the management of channels.
     func connectChannels(_ certificate: ClientCertificate? = nil) async throws -> WireClient {
         try await WireClient.connect(
             port: port(\.channels), authorityFile: description.ca, certificate: certificate)
     }
 
-    /// Waits until so many connected devices get what is sent to a channel.
+    /// Waits until this many connected devices are subscribed to a channel.
     func waitForSubscribers(_ count: Int, of channel: String) async throws {
         let id = try required(ChannelID(rawValue: channel))
         let app = try required(BundleID(rawValue: bundleID))
@@ -96,7 +96,7 @@ extension TestService {
         return [provider]
     }
 
-    /// A device's connection, with the app registered.
+    /// Connects a device on which the app is registered.
     func connectRegistered() async throws -> (client: WireClient, certificate: ClientCertificate) {
         let certificate = try await makeDeviceCertificate()
         let client = try await connectCourier(certificate)

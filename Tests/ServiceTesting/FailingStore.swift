@@ -2,19 +2,18 @@ import Delivery
 import Notifications
 import Synchronization
 
-/// A store of which one call fails: the accounts' changes and the registrations' are counted.
+/// A store in which one call fails. Only changes of accounts and registrations are counted.
 final class FailingStore: Store {
     private let inner: any Store
-    /// The calls until one fails; nil if none is to fail.
+    /// The number of calls until one fails; nil if none has to fail.
     private let left = Mutex<Int?>(nil)
 
     init(_ store: any Store) { inner = store }
 
-    /// The `number`th call from now on fails, and only that one.
+    /// Makes one call fail: the one with this number, counted from now on.
     func fail(_ number: Int) { left.withLock { $0 = number } }
 
-    /// Whether a call is still to fail.
-    /// - Returns: and then none is any more.
+    /// Whether a call still has to fail. Afterwards, none has to fail.
     func takeLeft() -> Bool {
         left.withLock { left in
             defer { left = nil }

@@ -5,7 +5,7 @@ import SwiftASN1
 import Trust
 import X509
 
-/// A client certificate that the service's own intermediate has signed, or seems to have, and that is wrong in one way.
+/// A client certificate with one fault, which the service's intermediate has signed or seems to have signed.
 struct ForgedCertificate {
     var notBefore = Date(timeIntervalSinceNow: -3600)
     var notAfter = Date(timeIntervalSinceNow: 3600)

@@ -18,7 +18,7 @@ enum OpenSSLRequest {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// The same request with another signature.
+    /// Returns the same request with another signature.
     static func tampered(_ pem: String) throws -> String {
         let document = try PEMDocument(pemString: pem)
         var bytes = Array(document.derBytes)

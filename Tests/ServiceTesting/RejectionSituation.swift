@@ -104,7 +104,7 @@ enum RejectionSituation {
             $0.dataFolder = folder.path
             change(&$0)
         } _: { test in
-            // The service shall end in an orderly way, even if the test fails.
+            // Repair the disk, so that the service can end in an orderly way even if the test fails.
             defer { faulty_disk_set(disk, FAULTY_DISK_NONE) }
             try await body(test, disk)
         }

@@ -1,4 +1,4 @@
-/// The value. If it is nil, throws an error with the line.
+/// Returns the value. If it is nil, throws an error with the line.
 func required<Value>(
     _ value: Value?,
     _ file: StaticString = #fileID,

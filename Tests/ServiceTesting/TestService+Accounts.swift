@@ -63,8 +63,8 @@ extension TestService {
         return ClientCertificate(serial: made.serial, chainPEM: made.chain, keyPEM: key.pemRepresentation)
     }
 
-    /// A provider token of a new key, which is for one environment or some apps only.
-    /// - Parameter team: nil for the development team.
+    /// Makes a provider token with a new key, which is valid only for one environment or some apps.
+    /// - Parameter team: the key's team; nil for the development team.
     func limitedToken(
         of team: String? = nil, environment: Environment? = nil, bundleIDs: [String]? = nil,
     ) async throws -> String {
@@ -102,7 +102,7 @@ extension TestService {
         return ClientCertificate(chainPEM: identity.chainPEM, keyPEM: identity.keyPEM)
     }
 
-    /// The ID of a certificate's device.
+    /// Returns the ID of a certificate's device.
     func deviceID(of certificate: ClientCertificate) async throws -> String {
         let name = try required(
             NIOSSLCertificate.fromPEMBytes(Array(certificate.chainPEM.utf8)).first?.description)

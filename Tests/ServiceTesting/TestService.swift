@@ -27,7 +27,7 @@ struct TestService: Sendable {
         try await Turns.services.hold { try await runNow(environment: environment, { $0 }, change, body) }
     }
 
-    /// Runs a service in memory that uses something else in place of its store.
+    /// Runs a service in memory, with another store that wraps its own.
     static func runWrapping(
         _ wrap: @Sendable (any Store) -> any Store,
         _ body: (TestService) async throws -> Void,
@@ -122,7 +122,7 @@ struct TestService: Sendable {
     }
 
     /// Makes an offline device with one registered app.
-    /// - Parameter isGone: whether the app was removed from it again.
+    /// - Parameter isGone: whether to remove the app from it again.
     func makeDeviceToken(isGone: Bool = false) async throws -> String {
         let identity = try await APNSDevice.DeviceIdentity.activate(
             at: courier, environment: deviceEnvironment, code: try await activationCode())
@@ -143,7 +143,7 @@ struct TestService: Sendable {
     /// The environment in the device library's type.
     var deviceEnvironment: APNSDevice.DeviceIdentity.Environment { APNSDevice.DeviceIdentity.Environment(environment) }
 
-    /// In production a device needs a code for its activation.
+    /// Returns an activation code, which a device needs in production; nil in development.
     private func activationCode() async throws -> String? {
         guard environment == .production else { return nil }
         let invitation: ManagementMessages.Invitation = try await administer(

@@ -20,11 +20,25 @@ final class WireClient: Sendable {
         var body = ""
         var error: HTTP2ErrorCode?
 
+        /// The value of a header that occurs once.
+        subscript(_ name: String) -> String? { headers[name]?.first }
+
         /// The `reason` in the body; nil if there is none.
         var reason: String? {
             guard let start = body.range(of: #""reason":""#) else { return nil }
             return String(body[start.upperBound...].prefix { $0 != "\"" })
         }
+    }
+
+    struct GoAway: Sendable, Equatable {
+        let lastStream: Int32
+        let debugData: String
+    }
+
+    /// A request was not answered.
+    struct Unanswered: Error {
+        let stream: Int32
+        let code: HTTP2ErrorCode
     }
 
     /// - Parameters:
@@ -33,7 +47,7 @@ final class WireClient: Sendable {
     ///   - literals: the encoding of headers that stay out of the table. The Guide asks for the default (2.3.4.1).
     ///   - opening: bytes that are sent before the TLS handshake.
     ///   - protocols: what it offers in the TLS handshake.
-    ///   - burst: requests that are sent with the preface, before the service can have sent anything.
+    ///   - burst: requests that are sent right after the preface, before the service can have sent anything.
     static func connect(
         port: Int,
         authorityFile: String,
@@ -140,7 +154,7 @@ final class WireClient: Sendable {
     /// A request that stays open.
     struct Open: Sendable {
         fileprivate let client: WireClient
-        fileprivate let stream: StreamID
+        let stream: StreamID
         fileprivate let answering: EventLoopFuture<Answer>
 
         /// Sends a piece of the body.
@@ -224,9 +238,17 @@ final class WireClient: Sendable {
 
     /// Waits for the end of the connection.
     /// - Returns: the debug data of each GOAWAY.
-    func goAways() async throws -> [String] {
+    func goAways() async throws -> [String] { try await goAwayFrames().map(\.debugData) }
+
+    /// Waits for the end of the connection.
+    func goAwayFrames() async throws -> [GoAway] {
         try await channel.closeFuture.get()
         return try await channel.eventLoop.submit { [recorder] in recorder.value.goAways }.get()
+    }
+
+    /// Whether it accepts requests: it is open, and no GOAWAY has come.
+    func isOpen() async throws -> Bool {
+        try await channel.eventLoop.submit { [recorder] in recorder.value.isOpen }.get()
     }
 
     /// The server's certificate, in DER.
@@ -238,187 +260,5 @@ final class WireClient: Sendable {
 
     func close() async {
         try? await channel.close()
-    }
-}
-
-/// Records what arrives. Confined to its event loop.
-final class WireRecorder: HTTP2Application {
-    private var session: HTTP2Session?
-    private var answers: [StreamID: (answer: WireClient.Answer, promise: EventLoopPromise<WireClient.Answer>)] = [:]
-    private var waiting: [(streams: Int, promise: EventLoopPromise<Void>)] = []
-    private let burst: [[(String, String)]]
-    private let eventLoop: any EventLoop
-    private(set) var burstAnswers: [EventLoopFuture<WireClient.Answer>] = []
-    private(set) var announcements: [Int] = []
-    private(set) var goAways: [String] = []
-    private var leaving: [EventLoopPromise<Void>] = []
-    private var lines: [StreamID: Lines] = [:]
-
-    /// The part of an answer that was read line by line.
-    private struct Lines {
-        var waiting: [EventLoopPromise<String?>] = []
-        var taken = 0
-        /// The whole answer, once it has ended.
-        var last = ""
-    }
-
-    init(burst: [[(String, String)]], eventLoop: any EventLoop) {
-        self.burst = burst
-        self.eventLoop = eventLoop
-    }
-
-    /// The names of changing values that are in the header table.
-    private var indexed: Set<String> = []
-
-    /// Encodes the fields as the Guide asks (2.3.4.1). The session writes literals without indexing.
-    private func block(_ headers: [(String, String)]) -> HeaderBlock {
-        var block = HeaderBlock()
-        for (name, value) in headers {
-            let indexing: HeaderBlock.Indexing =
-                switch name {
-                case ":path", "authorization": .never
-                case "apns-id", "apns-expiration", "apns-collapse-id":
-                    indexed.insert(name).inserted ? .indexed : .never
-                default: .indexed
-                }
-            if value == WireClient.notText {
-                block.append("apns-collapse-id", [0xff, 0xfe].span, indexing: indexing)
-            } else {
-                block.append(name: name, value: value, indexing: indexing)
-            }
-        }
-        return block
-    }
-
-    func send(
-        _ headers: [(String, String)],
-        body: String,
-        promise: EventLoopPromise<WireClient.Answer>,
-    ) -> EventLoopFuture<WireClient.Answer> {
-        let block = block(headers)
-        do {
-            guard let session else { throw HTTP2Error(.notActive) }
-            let stream = try session.request(block, body: ByteBuffer(string: body))
-            answers[stream] = (WireClient.Answer(), promise)
-        } catch {
-            promise.fail(error)
-        }
-        return promise.futureResult
-    }
-
-    func begin(
-        _ headers: [(String, String)],
-        endStream: Bool = false,
-        promise: EventLoopPromise<WireClient.Answer>,
-    ) throws -> (StreamID, EventLoopFuture<WireClient.Answer>) {
-        let block = block(headers)
-        guard let session else { throw HTTP2Error(.notActive) }
-        let stream = try session.request(block, endStream: endStream)
-        answers[stream] = (WireClient.Answer(), promise)
-        return (stream, promise.futureResult)
-    }
-
-    func write(_ stream: StreamID, _ text: String) { session?.write(stream, ByteBuffer(string: text)) }
-
-    func nextLine(_ stream: StreamID, _ promise: EventLoopPromise<String?>) -> EventLoopFuture<String?> {
-        lines[stream, default: Lines()].waiting.append(promise)
-        serveLines(stream)
-        return promise.futureResult
-    }
-
-    /// Passes lines to those who wait for them; nil after the answer has ended.
-    private func serveLines(_ stream: StreamID) {
-        guard var served = lines[stream] else { return }
-        let isOpen = answers[stream] != nil
-        while let promise = served.waiting.first {
-            let text = answers[stream]?.answer.body ?? served.last
-            let rest = text.dropFirst(served.taken)
-            if let end = rest.firstIndex(of: "\n") {
-                promise.succeed(String(rest[..<end]))
-                served.taken += rest.distance(from: rest.startIndex, to: end) + 1
-            } else if !isOpen {
-                promise.succeed(nil)
-            } else {
-                break
-            }
-            served.waiting.removeFirst()
-        }
-        lines[stream] = served
-    }
-
-    func finish(_ stream: StreamID, body: String) {
-        session?.write(stream, ByteBuffer(string: body))
-        session?.finish(stream)
-    }
-
-    func openAndReset(_ headers: [(String, String)]) -> Bool {
-        let block = block(headers)
-        guard let session, let stream = try? session.request(block, endStream: false) else { return false }
-        session.flush()
-        session.reset(stream, .cancel)
-        session.flush()
-        return true
-    }
-
-    func whenAnnounced(_ streams: Int, _ promise: EventLoopPromise<Void>) -> EventLoopFuture<Void> {
-        if announcements.last == streams { promise.succeed() } else { waiting.append((streams, promise)) }
-        return promise.futureResult
-    }
-
-    func whenGoneAway(_ promise: EventLoopPromise<Void>) -> EventLoopFuture<Void> {
-        if goAways.isEmpty { leaving.append(promise) } else { promise.succeed() }
-        return promise.futureResult
-    }
-
-    func sessionBecameActive(_ session: HTTP2Session) {
-        self.session = session
-        burstAnswers = burst.map { headers in
-            send(
-                headers, body: #"{"aps":{"alert":"Hello"}}"#, promise: eventLoop.makePromise(of: WireClient.Answer.self)
-            )
-        }
-    }
-
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        let name = name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-        let value = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-        answers[stream]?.answer.headers[name, default: []].append(value)
-        if name == ":status" { answers[stream]?.answer.status = Int(value) ?? 0 }
-    }
-
-    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
-        answers[stream]?.answer.body += bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-        serveLines(stream)
-    }
-
-    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
-        guard var pending = answers.removeValue(forKey: stream) else { return }
-        pending.answer.error = error
-        lines[stream]?.last = pending.answer.body
-        serveLines(stream)
-        pending.promise.succeed(pending.answer)
-    }
-
-    func settingsReceived(_ settings: PeerSettings) {
-        guard let streams = settings.maxConcurrentStreams else { return }
-        announcements.append(streams)
-        waiting.removeAll { waiting in
-            if waiting.streams == streams { waiting.promise.succeed() }
-            return waiting.streams == streams
-        }
-    }
-
-    func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>) {
-        goAways.append(debugData.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) })
-        for promise in leaving { promise.succeed() }
-        leaving = []
-    }
-
-    func sessionClosed(_ end: SessionEnd) {
-        session = nil
-        for waiting in waiting { waiting.promise.fail(ChannelError.ioOnClosedChannel) }
-        waiting = []
-        for promise in leaving { promise.fail(ChannelError.ioOnClosedChannel) }
-        leaving = []
     }
 }

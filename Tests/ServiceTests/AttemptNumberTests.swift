@@ -4,13 +4,14 @@ import Testing
 
 @testable import ServiceTesting
 
-/// `sending` over restarts of a whole service (docs/device-protocol.md), over the wire.
+/// The numbers of attempts (`sending`) over several starts of a whole service (docs/device-protocol.md), over the
+/// wire.
 @Suite(.timeLimit(.minutes(2))) struct AttemptNumberTests {
     private func headers(_ method: String, _ path: String) -> [(String, String)] {
         [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
     }
 
-    /// Connects the device and returns the `sending` of a notification that it is sent.
+    /// Connects the device, sends it a notification, and returns the notification's `sending`.
     private func sending(to certificate: ClientCertificate, of test: TestService) async throws -> UInt64 {
         let client = try await test.connectCourier(certificate)
         let registered = try await client.send(headers("PUT", "/1/apps/com.example.app"), body: "")
@@ -23,18 +24,20 @@ import Testing
         while found == nil, let line = try await stream.nextLine() {
             found = line.firstMatch(of: /"sending":([0-9]+)/).flatMap { UInt64($0.1) }
         }
-        // It is not acknowledged, so the next start sends it again.
+        // The notification is not acknowledged, so the next start sends it again.
         await provider.close()
         await client.close()
         return try required(found)
     }
 
-    @Test func `After a restart with a clock 22 hours earlier it is still greater than before`() async throws {
+    @Test func `After a restart with a clock that is 22 hours behind, attempts still have greater numbers`()
+        async throws
+    {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
         defer { try? FileManager.default.removeItem(at: folder) }
         var certificate: ClientCertificate?
         var sendings: [UInt64] = []
-        // An advance lasts until the service ends: the second one's clock is the machine's again.
+        // An advance lasts only until the service ends, so the second service has the machine's time again.
         for advance in ["PT22H", nil] {
             try await TestService.run {
                 $0.dataFolder = folder.path

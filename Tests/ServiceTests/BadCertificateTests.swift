@@ -11,13 +11,13 @@ import X509
 @testable import Service
 @testable import ServiceTesting
 
-/// Invalid client certificates over real TLS, at the ports of providers and devices: the handshake is refused, and
-/// others are served.
+/// Invalid client certificates over real TLS, at the ports for providers and devices. The handshake is refused, and
+/// other clients are not affected.
 @Suite(.timeLimit(.minutes(2)))
 struct BadCertificateTests {
     enum Port: CaseIterable, Sendable { case provider, courier }
 
-    /// What is wrong with one.
+    /// The fault of a certificate.
     enum Fault: CaseIterable, Sendable {
         case nothing, expired, notYetValid, wrongUsage, selfSigned, tooLarge, chainTooLong, otherAuthority, server
 
@@ -62,7 +62,7 @@ struct BadCertificateTests {
     }
 
     @Test(arguments: Port.allCases)
-    func `Only the one with nothing wrong is served`(port: Port) async throws {
+    func `Only the certificate without a fault is accepted`(port: Port) async throws {
         try await TestService.run { test in
             let secrets = try await SharedSecrets.load(
                 from: FileSecrets(folder: test.service.folder.path + "/secrets"), now: .now())

@@ -31,7 +31,7 @@ import Testing
             [number, UInt8(data.count >> 8), UInt8(data.count & 0xff)] + data
         }
 
-        /// The requests that match, once there are so many.
+        /// Waits until this many requests match, and returns them.
         func wait(_ match: String, count: Int = 1) async throws -> [[String: Any]] {
             let answer = try await test.ask(
                 "POST", "/v1/requests/wait", body: #"{"match":\#(match),"count":\#(count),"timeout":"PT60S"}"#)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `A refused notification has the error packet's status and name, and those after it are not there`()
+    @Test func `A rejected notification has the error packet's status and name, and later ones are not in the journal`()
         async throws
     {
         try await Self.run { rig in
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `A wait, a match and clearing tell the two interfaces apart`() async throws {
+    @Test func `Waits, matches and clearing distinguish the two interfaces`() async throws {
         try await Self.run { rig in
             let provider = try await rig.test.connectProvider()
             let headers = ProviderHeaders(rig.token, token: try rig.test.providerToken())
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `A rehearsal's rule is named, with the answer that it made`() async throws {
+    @Test func `A rehearsal's rule is named, with the answer that it caused`() async throws {
         try await Self.run { rig in
             let begun = try await rig.test.ask(
                 "POST", "/v1/rehearsals",

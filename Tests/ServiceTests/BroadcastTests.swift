@@ -28,7 +28,7 @@ struct BroadcastTests {
         try JSONDecoder().decode(Line.self, from: Data(try required(await stream.nextLine()).utf8))
     }
 
-    /// A provider's connection with its one provider token, which must not change often.
+    /// A provider's connection with one provider token, which must not change often.
     private struct Provider {
         let client: WireClient
         let token: String
@@ -65,7 +65,7 @@ struct BroadcastTests {
                 #expect(try await device.subscribe(to: channel).status == 204)
                 streams.append((device, stream))
             }
-            // The last one does not want it any more.
+            // The last device ends its subscription.
             #expect(try await streams[2].0.subscribe(to: channel, "DELETE").status == 204)
             try await test.waitForSubscribers(2, of: channel)
             let provider = try await Provider(test)
@@ -87,7 +87,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `A channel that keeps nothing reaches only who is connected`() async throws {
+    @Test func `A broadcast to a channel that stores nothing reaches only connected devices`() async throws {
         try await TestService.run { test in
             let channel = try await test.makeChannel()
             let (device, certificate) = try await test.connectRegistered()
@@ -105,7 +105,8 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `A channel keeps the newest broadcast for whoever comes later, once for each device`() async throws {
+    @Test func `A channel stores the newest broadcast for devices that come later, once for each device`() async throws
+    {
         try await TestService.run { test in
             let channel = try await test.makeChannel(keepsNewest: true)
             let provider = try await Provider(test)
@@ -116,14 +117,14 @@ struct BroadcastTests {
             #expect(line.payload.text.contains(#""score":2"#))
             #expect(try await device.acknowledge([line.sending]).status == 204)
             await device.close()
-            // It has had that one, and gets the next.
+            // The device has acknowledged that one, and gets the next.
             try await test.waitForSubscribers(0, of: channel)
             let again = try await test.connectCourier(certificate)
             let stream = try await again.listen()
             try await test.waitForSubscribers(1, of: channel)
             #expect(try await Self.send(provider, channel, score: 3).status == 200)
             #expect(try await Self.next(stream).payload.text.contains(#""score":3"#))
-            // Somebody who subscribes while connected gets it as well.
+            // A device that subscribes while it is connected gets the stored broadcast too.
             let other = try await test.connectRegistered().client
             let late = try await other.listen()
             #expect(try await other.subscribe(to: channel).status == 204)
@@ -132,7 +133,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `A stored broadcast and what a device has seen outlive a restart`() async throws {
+    @Test func `Stored broadcasts and acknowledgements survive a restart`() async throws {
         try await TestService.runTwice { test in
             let channel = try await test.makeChannel(keepsNewest: true)
             let provider = try await Provider(test)
@@ -158,7 +159,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `An expired broadcast is not kept, and one with expiration 0 is not either`() async throws {
+    @Test func `An expired broadcast is not stored, and neither is one with expiration 0`() async throws {
         try await TestService.run { test in
             let channel = try await test.makeChannel(keepsNewest: true)
             let provider = try await Provider(test)
@@ -198,7 +199,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `A subscription is refused for what is wrong with it`() async throws {
+    @Test func `An invalid subscription is refused with its reason`() async throws {
         try await TestService.run {
             $0.channels.subscriptionsPerApp = 1
         } _: { test in
@@ -225,7 +226,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `A device that does not acknowledge gets the newest when it has caught up`() async throws {
+    @Test func `A device that does not acknowledge gets the newest broadcast after it has caught up`() async throws {
         try await TestService.run {
             $0.channels.unacknowledgedPerDevice = 2
         } _: { test in
@@ -243,7 +244,7 @@ struct BroadcastTests {
         }
     }
 
-    /// Each row of a broadcast's reasons, with what is wrong with the request. The channel keeps nothing.
+    /// Each reason for rejecting a broadcast, with the fault of the request. The channel stores nothing.
     static let rejections: [(reason: Rejection.Reason, change: @Sendable (inout ChannelHeaders) -> Void)] = [
         (.methodNotAllowed, { $0.set(":method", "GET") }),
         (.badPath, { $0.set(":path", "/4/broadcasts/apps/") }),
@@ -268,17 +269,17 @@ struct BroadcastTests {
     ]
 
     @Test(arguments: rejections.indices)
-    func `A broadcast is rejected to the letter`(index: Int) async throws {
+    func `Each rejection of a broadcast has the documented status and reason`(index: Int) async throws {
         let (reason, change) = Self.rejections[index]
         try await TestService.run { test in
             let channel = try await test.makeChannel()
             let provider = try await Provider(test)
             let answer = try await Self.send(provider, channel, change)
             #expect((answer.status, answer.reason) == (reason.status, reason.rawValue))
-            // Only what names a broadcast is answered as one.
+            // Only an answer to a broadcast has the other identifier.
             let id = index == 3 ? "apns-id" : "apns-request-id"
             #expect(Set(answer.headers.keys) == [":status", id, "content-type"])
-            // The connection serves the next one.
+            // The connection goes on with the next request.
             #expect(
                 try await Self.send(provider, channel) { $0.set("apns-push-type", "LiveActivity") }.status == 200)
             await provider.client.close()
@@ -332,7 +333,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `The delivery log has a broadcast once, whatever the number of devices`() async throws {
+    @Test func `The delivery log records a broadcast once, whatever the number of devices`() async throws {
         struct Entry: Decodable {
             let event: String
             let topic: String

@@ -41,7 +41,7 @@ struct ChannelManagementTests {
         }
     }
 
-    @Test func `A provider certificate is trusted as a provider token is`() async throws {
+    @Test func `A provider certificate is accepted like a provider token`() async throws {
         try await TestService.run { test in
             let channels = try await test.connectChannels(try await test.makeCertificate())
             let created = try await channels.send(
@@ -54,7 +54,7 @@ struct ChannelManagementTests {
         }
     }
 
-    @Test func `Channels outlive a restart, and the environments have their own`() async throws {
+    @Test func `Channels survive a restart, and each environment has its own`() async throws {
         try await TestService.runTwice { test in
             let channels = try await test.connectChannels()
             return try await channels.create(token: try test.providerToken())
@@ -89,7 +89,7 @@ struct ChannelManagementTests {
         }
     }
 
-    @Test func `Without channels nobody has any`() async throws {
+    @Test func `If channels are switched off, all requests are refused`() async throws {
         try await TestService.run {
             $0.channels.channelsPerApp = 0
         } _: { test in
@@ -106,7 +106,7 @@ struct ChannelManagementTests {
         }
     }
 
-    /// Each row that a request alone can get, with what is wrong with it.
+    /// Each reason that a request alone can get, with the request's fault.
     static let rejections: [(reason: Rejection.Reason, change: @Sendable (inout ChannelHeaders) -> Void)] = [
         (.badPath, { $0.set(":path", "/1/apps/com.example.app/channel") }),
         (.badPath, { $0.set(":path", "/1/apps//channels") }),
@@ -132,7 +132,7 @@ struct ChannelManagementTests {
     ]
 
     @Test(arguments: rejections.indices)
-    func `A request is rejected to the letter`(index: Int) async throws {
+    func `Each rejection has the documented status and reason`(index: Int) async throws {
         let (reason, change) = Self.rejections[index]
         try await TestService.run { test in
             var headers = ChannelHeaders("POST", token: try test.providerToken())
@@ -169,11 +169,11 @@ struct ChannelManagementTests {
         }
     }
 
-    @Test func `The binary API is on the same port`() async throws {
+    @Test func `The binary API works on the same port`() async throws {
         try await TestService.run { test in
             let (channels, binary) = (try test.port(\.channels), try test.port(\.binary))
             #expect(channels == binary)
-            // A client that offers no protocol is one of the legacy protocol, and needs a certificate.
+            // A client that offers no protocol gets the legacy protocol, and needs a certificate.
             let client = try await WireClient.connect(
                 port: binary, authorityFile: test.description.ca, protocols: [])
             #expect(await !client.isServed(ChannelHeaders("GET", "all-channels", token: nil).fields))

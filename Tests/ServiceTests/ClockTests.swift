@@ -8,7 +8,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// What the virtual clock changes, and how clients' times are read.
+/// What advancing the virtual clock changes, and how clients' times are converted.
 @Suite("The virtual clock", .timeLimit(.minutes(2))) struct ClockTests {
     private static func run(
         _ change: (inout Settings) -> Void = { _ in },
@@ -37,7 +37,7 @@ import Testing
         return answer.text.matches(of: /"event":"(\w+)"/).map { String($0.1) }
     }
 
-    @Test func `It runs with the machine's clock, and an advance is added to it`() async throws {
+    @Test func `The virtual clock runs with the machine's clock, plus the advances`() async throws {
         try await Self.run { test in
             let before = Date()
             try await Self.advance("P2D", test)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `The system's clock is not advanced`() async throws {
+    @Test func `The system's clock cannot be advanced`() async throws {
         try await TestService.run { test in
             let answer = try await test.ask("POST", "/v1/clock", body: #"{"advance":"PT1H"}"#)
             #expect(answer.status == 409)
@@ -62,7 +62,7 @@ import Testing
         (#"{"advance":"P1Y"}"#, "/advance"), (#"{"advance":"P367D"}"#, "/advance"), (#"{"advance":3600}"#, "/advance"),
         (#"{"set":"2030-01-01"}"#, "/set"),
     ])
-    func `What is no way forward is refused, and nothing happens`(_ body: String, _ pointer: String) async throws {
+    func `An invalid advance is refused, and changes nothing`(_ body: String, _ pointer: String) async throws {
         try await Self.run { test in
             let answer = try await test.ask("POST", "/v1/clock", body: body)
             #expect(answer.status == 400)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `It is refused where the development environment is not served`() async throws {
+    @Test func `A virtual clock is refused if the development environment is not served`() async throws {
         await #expect(throws: ServiceError.self) {
             try await Self.run {
                 $0.environments = [.production]
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `A provider token is too old after an hour, and one made afterwards is good`() async throws {
+    @Test func `After an hour a provider token is too old, and a new one is accepted`() async throws {
         try await Self.run { test in
             let device = try await test.makeDeviceToken()
             let old = ProviderHeaders(device, token: try test.providerToken())
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `A notification expires when the clock has passed its time`() async throws {
+    @Test func `A notification expires when the clock passes its expiration`() async throws {
         try await Self.run { test in
             let provider = try await test.connectProvider()
             let (short, long) = ("00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002")
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `A throttle lets go when the clock has passed its time`() async throws {
+    @Test func `A throttled notification is sent when the clock passes its time`() async throws {
         try await Self.run {
             $0.delivery.requestsPerDeviceToken = Rate(burst: 1, perSecond: 1 / 3600)
         } _: { test in
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func `Held notifications have been sent when the advance is answered`() async throws {
+    @Test func `Held notifications were sent when the advance is answered`() async throws {
         try await Self.run { test in
             try await Self.withDevice(power: "low", test) { device, token in
                 let provider = try await test.connectProvider()
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `The timestamp of a 410 is a time of the provider's clock`() async throws {
+    @Test func `The timestamp of a 410 is in the time of the provider's clock`() async throws {
         try await Self.run { test in
             try await Self.advance("P3D", test)
             let before = UInt64(Date().timeIntervalSince1970 * 1000)
@@ -208,10 +208,10 @@ import Testing
         return try required(sent.problem)
     }
 
-    @Test func `When a virtual device's app was removed is a time of the test's clock`() async throws {
+    @Test func `The time of removing a virtual device's app is in the time of the test's clock`() async throws {
         try await Self.run { test in
             try await Self.advance("P3D", test)
-            // After the advance: on the service's clock three days later.
+            // By the service's clock, this time is three days after the advance.
             let since = UInt64(Date().timeIntervalSince1970 * 1000) + 1
             try await Self.makeDevice(#"{"kind":"removed","since":\#(since)}"#, test)
             try await Self.advance("PT1H", test)
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `The expiration of a notification without a provider is a time of the test's clock`() async throws {
+    @Test func `The expiration of a notification without a provider is in the time of the test's clock`() async throws {
         try await Self.run { test in
             try await Self.advance("P3D", test)
             try await Self.makeDevice(#"{"kind":"offline"}"#, test)
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func `The delivery log has the service's time, and forgets by it`() async throws {
+    @Test func `The delivery log has the service's time, and removes entries by it`() async throws {
         try await Self.run { test in
             let provider = try await test.connectProvider()
             let headers = ProviderHeaders(try await test.makeDeviceToken(), token: try test.providerToken())

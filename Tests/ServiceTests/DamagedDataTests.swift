@@ -3,13 +3,14 @@ import Foundation
 import GRDB
 import InMemoryLogging
 import Logging
+import Management
 import Notifications
 import Service
 import Testing
 
 @testable import ServiceTesting
 
-/// Data folders that are not as the service left them, or on a disk without room.
+/// Data folders that were changed after the service had ended, or are on a full disk.
 @Suite(.timeLimit(.minutes(2))) struct DamagedDataTests {
     private func headers(_ method: String, _ path: String) -> [(String, String)] {
         [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
@@ -20,9 +21,11 @@ import Testing
         return try required(answer.body.split(separator: "\"").dropFirst(3).first.map(String.init))
     }
 
-    private func push(_ alert: String, _ token: String, id: String, _ test: TestService) async throws -> Int {
+    private func push(
+        _ alert: String, _ token: String, id: String, topic: String = "com.example.app", _ test: TestService,
+    ) async throws -> Int {
         let client = try await test.connectProvider()
-        let fields = ProviderHeaders(token, token: try test.providerToken()).adding("apns-id", id).fields
+        let fields = ProviderHeaders(token, topic: topic, token: try test.providerToken()).adding("apns-id", id).fields
         let answer = try await client.send(fields, body: #"{"aps":{"alert":"\#(alert)"}}"#)
         await client.close()
         return answer.status
@@ -36,10 +39,55 @@ import Testing
         return nil
     }
 
+    /// Columns other than the payload.
+    @Test(arguments: [
+        "push_type = 'a b'", "push_type = CAST(x'ff' AS TEXT)", "priority = 77", "contents = 4096",
+        "contents = -1",
+        "collapse_id = hex(zeroblob(33))", "id = x'00'", "topic = CAST(x'ff00' AS TEXT)", "version = -1",
+    ])
+    func `A damaged row is dropped and logged, and the device gets what other apps have in their mailboxes`(
+        _ damage: String
+    ) async throws {
+        let (bad, good) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
+        try await TestService.runTwice { test in
+            let _: ManagementMessages.AppMade = try await test.administer(
+                "POST", "/v1/apps",
+                ManagementMessages.NewApp(
+                    team: try required(test.description.key).teamID, bundleID: "com.example.other"))
+            let certificate = try await test.makeDeviceCertificate()
+            let client = try await test.connectCourier(certificate)
+            let tokens = [
+                try await register("com.example.app", client), try await register("com.example.other", client),
+            ]
+            await client.close()
+            #expect(try await push("torn", tokens[0], id: bad, test) == 200)
+            #expect(try await push("whole", tokens[1], id: good, topic: "com.example.other", test) == 200)
+            return certificate
+        } between: { folder in
+            let database = try DatabaseQueue(path: folder + "/carillon.sqlite")
+            try database.write {
+                try $0.execute(sql: "UPDATE mailbox SET \(damage) WHERE topic = 'com.example.app'")
+                #expect($0.changesCount == 1)
+            }
+            try database.close()
+        } _: { test, certificate in
+            let client = try await test.connectCourier(certificate)
+            let stream = try await client.open(headers("GET", "/1/notifications"), endStream: true)
+            let line = try required(try await nextLine(stream))
+            #expect(line.contains(good), "\(line)")
+            var log = ""
+            while !log.contains(#""reason":"damaged""#) {
+                try await Task.sleep(for: .milliseconds(1))
+                log = try await test.ask("GET", "/v1/log").text
+            }
+            await client.close()
+        }
+    }
+
     @Test(arguments: [
         "{\"aps\":{\"alert\":\n\"torn\"}}", "{\"aps\":{\"alert\":\"torn\u{0}\"}}", "\u{0}\u{0}\u{0}", "{\"aps\":",
     ])
-    func `A stored payload that was damaged is dropped and logged, and the device's line goes on`(
+    func `A damaged stored payload is dropped and logged, and the device's stream goes on`(
         _ damaged: String
     ) async throws {
         let (bad, good) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
@@ -60,7 +108,7 @@ import Testing
         } _: { test, kept in
             let client = try await test.connectCourier(kept.0)
             let stream = try await client.open(headers("GET", "/1/notifications"), endStream: true)
-            // Before another notification can replace it.
+            // Wait until the damaged notification is dropped, before another one can replace it.
             var log = ""
             while !log.contains(#""event":"discarded""#) {
                 try await Task.sleep(for: .milliseconds(1))
@@ -77,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `A full disk does not stop the start: what is stored is delivered, and the rest is answered 503`()
+    @Test func `A full disk does not prevent a start: stored notifications are delivered, and new ones get 503`()
         async throws
     {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
@@ -122,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: [("secrets/authority.json", 0o640, 0o600), ("secrets", 0o750, 0o700)])
-    func `Secrets that others could read are closed, and the log says so`(
+    func `Secrets that others could read are made private, and the log says so`(
         _ name: String, _ open: Int, _ closed: Int,
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")

@@ -8,7 +8,7 @@ import Testing
 /// Broadcast channels with the device library, against a whole service.
 @Suite(.timeLimit(.minutes(2)))
 struct DeviceLibraryChannelTests {
-    @Test func `A device of the library subscribes, receives and acknowledges`() async throws {
+    @Test func `A device of the library subscribes, receives and acknowledges broadcasts`() async throws {
         try await TestService.run { test in
             let channel = try await test.makeChannel(keepsNewest: true)
             let identity = try await APNSDevice.DeviceIdentity.activate(
@@ -36,7 +36,7 @@ struct DeviceLibraryChannelTests {
     }
 }
 
-/// Hands on what arrives.
+/// Passes on what arrives.
 private final class Receiver: DeviceDelegate {
     private let arrived: AsyncStream<ReceivedNotification>
     private let arrive: AsyncStream<ReceivedNotification>.Continuation

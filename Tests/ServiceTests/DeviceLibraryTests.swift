@@ -8,9 +8,9 @@ import Testing
 
 @testable import ServiceTesting
 
-/// The device library against a whole service in this process.
+/// The device library, tested with a whole service in this process.
 @Suite(.timeLimit(.minutes(2))) struct DeviceLibraryTests {
-    /// Hands on what arrives.
+    /// Passes on what arrives.
     private struct StreamingDelegate: DeviceDelegate {
         let arrived: AsyncStream<ReceivedNotification>.Continuation
         func received(_ notification: ReceivedNotification) async { arrived.yield(notification) }
@@ -24,7 +24,7 @@ import Testing
         return answer.status
     }
 
-    @Test func `Registered at every launch with the same device token, shown in the background, and acknowledged`()
+    @Test func `Each launch registers with the same device token; a notification is shown and acknowledged`()
         async throws
     {
         try await TestService.run { test in
@@ -58,9 +58,9 @@ import Testing
         func registered(deviceToken: String) async { tokens.withLock { $0.append(deviceToken) } }
     }
 
-    @Test func `What is added to a request that stays open is acknowledged`() async throws {
+    @Test func `Acknowledgements that are added to an open request arrive`() async throws {
         try await TestService.run {
-            // Nothing is stored: each answer waits for its acknowledgement.
+            // Nothing is stored meanwhile, so each answer waits for its acknowledgement.
             $0.delivery.acknowledgementGrace = .seconds(3600)
         } _: { test in
             let identity = try await APNSDevice.DeviceIdentity.activate(at: test.courier, environment: .development)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `What was stored while the device was away comes once`() async throws {
+    @Test func `A notification that was stored while the device was away arrives once`() async throws {
         try await TestService.run { test in
             let identity = try await APNSDevice.DeviceIdentity.activate(at: test.courier, environment: .development)
             for round in 0..<2 {
@@ -84,7 +84,7 @@ import Testing
                 let device = try Device(
                     identity, at: test.courier, delegate: StreamingDelegate(arrived: arrived))
                 let token = try await device.register(test.bundleID)
-                // Nobody listens yet: it is stored.
+                // The device is not connected yet, so the notification is stored.
                 #expect(try await send("Round \(round)", to: token, of: test) == 200)
                 let running = Task { try await device.run() }
                 let first = await notifications.first { _ in true }
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `An app that the service does not have is refused with its reason`() async throws {
+    @Test func `An app that the service does not have is refused with the reason`() async throws {
         try await TestService.run { test in
             let identity = try await APNSDevice.DeviceIdentity.activate(at: test.courier, environment: .development)
             let (_, arrived) = AsyncStream.makeStream(of: ReceivedNotification.self)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `Without a code, nobody becomes a device in production`() async throws {
+    @Test func `In production a device cannot activate without a code`() async throws {
         try await TestService.run(environment: .production) { test in
             let error = await #expect(throws: DeviceError.self) {
                 try await APNSDevice.DeviceIdentity.activate(at: test.courier, environment: .production)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// With which protocols and ciphers the ports for HTTP/2 take a connection.
+/// With which protocols and ciphers the HTTP/2 ports accept a connection.
 @Suite(.timeLimit(.minutes(2)))
 struct HandshakeTests {
     /// Completes the handshake, or throws.
@@ -35,7 +35,8 @@ struct HandshakeTests {
         return try await done.futureResult.get()
     }
 
-    @Test func `A client that offers HTTP/2 or names nothing is taken, and one that offers something else only is not`()
+    @Test
+    func `A client that offers HTTP/2 or no protocol is accepted; a client that offers only other protocols is not`()
         async throws
     {
         try await TestService.run { test in
@@ -51,7 +52,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test func `With TLS 1.2 there is authenticated encryption or none`() async throws {
+    @Test func `With TLS 1.2 only authenticated encryption is allowed`() async throws {
         try await TestService.run { test in
             for port in [try test.port(\.provider), try test.port(\.courier)] {
                 func shakeHands(_ ciphers: NIOTLSCipher...) async throws -> String? {
@@ -70,7 +71,7 @@ struct HandshakeTests {
     }
 }
 
-/// Tells how the handshake ended.
+/// Reports how the handshake ended.
 private final class HandshakeWait: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

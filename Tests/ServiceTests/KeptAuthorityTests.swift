@@ -12,7 +12,7 @@ import Trust
 struct KeptAuthorityTests {
     private let now = Timestamp.now()
 
-    /// Calls `body` with a folder in which an authority is kept, and the authority.
+    /// Calls `body` with a folder in which an authority is stored, and with the authority.
     private func withKept(_ body: (String, CertificateAuthority) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("kept-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -27,7 +27,7 @@ struct KeptAuthorityTests {
         URL(fileURLWithPath: folder).appendingPathComponent(name)
     }
 
-    /// Changes what is kept of the authority.
+    /// Changes the stored authority.
     private func change(_ folder: String, _ body: (inout [String: Any]) throws -> Void) throws {
         var object = try required(
             try JSONSerialization.jsonObject(with: Data(contentsOf: file(folder))) as? [String: Any])
@@ -42,7 +42,9 @@ struct KeptAuthorityTests {
         object["root"] = root
     }
 
-    @Test func `An authority from before administrators had certificates gets theirs, once`() async throws {
+    @Test func `An authority that was made before administrators had certificates gets their issuer, once`()
+        async throws
+    {
         try await withKept { folder, authority in
             try change(folder) { $0["administrators"] = nil }
             let older = try Data(contentsOf: file(folder))
@@ -57,7 +59,7 @@ struct KeptAuthorityTests {
         }
     }
 
-    @Test func `Under a root whose key is kept elsewhere, it has to be brought once more`() async throws {
+    @Test func `If the root's key is kept elsewhere, it has to be given once more`() async throws {
         try await withKept { folder, authority in
             try change(folder) {
                 $0["administrators"] = nil
@@ -73,7 +75,7 @@ struct KeptAuthorityTests {
         }
     }
 
-    @Test func `Nothing is kept that another root has signed`() async throws {
+    @Test func `Nothing that another root has signed is stored`() async throws {
         try await withKept { folder, _ in
             try change(folder) {
                 $0["administrators"] = nil
@@ -95,7 +97,9 @@ struct KeptAuthorityTests {
         (#"{"root":null}"#, "its root has an invalid value"), ("", "it is not a JSON dictionary"),
         ("[]", "it is not a JSON dictionary"), (#"{"root":"#, "it is not a JSON dictionary"),
     ])
-    func `A damaged one is named, with what is wrong and what to do`(_ text: String, fault: String) async throws {
+    func `If the stored authority is damaged, the error says what is wrong and what to do`(
+        _ text: String, fault: String
+    ) async throws {
         try await withKept { folder, _ in
             try Data(text.utf8).write(to: file(folder))
             let error = await #expect(throws: ServiceError.self) { _ = try await load(folder) }

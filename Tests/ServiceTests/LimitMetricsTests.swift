@@ -133,7 +133,7 @@ struct LimitMetricsTests {
         }
     }
 
-    @Test func `More than may wait for the disk is counted`() async throws {
+    @Test func `The limit of notifications that wait for the disk is counted`() async throws {
         try await RejectionSituation.withFaultyDisk {
             $0.delivery.pendingStoresPerShard = 1
         } _: { test, disk in
@@ -154,7 +154,7 @@ struct LimitMetricsTests {
 }
 
 extension TestService {
-    /// Sends notifications to a device that is awake and connected, and acknowledges nothing.
+    /// Sends notifications to a device that is awake and connected and that acknowledges nothing.
     /// - Returns: the connections of both.
     fileprivate func send(_ count: Int, toListeningDevice payload: String) async throws -> [WireClient] {
         func request(_ method: String, _ path: String) -> [(String, String)] {
@@ -164,7 +164,7 @@ extension TestService {
         let registered = try await device.send(request("PUT", "/1/apps/\(bundleID)"), body: "")
         let token = try required(registered.body.split(separator: "\"").dropFirst(3).first.map(String.init))
         _ = try await device.send(request("POST", "/1/state"), body: #"{"power":"awake"}"#)
-        // This answer stays open, so the next request comes after it.
+        // This request stays open, so the next one comes after it.
         _ = try await device.begin(request("GET", "/1/notifications"), ends: true)
         let provider = try await connectProvider()
         let headers = ProviderHeaders(token, token: try providerToken())

@@ -14,7 +14,7 @@ import Testing
 /// Each limit of the provider API at a low value.
 @Suite(.timeLimit(.minutes(2)))
 struct LimitsTests {
-    @Test func `More requests to one device token than its rate are TooManyRequests`() async throws {
+    @Test func `Beyond the rate of a device token the answer is TooManyRequests`() async throws {
         try await TestService.run {
             $0.delivery.requestsPerDeviceToken = Rate(burst: 3, perSecond: 0.001)
         } _: { test in
@@ -29,7 +29,7 @@ struct LimitsTests {
         }
     }
 
-    @Test func `A provider token that changes too often is TooManyProviderTokenUpdates, and the old one stays good`()
+    @Test func `After too many changes of the provider token, TooManyProviderTokenUpdates; the old one stays valid`()
         async throws
     {
         try await TestService.run { test in
@@ -47,7 +47,9 @@ struct LimitsTests {
         }
     }
 
-    @Test func `Of the connections that show no trust the oldest goes, and one that has shown it stays`() async throws {
+    @Test func `Of the connections without trust the oldest is closed, and one that has shown trust stays`()
+        async throws
+    {
         try await TestService.run {
             $0.listener.untrustedConnections = 3
             $0.listener.untrustedGrace = .zero
@@ -56,7 +58,7 @@ struct LimitsTests {
             let (silent, trusted) = (try await test.connectProvider(), try await test.connectProvider())
             let headers = ProviderHeaders(token, token: try test.providerToken()).fields
             #expect(try await trusted.send(headers).status == 200)
-            // The last of them takes the place of the first.
+            // The last of these connections makes the service close the first one.
             var others: [WireClient] = []
             for _ in 0..<4 { others.append(try await test.connectProvider()) }
             _ = try await silent.goAways()
@@ -67,7 +69,7 @@ struct LimitsTests {
         }
     }
 
-    @Test func `A provider token is the same however the header writes what stands before it`() async throws {
+    @Test func `A provider token is the same, however its scheme and spaces are written`() async throws {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
@@ -82,7 +84,7 @@ struct LimitsTests {
         }
     }
 
-    @Test func `Too many failed provider tokens end the connection`() async throws {
+    @Test func `Too many invalid provider tokens end the connection`() async throws {
         try await TestService.run {
             $0.provider.failedTokens = Rate(burst: 2, perSecond: 0.001)
         } _: { test in
@@ -96,7 +98,7 @@ struct LimitsTests {
         }
     }
 
-    @Test func `More connects of an address than its rate are closed before the handshake`() async throws {
+    @Test func `If an address connects too often, connections are closed before the handshake`() async throws {
         try await TestService.run {
             $0.providerConnects.connects = Rate(burst: 2, perSecond: 0.001)
         } _: { test in
@@ -110,7 +112,7 @@ struct LimitsTests {
         }
     }
 
-    @Test func `More open connections of an address than it may have are closed before the handshake`() async throws {
+    @Test func `If an address has too many open connections, new ones are closed before the handshake`() async throws {
         try await TestService.run {
             $0.providerConnects.open = 1
         } _: { test in
@@ -124,7 +126,7 @@ struct LimitsTests {
         }
     }
 
-    @Test func `A connection without requests for too long hears IdleTimeout`() async throws {
+    @Test func `A connection without requests for too long gets IdleTimeout`() async throws {
         try await TestService.run {
             $0.provider.idleTimeout = .milliseconds(100)
         } _: { test in
@@ -139,7 +141,7 @@ struct LimitsTests {
         #expect(try await client.goAways() == [])
     }
 
-    @Test func `Each limit is read from its variable, and changes a setting of its own`() throws {
+    @Test func `Each limit is read from its variable, and changes its own setting`() throws {
         var seen = [try Self.settings(\.range.lowerBound): "all at their lowest"]
         for limit in LimitSetting.all {
             let changed = try Self.settings { $0.name == limit.name ? $0.range.upperBound : $0.range.lowerBound }

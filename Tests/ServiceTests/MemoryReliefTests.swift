@@ -2,12 +2,12 @@ import Testing
 
 @testable import Service
 
-@Suite("Giving memory back")
+@Suite("Returning memory")
 struct MemoryReliefTests {
     private let many = MemoryRelief.connections * 4
 
-    @Test("It is due once most connections have ended, and then no more")
-    func mostHaveEnded() {
+    @Test
+    func `Memory is returned after most connections have ended, once`() {
         var relief = MemoryRelief()
         let full = relief.isDue(openConnections: many)
         let gone = relief.isDue(openConnections: 10)
@@ -15,39 +15,39 @@ struct MemoryReliefTests {
         #expect([full, gone, later] == [false, true, false])
     }
 
-    @Test("It is not due while half of them stay")
-    func halfStay() {
+    @Test
+    func `Memory is not returned while half of the connections stay`() {
         var relief = MemoryRelief()
         _ = relief.isDue(openConnections: many)
         let isDue = relief.isDue(openConnections: many / 2 + 1)
         #expect(!isDue)
     }
 
-    @Test("A few connections that come and go are not worth it")
-    func fewConnections() {
+    @Test
+    func `If only a few connections come and go, no memory is returned`() {
         var relief = MemoryRelief()
         _ = relief.isDue(openConnections: MemoryRelief.connections - 1)
         let isDue = relief.isDue(openConnections: 0)
         #expect(!isDue)
     }
 
-    @Test("What is left of a wave follows once it is quiet, and then no more")
-    func restOfAWave() {
+    @Test
+    func `After a wave of ended connections the rest is returned when it is quiet, once`() {
         var relief = MemoryRelief()
         let rest = MemoryRelief.remainder
         let looks = [many, rest, 0, 0, 0].map { relief.isDue(openConnections: $0) }
         #expect(looks == [false, true, false, true, false])
     }
 
-    @Test("Less than is worth it stays, however quiet it is")
-    func fewHaveEnded() {
+    @Test
+    func `If only few connections have ended, no memory is returned, however quiet it is`() {
         var relief = MemoryRelief()
         let looks = [MemoryRelief.remainder - 1, 0, 0].map { relief.isDue(openConnections: $0) }
         #expect(looks == [false, false, false])
     }
 
-    @Test("The next wave counts anew")
-    func nextWave() {
+    @Test
+    func `After memory was returned, connections that end are counted anew`() {
         var relief = MemoryRelief()
         _ = relief.isDue(openConnections: many)
         _ = relief.isDue(openConnections: 0)

@@ -9,29 +9,31 @@ import Trust
 @testable import Service
 @testable import ServiceTesting
 
-/// Several nodes with one store, over real TLS: each learns in time what another makes or changes.
+/// Several nodes with one store, over real TLS. Each node learns in time what another one makes or changes.
 @Suite("Several nodes", .timeLimit(.minutes(2)))
 struct NodesTests {
     private static let forged = String(repeating: "0f", count: 32)
 
     // MARK: Token keys
 
-    @Test("A device token that another node's new key sealed is asked for, and not refused")
-    func rotatedKey() async throws {
+    @Test
+    func `If another node's new key sealed a device token, the key is looked up`() async throws {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
             #expect(try await first.tokenKeys.rotate().rawValue == 2)
             let token = try await first.register(try nodes.makeDevice())
             let client = try await second.connectProvider()
             for _ in 0..<2 { #expect(try await client.send(second.push(token)).status == 200) }
-            // Once for the key, and once for the one after it, which there is not.
+            // The node looked up this key, and the one after it, which does not exist.
             #expect(second.secrets.questions.withLock { $0.map(\.rawValue) } == ["token-key-2", "token-key-3"])
             await client.close()
         }
     }
 
-    @Test("The other node seals with the new key as well, and names a device its old token")
-    func sealsWithNewKey() async throws {
+    @Test
+    func `After a change of keys the other node seals with the new key too, and a device keeps its old token`()
+        async throws
+    {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
             _ = try await first.tokenKeys.rotate()
@@ -41,8 +43,8 @@ struct NodesTests {
         }
     }
 
-    @Test("A node that follows the secrets knows a new key before it needs it")
-    func follows() async throws {
+    @Test
+    func `A node that follows the secrets knows a new key before it needs it`() async throws {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
             let following = Task { await second.tokenKeys.follow() }
@@ -53,12 +55,12 @@ struct NodesTests {
         }
     }
 
-    @Test("A device token that nobody made is refused once the store has been asked, all of them with few questions")
-    func forgedTokens() async throws {
+    @Test
+    func `A device token that no node made is refused after a look-up, and many need few look-ups`() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
             let client = try await node.connectProvider()
-            // The first good provider token opens the connection for many.
+            // The first valid provider token allows many open requests.
             let token = try await node.register(try nodes.makeDevice())
             #expect(try await client.send(node.push(token)).status == 200)
             let answers = try await withThrowingTaskGroup(of: WireClient.Answer.self) { group in
@@ -72,8 +74,8 @@ struct NodesTests {
         }
     }
 
-    @Test("While the store cannot be asked, a device token that no key opens is not called bad")
-    func cannotAsk() async throws {
+    @Test
+    func `While the store cannot be asked, a device token that no key opens is not called bad`() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
             let client = try await node.connectProvider()
@@ -87,8 +89,8 @@ struct NodesTests {
         }
     }
 
-    @Test("What a connection sends after it does not overtake a notification whose key is being asked for")
-    func keepsOrder() async throws {
+    @Test
+    func `Later notifications of a connection do not overtake one whose key is being looked up`() async throws {
         try await Nodes.run { nodes in
             let (first, second) = (try await nodes.start(), try await nodes.start())
             let known = try await second.register(try nodes.makeDevice())
@@ -103,7 +105,7 @@ struct NodesTests {
                     let begun = try await client.begin(second.push(token, id: id))
                     group.addTask { try await begun.finish().status }
                 }
-                // A notification that is invalid in itself does not wait for the key.
+                // A notification that is invalid for another reason does not wait for the key.
                 #expect(try await client.send(second.push("xyz")).reason == "BadDeviceToken")
                 second.secrets.release()
                 return try await group.reduce(into: [Int]()) { $0.append($1) }
@@ -114,8 +116,8 @@ struct NodesTests {
         }
     }
 
-    @Test("A service of one process knows all keys, and asks nobody")
-    func oneProcess() async throws {
+    @Test
+    func `A service with its own store knows all keys, and looks none up`() async throws {
         try await Nodes.run(isShared: false) { nodes in
             let node = try await nodes.start()
             let client = try await node.connectProvider()
@@ -127,8 +129,8 @@ struct NodesTests {
 
     // MARK: A node that is cut off
 
-    @Test("A node that may not know of a revocation refuses every provider, and goes on when it knows")
-    func refusesProviders() async throws {
+    @Test
+    func `A node whose accounts may be out of date refuses every provider, until they are current`() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
             let token = try await node.register(try nodes.makeDevice())
@@ -145,8 +147,8 @@ struct NodesTests {
         }
     }
 
-    @Test("A request that has begun is refused as well")
-    func refusesBegun() async throws {
+    @Test
+    func `A node whose accounts become out of date also refuses a request that has begun`() async throws {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
             let token = try await node.register(try nodes.makeDevice())
@@ -160,14 +162,16 @@ struct NodesTests {
         }
     }
 
-    @Test("A device's stream ends at such a node, which tells it to go on elsewhere")
-    func endsStreams() async throws {
+    @Test
+    func `A node whose accounts may be out of date ends the streams of devices, which then connect elsewhere`()
+        async throws
+    {
         try await Nodes.run { nodes in
             let node = try await nodes.start()
             let device = try nodes.makeDevice()
             let client = try await node.connectCourier(device)
             let stream = try await client.open(Node.headers("GET", "/1/notifications"), endStream: true)
-            // Requests of one connection are handled in order: once this one is answered, the stream has begun.
+            // Requests of one connection are handled in order, so when this one is answered, the stream has begun.
             #expect(try await client.send(Node.headers("POST", "/1/state"), body: #"{"power":"awake"}"#).status == 204)
             node.accounts.cutOff(true)
             #expect(try await stream.nextLine() == #"{"end":"storeUnavailable"}"#)

@@ -12,7 +12,7 @@ import Trust
 /// Certificates and keys that an organisation supplies instead of the service's own.
 @Suite(.timeLimit(.minutes(2)))
 struct OwnCertificatesTests {
-    /// A server's chain, its key and its root, as another authority makes them.
+    /// Writes a server's chain, its key and its root, as another authority makes them.
     private func write(_ authority: CertificateAuthority, to folder: String) throws -> ServerCertificateFiles {
         var random = SystemRandomNumberGenerator()
         let issued = try authority.issueServerCertificate(
@@ -37,7 +37,7 @@ struct OwnCertificatesTests {
         try await body(folder.path)
     }
 
-    @Test func `The service shows a server certificate that was brought, and commands know its root`() async throws {
+    @Test func `The service uses a server certificate from files, and commands know its root`() async throws {
         try await withFolder { folder in
             let files = try write(authority(), to: folder)
             try await TestService.run {
@@ -53,7 +53,7 @@ struct OwnCertificatesTests {
         }
     }
 
-    @Test func `Files that change are read again, and open connections go on`() async throws {
+    @Test func `Changed files are read again, and open connections go on`() async throws {
         try await withFolder { folder in
             let authority = try authority()
             let files = try write(authority, to: folder)
@@ -75,7 +75,7 @@ struct OwnCertificatesTests {
         }
     }
 
-    @Test func `Files that cannot be read any more leave the old certificate in place`() async throws {
+    @Test func `If the files cannot be read any more, the old certificate stays`() async throws {
         try await withFolder { folder in
             let files = try write(authority(), to: folder)
             try await TestService.run {
@@ -90,7 +90,8 @@ struct OwnCertificatesTests {
         }
     }
 
-    @Test func `The service's own certificate is replaced before its end, and open connections go on`() async throws {
+    @Test func `The service's own certificate is replaced before it expires, and open connections go on`() async throws
+    {
         try await TestService.run { test in
             let old = try await test.connectProvider()
             #expect(await old.isServed(ProviderHeaders("00", token: nil).fields))
@@ -111,7 +112,7 @@ struct OwnCertificatesTests {
         }
     }
 
-    @Test func `A folder's authority is made under a root that was brought, and stays under it`() async throws {
+    @Test func `A folder's authority is made under the operator's root, and stays under it`() async throws {
         try await withFolder { folder in
             let brought = try authority()
             let files = AuthorityFiles(certificate: folder + "/root.pem", key: folder + "/root.key")
@@ -136,7 +137,7 @@ struct OwnCertificatesTests {
         }
     }
 
-    @Test func `A chain that does not lead to the root that clients know ends the start`() async throws {
+    @Test func `A chain that does not lead to the clients' root ends the start`() async throws {
         try await withFolder { folder in
             let files = try write(authority(), to: folder)
             try Data(try authority().rootPEM.utf8).write(to: URL(fileURLWithPath: files.authority))

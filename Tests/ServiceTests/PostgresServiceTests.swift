@@ -10,7 +10,7 @@
     /// A service whose store is a PostgreSQL database, over real TLS.
     @Suite(.timeLimit(.minutes(2)))
     struct PostgresServiceTests {
-        /// A database with its store key, for several services one after the other.
+        /// A database with its store key, which several services use one after the other.
         private struct Place {
             let location: PostgresLocation
             let keyFile: String
@@ -40,7 +40,7 @@
             return (answer.status, answer.body)
         }
 
-        @Test func `What was stored reaches the device after a restart on another data folder`() async throws {
+        @Test func `A stored notification reaches the device after a restart with another data folder`() async throws {
             try await withPlace(try await TestServer.makeURL()) { place in
                 var kept: (certificate: ClientCertificate, token: String)?
                 try await TestService.run(place.settings) { test in
@@ -67,7 +67,9 @@
             }
         }
 
-        @Test func `While PostgreSQL is gone nothing is accepted, and it is accepted again by itself`() async throws {
+        @Test func `While PostgreSQL is gone nothing is accepted, and afterwards the service recovers by itself`()
+            async throws
+        {
             try await TestServer.withOwn { server in
                 try await withPlace(try await server.makeURL()) { place in
                     try await TestService.run(place.settings) { test in
@@ -110,7 +112,7 @@
             }
         }
 
-        /// Makes every change of a registration fail as on a full disk.
+        /// Makes every change of a registration fail as if the disk were full.
         private func fill(_ connection: PostgresConnection) async throws {
             _ = try await connection.execute(
                 """

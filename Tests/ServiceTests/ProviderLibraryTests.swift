@@ -11,9 +11,9 @@ import Testing
 @testable import APNSProvider
 @testable import ServiceTesting
 
-/// The provider library against the whole service.
+/// The provider library, tested with the whole service.
 @Suite(.timeLimit(.minutes(2))) struct ProviderLibraryTests {
-    /// Runs with a client that has the development team's key.
+    /// Calls `body` with a client that has the development team's key.
     private func withClient(
         _ test: TestService,
         _ change: (inout ProviderClient.Configuration) -> Void = { _ in },
@@ -55,7 +55,7 @@ import Testing
         func makeAsyncIterator() -> AsyncIterator { AsyncIterator(push: push, left: count) }
     }
 
-    @Test func `The receipt names the identifier that the notification had`() async throws {
+    @Test func `The result has the notification's identifier`() async throws {
         try await TestService.run { test in
             try await withClient(test) { client, token in
                 let id = UUID()
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `A thousand at once are all accepted, with one provider token`() async throws {
+    @Test func `A thousand notifications at once are all accepted, with one provider token`() async throws {
         try await TestService.run {
             $0.delivery.requestsPerDeviceToken = Rate.off
         } _: { test in
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `TooManyRequests is waited out`() async throws {
+    @Test func `After TooManyRequests the library waits and sends again`() async throws {
         try await TestService.run {
             $0.delivery.requestsPerDeviceToken = Rate(burst: 2, perSecond: 5)
         } _: { test in
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `A device token of nobody is refused, with what to do`() async throws {
+    @Test func `An unknown device token is rejected, with advice`() async throws {
         try await TestService.run { test in
             try await withClient(test) { client, _ in
                 let (notification, token) = (try notification(test), try required(DeviceToken("00")))
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `After the app is deleted its device token is taken out of the record`() async throws {
+    @Test func `After its app was deleted a device token is removed from the record`() async throws {
         try await TestService.run { test in
             let identity = try await APNSDevice.DeviceIdentity.activate(
                 at: test.courier, environment: test.deviceEnvironment)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `A certificate authorises the connection, without provider tokens`() async throws {
+    @Test func `With a certificate no provider tokens are needed`() async throws {
         try await TestService.run { test in
             let certificate = try await test.makeCertificate()
             let credentials = try ProviderCredentials(certificate: certificate.chainPEM, key: certificate.keyPEM)
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `A revoked key is refused, and a certificate takes its place`() async throws {
+    @Test func `A revoked key is rejected, and a certificate can replace it`() async throws {
         try await TestService.run { test in
             let certificate = try await test.makeCertificate()
             try await withClient(test) { client, token in
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func `A connection that the service ends for idleness is replaced`() async throws {
+    @Test func `A connection that the service ends because it is idle is replaced`() async throws {
         try await TestService.run {
             $0.provider.idleTimeout = .milliseconds(50)
         } _: { test in

@@ -7,7 +7,7 @@ import Testing
 @testable import Service
 @testable import ServiceTesting
 
-/// Connections through a load balancer that names the client.
+/// Connections through a load balancer that tells the service the client's address.
 @Suite(.timeLimit(.minutes(2)))
 struct ProxyProtocolTests {
     private func line(_ client: String) -> [UInt8] { Array("PROXY TCP4 \(client) 192.0.2.1 40000 2197\r\n".utf8) }
@@ -33,7 +33,7 @@ struct ProxyProtocolTests {
             port: port, authorityFile: test.description.ca, certificate: certificate, opening: opening)
     }
 
-    /// Whether a connection that begins like this is answered.
+    /// Whether the service answers a connection that begins with these bytes.
     private func isServed(_ test: TestService, _ opening: [UInt8]) async throws -> Bool {
         let client = try await connect(test, opening)
         let headers = ProviderHeaders(String(repeating: "0", count: 64), token: try test.providerToken())
@@ -47,7 +47,7 @@ struct ProxyProtocolTests {
         return try await client.send(headers.fields).status
     }
 
-    @Test func `A connection begins with a header of either version, and then it is as any other`() async throws {
+    @Test func `A connection may begin with a header of either version`() async throws {
         let binary: [UInt8] =
             [0x0d, 0x0a, 0x0d, 0x0a, 0, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a, 0x21, 0x11, 0, 12]
             + [198, 51, 100, 7, 192, 0, 2, 1, 0x9c, 0x40, 8, 0x95]
@@ -60,7 +60,7 @@ struct ProxyProtocolTests {
         }
     }
 
-    @Test func `Without a header a balancer is refused, and a header of anybody else is not read`() async throws {
+    @Test func `Without a header a load balancer is refused, and headers of other clients are not read`() async throws {
         try await run { test async throws in
             let undeclared = try await isServed(test, [])
             #expect(!undeclared)
@@ -72,7 +72,7 @@ struct ProxyProtocolTests {
         }
     }
 
-    @Test func `Each client behind the balancer has limits of its own`() async throws {
+    @Test func `Each client behind the load balancer has its own limits`() async throws {
         try await run {
             $0.providerConnects.open = 1
         } _: { test in
@@ -98,11 +98,11 @@ struct ProxyProtocolTests {
         return status
     }
 
-    @Test func `A client of a balancer on this machine is not on this machine`() async throws {
+    @Test func `A client of a load balancer on this machine does not count as local`() async throws {
         try await run { test async throws in
             for opening in [line("198.51.100.1"), line("127.0.0.1"), Array("PROXY UNKNOWN\r\n".utf8)] {
                 let status = try await activate(test, opening)
-                // It needs a code.
+                // The client does not count as local, so it needs an activation code.
                 #expect(status == 403)
             }
         }

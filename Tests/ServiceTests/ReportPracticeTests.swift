@@ -7,7 +7,8 @@ import Testing
 
 @testable import ServiceTesting
 
-/// How connections are used, judged over the wire: each client misbehaves in one way on purpose, and its twin behaves.
+/// The report on the use of connections, over the wire. Each faulty client makes one fault on purpose, and a second
+/// client behaves well.
 @Suite("The report on connections", .timeLimit(.minutes(2))) struct ReportPracticeTests {
     private static func run(
         _ change: (inout Settings) -> Void = { _ in },
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: [(40, true), (4, false)])
-    func `Windows are opened a byte at a time`(_ count: Int, _ misbehaves: Bool) async throws {
+    func `A window is opened one byte at a time`(_ count: Int, _ misbehaves: Bool) async throws {
         try await Self.run { test, headers in
             let client = try await HandmadeClient(test)
             try await Self.send(headers, by: client) { _ in try await client.sendWindowUpdates(count) }
@@ -110,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `An hour may pass before a connection has to be checked`() async throws {
+    @Test func `Within an hour a connection may be used again without PING`() async throws {
         try await Self.run { test, headers in
             let client = try await HandmadeClient(test)
             try await Self.send(headers, by: client)
@@ -122,12 +123,12 @@ import Testing
     @Test func `Connections are opened and never used`() async throws {
         try await Self.run { test, headers in
             for _ in 0..<3 { try await HandmadeClient(test).close() }
-            // The service sees their end a little later.
+            // The service notices their end a little later.
             var found = try await Self.findings(test)
             while found.isEmpty { found = try await Self.findings(test) }
             #expect(found.map(\.id) == ["connections-unused"])
             #expect(found.first?.text == "3 connections ended without a request.")
-            // Nobody said whose they were.
+            // These connections had no certificate, so they belong to no team.
             let team = try required(test.description.key).teamID
             #expect(try await Self.findings(test, "?team=\(team)") == [])
             #expect(try await test.ask("DELETE", "/v1/requests?team=\(team)").status == 200)
@@ -137,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `Connections of the binary API that are never used belong to their certificate's team`() async throws {
+    @Test func `Unused connections of the binary API count for their certificate's team`() async throws {
         try await Self.run { test, _ in
             let certificate = try await test.makeCertificate("development")
             for _ in 0..<3 {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// The report about a client that misbehaves on purpose, and about one that does not.
+/// The report about a client that makes faults on purpose, and about a client that makes none.
 @Suite("The report over the wire", .timeLimit(.minutes(2))) struct ReportWireTests {
     private static func run(_ body: (TestService) async throws -> Void) async throws {
         try await TestService.run({ $0.store = .memory }, body)
@@ -18,7 +18,7 @@ import Testing
         return report.findings
     }
 
-    @Test func `A client that misbehaves is told what to change, with the requests that show it`() async throws {
+    @Test func `A faulty client gets findings with advice, and the requests that show them`() async throws {
         try await Self.run { test in
             let token = try await test.makeDeviceToken()
             let good = ProviderHeaders(token, token: try test.providerToken()).adding("apns-push-type", "alert")
@@ -41,7 +41,9 @@ import Testing
         }
     }
 
-    @Test func `What a rehearsal left undone is lost if the client does not send it again`() async throws {
+    @Test func `A notification that a rehearsal left unprocessed is lost if the client does not send it again`()
+        async throws
+    {
         try await Self.run { test in
             let token = try await test.makeDeviceToken()
             let headers = ProviderHeaders(token, token: try test.providerToken()).adding("apns-push-type", "alert")
@@ -59,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `Our own provider library gets a clean report, in trouble too`() async throws {
+    @Test func `Our own provider library gets no findings, even in trouble`() async throws {
         try await Self.run { test in
             let key = try required(test.description.key)
             let begun = try await test.ask(

@@ -1,4 +1,5 @@
 #if PostgreSQL
+    import Delivery
     import Foundation
     import PostgresClient
     import PostgresTesting
@@ -15,6 +16,13 @@
         }
 
         private func withTwo(_ body: (TestService, TestService) async throws -> Void) async throws {
+            try await withTwo({ _ in }, body)
+        }
+
+        private func withTwo(
+            _ change: @escaping (inout Settings) -> Void,
+            _ body: (TestService, TestService) async throws -> Void,
+        ) async throws {
             let location = try await TestServer.makeDatabase()
             let file = FileManager.default.temporaryDirectory.appendingPathComponent(
                 "key-\(UUID().uuidString.prefix(8))")
@@ -25,6 +33,7 @@
                     $0.store = .postgresql(location)
                     $0.storeKeyFile = file.path
                     $0.nodeName = name
+                    change(&$0)
                 }
             }
             try await TestService.run(settings("one")) { one in
@@ -37,7 +46,7 @@
             return try required(answer.body.split(separator: "\"").dropFirst(3).first.map(String.init))
         }
 
-        /// Sends with the first service's key, which the second one knows from the store.
+        /// Sends with the key that the first service made; the second service knows it from the store.
         private func push(
             _ text: String, _ token: String, keyOf one: TestService, at test: TestService
         ) async throws
@@ -61,7 +70,7 @@
             try required(UInt64(required(line.firstMatch(of: /"sending":(\d+)/)).1))
         }
 
-        @Test func `What one service takes reaches the device at the other one`() async throws {
+        @Test func `A notification that one service accepts reaches the device at the other`() async throws {
             try await withTwo { one, two in
                 let certificate = try await one.makeDeviceCertificate()
                 let device = try await two.connectCourier(certificate)
@@ -85,14 +94,14 @@
                 let older = try await first.open(headers("GET", "/1/notifications"), endStream: true)
                 #expect(try await push("first", token, keyOf: one, at: two) == 200)
                 let line = try required(try await older.nextLine())
-                // Not acknowledged: the next stream gets it again.
+                // The device does not acknowledge it, so the next stream gets it again.
                 let second = try await two.connectCourier(certificate)
                 let newer = try await second.open(headers("GET", "/1/notifications"), endStream: true)
                 let again = try required(try await newer.nextLine())
                 #expect(again.contains("first"))
                 #expect(try number(again) > number(line))
                 try await acknowledge(again, second)
-                // Its last line says why it ends.
+                // The last line of the older stream says why it ends.
                 let last = try required(try await older.nextLine())
                 #expect(last.contains("end"))
                 #expect(try await older.nextLine() == nil)
@@ -103,7 +112,7 @@
             }
         }
 
-        @Test func `While a device flees from one to the other, the last notification always arrives`() async throws {
+        @Test func `While a device moves between the services, the last notification always arrives`() async throws {
             try await withTwo { one, two in
                 let certificate = try await one.makeDeviceCertificate()
                 let opening = try await one.connectCourier(certificate)
@@ -124,7 +133,7 @@
             }
         }
 
-        @Test func `A change of the accounts at one service holds at the other`() async throws {
+        @Test func `A change of the accounts at one service takes effect at the other`() async throws {
             try await withTwo { one, two in
                 let certificate = try await one.makeDeviceCertificate()
                 let device = try await two.connectCourier(certificate)
@@ -143,6 +152,99 @@
                 #expect(revoked.status / 100 == 2, "\(revoked.text)")
                 while try await push("third", token, keyOf: one, at: two) != 403 { await Task.yield() }
                 await device.close()
+            }
+        }
+
+        // MARK: Direct offers
+
+        @Test func `Nodes that reach each other offer directly, and nothing is stored`() async throws {
+            let isPeer: (inout Settings) -> Void = {
+                $0.peer = ListenAddress(host: "127.0.0.1", port: 0)
+                // However slow the machine is, an acknowledgement comes in time.
+                $0.delivery.acknowledgementGrace = .seconds(60)
+            }
+            try await withTwo(isPeer) { one, two in
+                let device = try await two.connectCourier(try await one.makeDeviceCertificate())
+                let token = try await register(device)
+                let stream = try await device.open(headers("GET", "/1/notifications"), endStream: true)
+                // The first one is stored, and the store says where the device is. So are those that come before the nodes
+                // are connected.
+                var (count, stored) = (0, true)
+                while stored {
+                    count += 1
+                    let number = count
+                    async let status = push("number \(number)", token, keyOf: one, at: one)
+                    let line = try required(try await stream.nextLine())
+                    #expect(line.contains("number \(number)"))
+                    try await acknowledge(line, device)
+                    #expect(try await status == 200)
+                    let id = try required(line.firstMatch(of: /"id":"([^"]+)"/)).1
+                    // Both nodes answer, as soon as they are connected.
+                    let log = try await one.ask("GET", "/v1/log?id=\(id)").text
+                    #expect(log.contains("accepted"))
+                    stored = log.contains("stored") || log.contains(#"{"unanswered":["two"]}"#)
+                    if !stored {
+                        let events = log.matches(of: /"event":"([a-z]+)"/).map { String($0.1) }
+                        #expect(events == ["accepted", "sent", "acknowledged"])
+                    }
+                }
+                let nodes = try await two.ask("GET", "/v1/nodes").text
+                #expect(nodes.contains(#""peer":"127.0.0.1:"#))
+                await device.close()
+            }
+        }
+
+        // MARK: Nodes
+
+        private func states(_ test: TestService) async throws -> [String: String] {
+            struct Node: Decodable {
+                let name: String
+                let state: String
+            }
+            let nodes = try JSONDecoder().decode([Node].self, from: try await test.ask("GET", "/v1/nodes").body)
+            return Dictionary(uniqueKeysWithValues: nodes.map { ($0.name, $0.state) })
+        }
+
+        @Test func `A drained node sends its devices and providers away and accepts no more`() async throws {
+            try await withTwo { one, two in
+                #expect(try await states(two) == ["one": "active", "two": "active"])
+                let device = try await two.connectCourier(try await one.makeDeviceCertificate())
+                let token = try await register(device)
+                let stream = try await device.open(headers("GET", "/1/notifications"), endStream: true)
+                let provider = try await two.connectProvider()
+                let fields = ProviderHeaders(token, token: try one.providerToken()).fields
+                #expect(try await provider.send(fields, body: #"{"aps":{"alert":"first"}}"#).status == 200)
+                #expect(try await stream.nextLine()?.contains("first") == true)
+                let asked = try await one.ask("POST", "/v1/nodes/two/drain", body: #"{"over":"PT0.2S"}"#)
+                #expect(asked.status == 200 && asked.text.contains(#""state":"draining""#), "\(asked.text)")
+                #expect(try await stream.nextLine() == #"{"end":"shutdown"}"#)
+                #expect(try await provider.goAways().first?.contains("Shutdown") == true)
+                while try await states(one)["two"] != "drained" { try await Task.sleep(for: .milliseconds(20)) }
+                await #expect(throws: (any Error).self) { try await two.connectProvider() }
+                let ready = try await two.ask("GET", "/ready")
+                #expect(ready.status == 503 && ready.text.contains("drained"))
+                #expect(try await one.ask("GET", "/ready").status == 200)
+                await provider.close()
+                await device.close()
+            }
+        }
+
+        @Test func `What is asked of the nodes and cannot be done gets a reason`() async throws {
+            try await withTwo { one, two in
+                let running = try await one.ask("DELETE", "/v1/nodes/two")
+                #expect(running.status == 409 && running.text.contains("stop it first"), "\(running.text)")
+                for (method, path) in [("GET", ""), ("DELETE", ""), ("POST", "/drain")] {
+                    let missing = try await one.ask(
+                        method, "/v1/nodes/three\(path)", body: method == "POST" ? "{}" : nil)
+                    #expect(missing.status == 404 && missing.text.contains("no node three"), "\(missing.text)")
+                }
+                let long = try await one.ask("POST", "/v1/nodes/two/drain", body: #"{"over":"PT61M"}"#)
+                #expect(long.status == 400 && long.text.contains("/over"))
+                #expect(try await states(one)["two"] == "active")
+            }
+            try await TestService.run { test in
+                let alone = try await test.ask("GET", "/v1/nodes")
+                #expect(alone.status == 409 && alone.text.contains("PostgreSQL"))
             }
         }
     }

@@ -9,7 +9,7 @@ import Testing
 /// The answers that providers get during a shutdown.
 @Suite(.timeLimit(.minutes(2)))
 struct ShutdownTests {
-    @Test func `A request that does not end in the time for finishing is answered 503 Shutdown`() async throws {
+    @Test func `At a shutdown a request that does not end in time gets 503 Shutdown`() async throws {
         try await TestService.run {
             $0.shutdownTimeout = .milliseconds(300)
         } _: { test in
@@ -26,7 +26,7 @@ struct ShutdownTests {
         }
     }
 
-    @Test func `A request that ends in time is answered as ever, and then the connection ends`() async throws {
+    @Test func `A request that is complete in time gets its usual answer, and then the connection ends`() async throws {
         try await TestService.run {
             $0.shutdownTimeout = .seconds(60)
         } _: { test in

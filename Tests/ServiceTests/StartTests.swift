@@ -7,7 +7,7 @@ import Testing
 
 @testable import ServiceTesting
 
-/// Which files a start changes, and which it leaves alone.
+/// Which files a start changes, and which it does not touch.
 @Suite(.timeLimit(.minutes(2)))
 struct StartTests {
     /// Calls `body` with an empty folder, and with settings that name a data folder in it.
@@ -33,7 +33,7 @@ struct StartTests {
         return service.description
     }
 
-    @Test func `A folder in the place of the socket is left alone`() async throws {
+    @Test func `A folder in place of the socket is not touched`() async throws {
         try await withFolder { folder, settings in
             var settings = settings
             let victim = folder.appendingPathComponent("victim")
@@ -46,7 +46,7 @@ struct StartTests {
         }
     }
 
-    @Test func `A socket at which another service answers is left alone`() async throws {
+    @Test func `A socket of another running service is not touched`() async throws {
         try await TestService.run { test in
             try await withFolder { _, settings in
                 var settings = settings
@@ -58,7 +58,7 @@ struct StartTests {
     }
 
     @Test(arguments: ["authority.json", "token-key-1"])
-    func `A secret that was lost ends the start, and is not made anew`(name: String) async throws {
+    func `If a secret was lost the start fails, and no new one is made`(name: String) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lost-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let change: (inout Settings) -> Void = { $0.dataFolder = folder }
@@ -69,7 +69,7 @@ struct StartTests {
         #expect(!FileManager.default.fileExists(atPath: "\(folder)/secrets/\(name)"))
     }
 
-    @Test func `A foreign folder with a file named lock is left alone`() async throws {
+    @Test func `A foreign folder with a file named lock is not touched`() async throws {
         try await withFolder { _, settings in
             let data = URL(fileURLWithPath: settings.folder.path)
             try FileManager.default.createDirectory(at: data, withIntermediateDirectories: true)
@@ -89,7 +89,7 @@ struct StartTests {
         }
     }
 
-    @Test func `The development team, its key and its app are the same after a restart`() async throws {
+    @Test func `After a restart the development team, its key and its app are the same`() async throws {
         try await withFolder { _, settings in
             let first = try await start(settings)
             #expect(first.key?.bundleID == "com.example.app")
@@ -98,7 +98,7 @@ struct StartTests {
         }
     }
 
-    @Test func `A folder that was open to others is closed`() async throws {
+    @Test func `A folder that others could use is made private`() async throws {
         try await withFolder { _, settings in
             try FileManager.default.createDirectory(
                 atPath: settings.folder.path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
@@ -108,7 +108,7 @@ struct StartTests {
         }
     }
 
-    @Test func `A deleted team does not come back at the next start`() async throws {
+    @Test func `A deleted team is not made again at the next start`() async throws {
         try await TestService.runTwice { test in
             let team = try required(test.description.key).teamID
             let _: ManagementMessages.Team = try await test.administer("DELETE", "/v1/teams/\(team)")
@@ -118,7 +118,7 @@ struct StartTests {
         }
     }
 
-    @Test func `A store in memory on a kept folder takes the key again whose file is there`() async throws {
+    @Test func `A store in memory with a permanent folder uses the key file that is there`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
         defer { try? FileManager.default.removeItem(at: folder) }
         var keys: [String] = []

@@ -5,7 +5,7 @@ import Testing
 import Trust
 import X509
 
-@Suite("An authority under a root that somebody brings")
+@Suite("An authority under an operator's root")
 struct BroughtRootTests {
     /// A root that openssl makes.
     private func root(_ extensions: [String], newKey: String = "ec_paramgen_curve:P-256") throws -> BroughtRoot {
@@ -31,8 +31,8 @@ struct BroughtRootTests {
         return try CertificateAuthority.create(under: root, now: now, using: &generator)
     }
 
-    @Test("Its certificates lead to the root, in openssl's reading, and the root's key is not kept")
-    func leads() throws {
+    @Test
+    func `According to openssl its certificates lead to the root; the root's key is not kept`() throws {
         let brought = try root(["keyUsage=critical,keyCertSign"])
         let authority = try create(brought)
         #expect(authority.secrets.root.keyPEM == nil)
@@ -47,38 +47,36 @@ struct BroughtRootTests {
         #expect(result.status == 0, "\(result.output)")
     }
 
-    @Test("Another authority is not under it")
-    func other() throws {
+    @Test
+    func `A root knows that another root's authority is not its own`() throws {
         #expect(try !root([]).isRoot(of: Fixture.authority()))
     }
 
-    @Test(
-        "One that may not sign intermediates is refused",
-        arguments: [
-            "basicConstraints=critical,CA:TRUE,pathlen:0", "basicConstraints=critical,CA:FALSE",
-            "keyUsage=critical,cRLSign",
-        ])
-    func mayNot(extension: String) throws {
+    @Test(arguments: [
+        "basicConstraints=critical,CA:TRUE,pathlen:0", "basicConstraints=critical,CA:FALSE",
+        "keyUsage=critical,cRLSign",
+    ])
+    func `A root that must not sign intermediates is refused`(extension: String) throws {
         let root = try root([`extension`])
         expect(.wrongUse) { try create(root) }
     }
 
-    @Test("One that has run out is refused")
-    func expired() throws {
+    @Test
+    func `A root that has expired is refused`() throws {
         let root = try root([])
         var generator = SystemRandomNumberGenerator()
         let later = now + 31 * Fixture.day
         expect(.expired) { try CertificateAuthority.create(under: root, now: later, using: &generator) }
     }
 
-    @Test("A key of another curve is refused")
-    func otherCurve() throws {
+    @Test
+    func `A key of another curve is refused`() throws {
         let root = try root([], newKey: "ec_paramgen_curve:P-384")
         expect(.malformed) { try create(root) }
     }
 
-    @Test("A key that is not the certificate's is refused")
-    func otherKey() throws {
+    @Test
+    func `A key that is not the certificate's is refused`() throws {
         let authority = try Fixture.authority(now: now)
         let root = BroughtRoot(
             certificatePEM: authority.rootPEM, keyPEM: P256.Signing.PrivateKey().pemRepresentation)

@@ -16,42 +16,42 @@ struct CertificateAuthorityTests {
         secrets = authority.secrets
     }
 
-    @Test("is the same after it was kept and loaded")
-    func keptAndLoaded() throws {
+    @Test
+    func `Is the same after it was stored and loaded`() throws {
         #expect(try CertificateAuthority(secrets: secrets).secrets == secrets)
     }
 
-    @Test("makes certificates after it was loaded that the first one accepts")
-    func loadedIssues() throws {
+    @Test
+    func `Accepts certificates that it made after it was loaded`() throws {
         let issued = try CertificateAuthority(secrets: secrets).deviceChain()
         #expect(throws: Never.self) {
             try authority.verifyPeer(chain: Fixture.der(issued.chainPEM), as: .device, now: Fixture.now)
         }
     }
 
-    @Test("does not load with another key", arguments: AuthorityPart.allCases)
-    func foreignKey(part: AuthorityPart) throws {
+    @Test(arguments: AuthorityPart.allCases)
+    func `Does not load with another key`(part: AuthorityPart) throws {
         var changed = secrets
         changed[keyPath: part.path].keyPEM = P256.Signing.PrivateKey().pemRepresentation
         expect(.untrusted) { try CertificateAuthority(secrets: changed) }
     }
 
-    @Test("does not load with an intermediate of another authority")
-    func foreignIntermediate() throws {
+    @Test
+    func `Does not load with an intermediate of another authority`() throws {
         var changed = secrets
         changed.devices = try Fixture.authority().secrets.devices
         expect(.untrusted) { try CertificateAuthority(secrets: changed) }
     }
 
-    @Test("does not load with one intermediate in two places")
-    func repeatedIntermediate() throws {
+    @Test
+    func `Does not load with one intermediate in two places`() throws {
         var changed = secrets
         changed.devices = changed.providers
         expect(.untrusted) { try CertificateAuthority(secrets: changed) }
     }
 
-    @Test("does not load from what is no PEM, and does not quote it")
-    func unreadable() throws {
+    @Test
+    func `Does not load from a text that is not PEM, and does not quote it`() throws {
         var changed = secrets
         changed.root.keyPEM = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n"
         let error = #expect(throws: TrustError.self) { try CertificateAuthority(secrets: changed) }
@@ -59,13 +59,13 @@ struct CertificateAuthorityTests {
         #expect(error?.cause == nil)
     }
 
-    @Test("describes its secrets without them")
-    func description() {
+    @Test
+    func `Describes its secrets without showing them`() {
         #expect("\(secrets) \(secrets.root)" == "AuthoritySecrets AuthoritySecrets.Issuer")
     }
 
-    @Test("has a root that may sign intermediates and nothing below them")
-    func root() throws {
+    @Test
+    func `Has a root that may sign intermediates and nothing below them`() throws {
         let root = try Certificate(pemEncoded: authority.rootPEM)
         #expect(try root.extensions.basicConstraints == .isCertificateAuthority(maxPathLength: 1))
         #expect(try root.extensions.keyUsage == KeyUsage(keyCertSign: true))
@@ -73,14 +73,14 @@ struct CertificateAuthorityTests {
         #expect(root.notValidAfter.timeIntervalSince1970 == Fixture.now + CertificateLives.root)
     }
 
-    @Test(
-        "has intermediates that sign certificates for one use only",
-        arguments: [
-            (AuthorityPart.servers, ExtendedKeyUsage.Usage.serverAuth),
-            (.providers, .clientAuth),
-            (.devices, .clientAuth),
-        ])
-    func intermediate(part: AuthorityPart, usage: ExtendedKeyUsage.Usage) throws {
+    @Test(arguments: [
+        (AuthorityPart.servers, ExtendedKeyUsage.Usage.serverAuth),
+        (.providers, .clientAuth),
+        (.devices, .clientAuth),
+    ])
+    func `Has intermediates that sign certificates for one use only`(
+        part: AuthorityPart, usage: ExtendedKeyUsage.Usage
+    ) throws {
         let root = try Certificate(pemEncoded: authority.rootPEM)
         let certificate = try Certificate(pemEncoded: secrets[keyPath: part.path].certificatePEM)
         #expect(try certificate.extensions.basicConstraints == .isCertificateAuthority(maxPathLength: 0))
@@ -93,26 +93,26 @@ struct CertificateAuthorityTests {
         #expect(root.publicKey.isValidSignature(certificate.signature, for: certificate))
     }
 
-    @Test("bears a name that no other authority bears")
-    func names() throws {
+    @Test
+    func `Has a name that no other authority has`() throws {
         let other = try Certificate(pemEncoded: try Fixture.authority().rootPEM)
         #expect(try Certificate(pemEncoded: authority.rootPEM).subject != other.subject)
     }
 
-    @Test("gives no certificate a longer life than its intermediate has")
-    func cutOff() throws {
+    @Test
+    func `Makes no certificate that lives longer than its intermediate`() throws {
         let late = Fixture.now + CertificateLives.intermediate - 30 * Fixture.day
         #expect(try authority.deviceChain(now: late).validUntil == Fixture.now + CertificateLives.intermediate)
     }
 
-    @Test("starts a certificate's life an hour before it was made")
-    func clockTolerance() throws {
+    @Test
+    func `Makes certificates valid from an hour before they were made`() throws {
         let leaf = try Fixture.leaf(authority.deviceChain())
         #expect(leaf.notValidBefore.timeIntervalSince1970 == Fixture.now - 3600)
     }
 
-    @Test("gives each certificate a serial of 16 bytes that reads back from its text")
-    func serials() throws {
+    @Test
+    func `Gives each certificate a serial of 16 bytes, which can be read from its text`() throws {
         let serials = try (0..<20).map { _ in try authority.serverChain().serial }
         #expect(Set(serials).count == serials.count)
         for serial in serials {
@@ -121,13 +121,13 @@ struct CertificateAuthorityTests {
         }
     }
 
-    @Test("refuses texts that are no serial", arguments: ["", "12", String(repeating: "g", count: 32), "é"])
-    func badSerials(text: String) {
+    @Test(arguments: ["", "12", String(repeating: "g", count: 32), "é"])
+    func `Refuses texts that are not serials`(text: String) {
         #expect(CertificateSerial(text) == nil)
     }
 
-    @Test("reads a serial with colons")
-    func colons() {
+    @Test
+    func `Reads a serial with colons`() {
         #expect(CertificateSerial("40:" + String(repeating: "0", count: 30))?.description.hasPrefix("4000") == true)
     }
 }

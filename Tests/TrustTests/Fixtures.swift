@@ -6,7 +6,7 @@ import Trust
 import X509
 
 enum Fixture {
-    /// Seconds since 1970: the time of the guide's example.
+    /// The time of the Guide's example, in seconds since 1970.
     static let now: Double = 1_437_179_036
     static let day: Double = 86_400
     static let device = DeviceID(rawValue: 0x0123_4567_89ab_cdef)
@@ -63,7 +63,8 @@ extension CertificateAuthority {
     }
 }
 
-/// A certificate with one fault, signed by our devices' intermediate: a valid one of which each part can be replaced.
+/// A certificate with one fault, signed by our devices' intermediate. It begins as a valid one, and a test replaces
+/// one part.
 struct Forgery {
     var version = Certificate.Version.v3
     var serial = Certificate.SerialNumber(bytes: [0x40] + [UInt8](repeating: 7, count: 15))

@@ -18,7 +18,7 @@ struct HandshakeTests {
         .privateKey(try NIOSSLPrivateKey(bytes: Array(pem.utf8), format: .pem))
     }
 
-    /// What the server makes of the peer once the handshake is over, or its failure.
+    /// Reads the peer's identity when the handshake has ended, or its failure.
     private final class PeerReader: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         private let promise: EventLoopPromise<Void>
@@ -40,9 +40,9 @@ struct HandshakeTests {
         }
     }
 
-    /// Connects to a server that asks for a device's certificate.
+    /// Connects to a server that requires a device's certificate.
     ///
-    /// - Returns: whom the server saw, or its failure.
+    /// - Returns: the identity that the server found, or its failure.
     private func connect(
         _ authority: CertificateAuthority,
         chainPEM: String,
@@ -111,21 +111,19 @@ struct HandshakeTests {
             clientDone.fail(error)
             done.fail(error)
         }
-        // The other side may have closed it already.
+        // This fails if the server has already closed the connection.
         try? await client.close()
         try await listener.close()
         return result
     }
 
-    /// The certificates' own dates are checked by BoringSSL against the machine's clock, so these are made now.
+    /// BoringSSL checks the certificates' dates with the machine's clock, so they are made at the present time.
     private let now = Date().timeIntervalSince1970
 
-    @Test(
-        "A device is known to the server, and the server to the device by name",
-        arguments: [
-            "push.example.com", "localhost",
-        ])
-    func device(hostname: String) async throws {
+    @Test(arguments: [
+        "push.example.com", "localhost",
+    ])
+    func `The server identifies the device, and the device the server by its name`(hostname: String) async throws {
         let authority = try Fixture.authority(now: now)
         let key = P256.Signing.PrivateKey()
         let issued = try authority.deviceChain(request: Fixture.request(key), now: now)
@@ -139,8 +137,8 @@ struct HandshakeTests {
         #expect(device.serial == issued.serial)
     }
 
-    @Test("A device of another authority is refused in the handshake")
-    func otherAuthority() async throws {
+    @Test
+    func `A device of another authority is refused in the handshake`() async throws {
         let authority = try Fixture.authority(now: now)
         let key = P256.Signing.PrivateKey()
         let issued = try Fixture.authority(now: now).deviceChain(request: Fixture.request(key), now: now)

@@ -7,7 +7,7 @@ import Testing
 import Trust
 import X509
 
-@Suite("Issued certificates, in openssl's reading")
+@Suite("Issued certificates, according to openssl")
 struct IssuedCertificateTests {
     private let authority: CertificateAuthority
 
@@ -32,8 +32,8 @@ struct IssuedCertificateTests {
             files: ["ca.pem": authority.rootPEM, "chain.pem": issued.chainPEM])
     }
 
-    @Test("Server: verified for a server, under each of its names")
-    func server() throws {
+    @Test
+    func `Server: the certificate is valid for a server, under each of its names`() throws {
         let issued = try authority.serverChain(names: ["push.example.com", "10.0.0.7", "fd00::7"])
         #expect(try verify(issued, purpose: "sslserver").status == 0)
         let text = try text(issued)
@@ -46,64 +46,60 @@ struct IssuedCertificateTests {
         #expect(text.contains("CA:FALSE"))
     }
 
-    @Test(
-        "Server: good under its names and under no other",
-        arguments: [
-            (["-verify_hostname", "push.example.com"], true), (["-verify_hostname", "localhost"], true),
-            (["-verify_hostname", "other.example.com"], false), (["-verify_ip", "127.0.0.1"], true),
-            (["-verify_ip", "::1"], true), (["-verify_ip", "10.0.0.7"], true), (["-verify_ip", "10.0.0.8"], false),
-        ])
-    func serverNames(options: [String], good: Bool) throws {
+    @Test(arguments: [
+        (["-verify_hostname", "push.example.com"], true), (["-verify_hostname", "localhost"], true),
+        (["-verify_hostname", "other.example.com"], false), (["-verify_ip", "127.0.0.1"], true),
+        (["-verify_ip", "::1"], true), (["-verify_ip", "10.0.0.7"], true), (["-verify_ip", "10.0.0.8"], false),
+    ])
+    func `Server: valid under its names and under no other`(options: [String], good: Bool) throws {
         let issued = try authority.serverChain(names: ["push.example.com", "10.0.0.7"])
         #expect(try (verify(issued, purpose: "sslserver", options: options).status == 0) == good)
     }
 
-    @Test("Server: not verified for a client")
-    func serverAsClient() throws {
+    @Test
+    func `Server: the certificate is not valid for a client`() throws {
         #expect(try verify(authority.serverChain(), purpose: "sslclient").status != 0)
     }
 
-    @Test("Server: the key that comes with it is its own")
-    func serverKey() throws {
+    @Test
+    func `Server: the private key belongs to the certificate`() throws {
         let issued = try authority.serverChain()
         let key = try P256.Signing.PrivateKey(pemRepresentation: #require(issued.keyPEM))
         #expect(try Fixture.leaf(issued).publicKey == Certificate.PublicKey(key.publicKey))
     }
 
-    @Test("Server: lives 397 days")
-    func serverLife() throws {
+    @Test
+    func `Server: the certificate is valid for 397 days`() throws {
         #expect(try authority.serverChain().validUntil == Fixture.now + 397 * Fixture.day)
     }
 
-    @Test(
-        "Server: refuses names that are none",
-        arguments: [
-            "", "a b", "-a.example", "a..b", "1.2.3", "256.1.1.1", "*", "*.com", "ä.example", "a.example:443", "[::1]",
-            String(repeating: "a", count: 64) + ".example",
-        ])
-    func badNames(name: String) {
+    @Test(arguments: [
+        "", "a b", "-a.example", "a..b", "1.2.3", "256.1.1.1", "*", "*.com", "ä.example", "a.example:443", "[::1]",
+        String(repeating: "a", count: 64) + ".example",
+    ])
+    func `Server: refuses invalid names`(name: String) {
         expect(.badName) { try authority.serverChain(names: [name]) }
     }
 
-    @Test("Server: takes a wildcard and an underscore")
-    func oddNames() throws {
+    @Test
+    func `Server: accepts a wildcard and an underscore`() throws {
         #expect(try text(authority.serverChain(names: ["*.example.com", "my_host"])).contains("DNS:*.example.com"))
     }
 
-    @Test("Server: refuses more names than a certificate takes")
-    func tooManyNames() {
+    @Test
+    func `Server: refuses more names than fit into a certificate`() {
         expect(.tooLarge) { try authority.serverChain(names: (0...100).map { "host\($0)" }) }
     }
 
-    @Test("Server: a name given twice stands there once")
-    func repeatedNames() throws {
+    @Test
+    func `Server: a name that is given twice occurs once`() throws {
         let text = try text(authority.serverChain(names: ["LOCALHOST", "127.0.0.1"]))
         #expect(text.components(separatedBy: "localhost").count == 2)
         #expect(text.components(separatedBy: "127.0.0.1").count == 2)
     }
 
-    @Test("Device: verified for a client, with the role as the only other critical extension")
-    func device() throws {
+    @Test
+    func `Device: the certificate is valid for a client, with the role as the only other critical extension`() throws {
         let issued = try authority.deviceChain()
         #expect(try verify(issued, purpose: "sslclient").status == 0)
         let text = try text(issued)
@@ -115,13 +111,13 @@ struct IssuedCertificateTests {
         #expect(issued.validUntil == Fixture.now + 365 * Fixture.day)
     }
 
-    @Test("Device: not verified for a server")
-    func deviceAsServer() throws {
+    @Test
+    func `Device: the certificate is not valid for a server`() throws {
         #expect(try verify(authority.deviceChain(), purpose: "sslserver").status != 0)
     }
 
-    @Test("Device: software that does not know the role's extension refuses it")
-    func critical() throws {
+    @Test
+    func `Device: software that does not know the role's extension refuses it`() throws {
         let result = try OpenSSL.run(
             [
                 "verify", "-attime", "\(Int(Fixture.now))", "-CAfile", "ca.pem", "-untrusted", "chain.pem", "chain.pem",
@@ -130,8 +126,8 @@ struct IssuedCertificateTests {
         #expect(result.output.contains("unhandled critical extension"))
     }
 
-    @Test("Provider: verified for a client, the UID and the name are the bundle ID")
-    func provider() throws {
+    @Test
+    func `Provider: the certificate is valid for a client; its UID and its name are the bundle ID`() throws {
         let issued = try authority.providerChain()
         #expect(try verify(issued, purpose: "sslclient").status == 0)
         #expect(
@@ -141,18 +137,19 @@ struct IssuedCertificateTests {
     }
 
     @Test(
-        "Provider: markers of the environments it is for",
         arguments: [
             ([.development], true, false), ([.production], false, true), ([.development, .production], true, true),
         ] as [(Set<Environment>, Bool, Bool)])
-    func markers(environments: Set<Environment>, development: Bool, production: Bool) throws {
+    func `Provider: has markers for its environments`(
+        environments: Set<Environment>, development: Bool, production: Bool
+    ) throws {
         let text = try text(authority.providerChain(environments: environments))
         #expect(text.contains("1.2.840.113635.100.6.3.1: \n") == development)
         #expect(text.contains("1.2.840.113635.100.6.3.2: \n") == production)
     }
 
-    @Test("Provider: topics and kinds in the guide's order, not critical")
-    func topics() throws {
+    @Test
+    func `Provider: topics and kinds are in the Guide's order, and not critical`() throws {
         let issued = try authority.providerChain()
         let leaf = try Fixture.leaf(issued)
         let value = try #require(leaf.extensions[oid: [1, 2, 840, 113_635, 100, 6, 3, 6]])
@@ -171,8 +168,8 @@ struct IssuedCertificateTests {
             ])
     }
 
-    @Test("Provider: ordinary software verifies it, with nothing to ignore")
-    func providerPlainly() throws {
+    @Test
+    func `Provider: openssl verifies the certificate without ignoring any extension`() throws {
         let result = try OpenSSL.run(
             [
                 "verify", "-x509_strict", "-purpose", "sslclient", "-attime", "\(Int(Fixture.now))", "-CAfile",
@@ -183,8 +180,8 @@ struct IssuedCertificateTests {
         #expect(result.status == 0, "\(result.output)")
     }
 
-    @Test("Provider: for device management, nothing but the UID names a topic")
-    func providerWithoutTopics() throws {
+    @Test
+    func `Provider: for device management, the only topic is the UID`() throws {
         var generator = SystemRandomNumberGenerator()
         let issued = try authority.issueProviderCertificate(
             request: Fixture.request(), bundleID: Fixture.bundleID, environments: [.production], topics: .none,
@@ -199,8 +196,8 @@ struct IssuedCertificateTests {
         #expect(provider.uid == Fixture.bundleID.rawValue && provider.topics.isEmpty)
     }
 
-    @Test("Provider: from a request, the requester keeps the key")
-    func providerFromRequest() throws {
+    @Test
+    func `Provider: with a certificate request, the requester keeps the key`() throws {
         let key = P256.Signing.PrivateKey()
         var generator = SeededGenerator()
         let issued = try authority.issueProviderCertificate(

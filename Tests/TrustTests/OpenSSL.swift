@@ -1,17 +1,20 @@
 import Foundation
 
-/// The `openssl` command, as a second opinion on what is issued here.
+/// The `openssl` command, which gives a second opinion on the certificates that are issued here.
 enum OpenSSL {
     struct Result {
         let status: Int32
         let output: String
     }
 
-    /// Runs it in a new folder that holds `files` and is removed afterwards. Output and errors are returned together.
+    /// Runs openssl in a new folder that contains `files` and is removed afterwards. Returns the output and the
+    /// errors together.
+    /// together.
     static func run(_ arguments: [String], files: [String: String]) throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "trust-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }  // A folder left behind fails no test.
+        // Ignore a failure to remove the folder: it does no harm if it stays.
+        defer { try? FileManager.default.removeItem(at: folder) }
         for (name, text) in files {
             try Data(text.utf8).write(to: folder.appending(path: name))
         }

@@ -3,7 +3,7 @@ import Foundation
 import Notifications
 import Trust
 
-/// A team with a key, and tokens made by hand, so that each can be wrong in one way.
+/// A team with a key. It makes tokens by hand, so that a test can make one part invalid.
 struct TokenFixture {
     static let now: Double = 1_437_179_036
 
@@ -23,7 +23,7 @@ struct TokenFixture {
             .replacingOccurrences(of: "=", with: "")
     }
 
-    /// `bearer` and a token with a good signature over the given texts.
+    /// `bearer` and a token with a valid signature over the given texts.
     func value(
         header: String = header,
         claims: String = claims,

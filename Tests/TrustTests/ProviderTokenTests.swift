@@ -8,8 +8,8 @@ import Trust
 struct ProviderTokenTests {
     private let fixture = TokenFixture()
 
-    @Test("A token that is signed here says its team, key and time")
-    func signed() throws {
+    @Test
+    func `A token that was signed here has its team, key and time`() throws {
         let token = try ProviderToken.sign(
             key: fixture.privateKey, keyID: fixture.keyID, teamID: fixture.team, issuedAt: 1_437_179_000)
         let verified = try fixture.verify("bearer " + token)
@@ -19,36 +19,36 @@ struct ProviderTokenTests {
         #expect(verified.bundleIDs == nil)
     }
 
-    @Test("A token of a key for some apps names these")
-    func restricted() throws {
+    @Test
+    func `A token of a key for some apps has these apps`() throws {
         let bundleID = try #require(BundleID(rawValue: "com.example.app"))
         let key = ProviderKey(
             id: fixture.keyID, team: fixture.team, publicKey: fixture.privateKey.publicKey, bundleIDs: [bundleID])
         #expect(try fixture.verify(fixture.value(), keys: [key]).bundleIDs == [bundleID])
     }
 
-    @Test("The scheme is bearer in any case", arguments: ["bearer", "Bearer", "BEARER", "bEaReR"])
-    func scheme(scheme: String) throws {
+    @Test(arguments: ["bearer", "Bearer", "BEARER", "bEaReR"])
+    func `The scheme is bearer in any case`(scheme: String) throws {
         #expect(try fixture.reason(scheme + fixture.value().dropFirst(6)) == nil)
     }
 
-    @Test("More than one space after the scheme is taken")
-    func spaces() throws {
+    @Test
+    func `Several spaces after the scheme are accepted`() throws {
         #expect(try fixture.reason("bearer  " + fixture.value().dropFirst(6)) == nil)
     }
 
-    @Test("Without a token it is missing", arguments: ["", "bearer", "bearer ", "Bearer   "])
-    func missing(value: String) {
+    @Test(arguments: ["", "bearer", "bearer ", "Bearer   "])
+    func `A missing token is reported as missing`(value: String) {
         #expect(fixture.reason(value) == .missingProviderToken)
     }
 
-    @Test("Another scheme is refused", arguments: ["basic ", "beare ", "bearer\t", "bearer", "", "b"])
-    func otherScheme(scheme: String) throws {
+    @Test(arguments: ["basic ", "beare ", "bearer\t", "bearer", "", "b"])
+    func `Another scheme is refused`(scheme: String) throws {
         #expect(try fixture.reason(scheme + fixture.value().dropFirst(7)) == .invalidProviderToken)
     }
 
-    @Test("Base 64 in either alphabet, padded or not, is taken")
-    func alphabets() throws {
+    @Test
+    func `Base64 in either alphabet, padded or not, is accepted`() throws {
         // These claims encode to text with both characters in which the two alphabets differ.
         let claims = #"{"iss":"DEF123GHIJ","iat":1437179036,"note":"???>>>~~~ÿÿ!"}"#
         let standard = { (data: Data) in data.base64EncodedString() }
@@ -63,75 +63,68 @@ struct ProviderTokenTests {
         #expect(standard(Data(claims.utf8)).contains("="))
     }
 
-    @Test(
-        "A header without alg ES256 and a kid is refused",
-        arguments: [
-            #"{"kid":"ABC123DEFG"}"#,
-            #"{"alg":"none","kid":"ABC123DEFG"}"#,
-            #"{"alg":"None","kid":"ABC123DEFG"}"#,
-            #"{"alg":"HS256","kid":"ABC123DEFG"}"#,
-            #"{"alg":"ES384","kid":"ABC123DEFG"}"#,
-            #"{"alg":"es256","kid":"ABC123DEFG"}"#,
-            #"{"alg":["ES256"],"kid":"ABC123DEFG"}"#,
-            #"{"alg":null,"kid":"ABC123DEFG"}"#,
-            #"{"alg":"ES256"}"#,
-            #"{"alg":"ES256","kid":""}"#,
-            #"{"alg":"ES256","kid":"abc123defg"}"#,
-            #"{"alg":"ES256","kid":"ABC123DEFGH"}"#,
-            #"{"alg":"ES256","kid":1234567890}"#,
-            #"{"alg":"ES256","kid":"ABC123DEFG","crit":["b64"]}"#,
-            #"{"alg":"none","alg":"ES256","kid":"ABC123DEFG"}"#,
-            #"{"alg":"ES256","\u0061lg":"ES256","kid":"ABC123DEFG"}"#,
-            #"{"alg":"ES256","kid":"ABC123DEFG","kid":"ABC123DEFG"}"#,
-            #"{"alg":"ES256","kid":"ABC123DEFG"} x"#,
-            #"["ES256"]"#, "null", "", "{",
-        ])
-    func badHeader(header: String) throws {
+    @Test(arguments: [
+        #"{"kid":"ABC123DEFG"}"#,
+        #"{"alg":"none","kid":"ABC123DEFG"}"#,
+        #"{"alg":"None","kid":"ABC123DEFG"}"#,
+        #"{"alg":"HS256","kid":"ABC123DEFG"}"#,
+        #"{"alg":"ES384","kid":"ABC123DEFG"}"#,
+        #"{"alg":"es256","kid":"ABC123DEFG"}"#,
+        #"{"alg":["ES256"],"kid":"ABC123DEFG"}"#,
+        #"{"alg":null,"kid":"ABC123DEFG"}"#,
+        #"{"alg":"ES256"}"#,
+        #"{"alg":"ES256","kid":""}"#,
+        #"{"alg":"ES256","kid":"abc123defg"}"#,
+        #"{"alg":"ES256","kid":"ABC123DEFGH"}"#,
+        #"{"alg":"ES256","kid":1234567890}"#,
+        #"{"alg":"ES256","kid":"ABC123DEFG","crit":["b64"]}"#,
+        #"{"alg":"none","alg":"ES256","kid":"ABC123DEFG"}"#,
+        #"{"alg":"ES256","\u0061lg":"ES256","kid":"ABC123DEFG"}"#,
+        #"{"alg":"ES256","kid":"ABC123DEFG","kid":"ABC123DEFG"}"#,
+        #"{"alg":"ES256","kid":"ABC123DEFG"} x"#,
+        #"["ES256"]"#, "null", "", "{",
+    ])
+    func `A header without alg ES256 and a kid is refused`(header: String) throws {
         #expect(try fixture.reason(fixture.value(header: header)) == .invalidProviderToken)
     }
 
-    @Test(
-        "A header with more in it is taken",
-        arguments: [
-            #"{"typ":"JWT","alg":"ES256","kid":"ABC123DEFG"}"#,
-            " {\n \"alg\" : \"ES256\",\r\n\t\"kid\" : \"ABC123DEFG\" } ",
-            #"{"alg":"ES256","kid":"ABC123DEFG","x":{"y":[1,{"z":null}]},"t":true,"f":false}"#,
-            #"{"alg":"\u0045S256","kid":"ABC123DEFG"}"#,
-        ])
-    func goodHeader(header: String) throws {
+    @Test(arguments: [
+        #"{"typ":"JWT","alg":"ES256","kid":"ABC123DEFG"}"#,
+        " {\n \"alg\" : \"ES256\",\r\n\t\"kid\" : \"ABC123DEFG\" } ",
+        #"{"alg":"ES256","kid":"ABC123DEFG","x":{"y":[1,{"z":null}]},"t":true,"f":false}"#,
+        #"{"alg":"\u0045S256","kid":"ABC123DEFG"}"#,
+    ])
+    func `Further keys in the header are accepted`(header: String) throws {
         #expect(try fixture.reason(fixture.value(header: header)) == nil)
     }
 
-    @Test(
-        "Claims without one team and one time are refused",
-        arguments: [
-            #"{"iat":1437179036}"#,
-            #"{"iss":"DEF123GHIJ"}"#,
-            #"{"iss":"DEF123GHIJ","iss":"DEF123GHIJ","iat":1437179036}"#,
-            #"{"iss":"DEF123GHIJ","iat":1437179036,"iat":1437179036}"#,
-            #"{"iss":"DEF123GHI","iat":1437179036}"#,
-            #"{"iss":["DEF123GHIJ"],"iat":1437179036}"#,
-            #"{"iss":"DEF123GHIJ","iat":null}"#,
-            #"{"iss":"DEF123GHIJ","iat":true}"#,
-            #"{"iss":"DEF123GHIJ","iat":[1437179036]}"#,
-            #"{"iss":"DEF123GHIJ","iat":"now"}"#,
-            #"{"iss":"DEF123GHIJ","iat":""}"#,
-            #"{"iss":"DEF123GHIJ","iat":" 1437179036"}"#,
-            #"{"iss":"DEF123GHIJ","iat":"0x55A9"}"#,
-            #"{"iss":"DEF123GHIJ","iat":"nan"}"#,
-            #"{"iss":"DEF123GHIJ","iat":"inf"}"#,
-            #"{"iss":"DEF123GHIJ","iat":1e999}"#,
-            #"{"iss":"DEF123GHIJ","iat":01437179036}"#,
-            #"{"iss":"DEF123GHIJ","iat":+1437179036}"#,
-            #"{"iss":"DEF123GHIJ","iat":1437179036.}"#,
-            #"{"iss":"DEF123GHIJ","iat":1437179036,}"#,
-        ])
-    func badClaims(claims: String) throws {
+    @Test(arguments: [
+        #"{"iat":1437179036}"#,
+        #"{"iss":"DEF123GHIJ"}"#,
+        #"{"iss":"DEF123GHIJ","iss":"DEF123GHIJ","iat":1437179036}"#,
+        #"{"iss":"DEF123GHIJ","iat":1437179036,"iat":1437179036}"#,
+        #"{"iss":"DEF123GHI","iat":1437179036}"#,
+        #"{"iss":["DEF123GHIJ"],"iat":1437179036}"#,
+        #"{"iss":"DEF123GHIJ","iat":null}"#,
+        #"{"iss":"DEF123GHIJ","iat":true}"#,
+        #"{"iss":"DEF123GHIJ","iat":[1437179036]}"#,
+        #"{"iss":"DEF123GHIJ","iat":"now"}"#,
+        #"{"iss":"DEF123GHIJ","iat":""}"#,
+        #"{"iss":"DEF123GHIJ","iat":" 1437179036"}"#,
+        #"{"iss":"DEF123GHIJ","iat":"0x55A9"}"#,
+        #"{"iss":"DEF123GHIJ","iat":"nan"}"#,
+        #"{"iss":"DEF123GHIJ","iat":"inf"}"#,
+        #"{"iss":"DEF123GHIJ","iat":1e999}"#,
+        #"{"iss":"DEF123GHIJ","iat":01437179036}"#,
+        #"{"iss":"DEF123GHIJ","iat":+1437179036}"#,
+        #"{"iss":"DEF123GHIJ","iat":1437179036.}"#,
+        #"{"iss":"DEF123GHIJ","iat":1437179036,}"#,
+    ])
+    func `Claims without one team and one time are refused`(claims: String) throws {
         #expect(try fixture.reason(fixture.value(claims: claims)) == .invalidProviderToken)
     }
 
     @Test(
-        "iat in every form that clients send",
         arguments: [
             ("1437179036", 1_437_179_036, true),
             ("1437179036.25", 1_437_179_036.25, true),
@@ -141,57 +134,55 @@ struct ProviderTokenTests {
             ("1437179036250", 1_437_179_036.25, false),
             (#""1437179036250""#, 1_437_179_036.25, false),
         ] as [(String, Double, Bool)])
-    func issuedAt(text: String, seconds: Double, strict: Bool) throws {
+    func `iat is accepted in every form that clients send`(text: String, seconds: Double, strict: Bool) throws {
         let value = try fixture.value(claims: #"{"iss":"DEF123GHIJ","iat":\#(text)}"#)
         #expect(try fixture.verify(value).issuedAt == seconds)
         #expect(fixture.reason(value, conformance: .strict) == (strict ? nil : .invalidProviderToken))
     }
 
     @Test(
-        "A token is good for an hour, and no longer",
         arguments: [
             (0, nil), (3600, nil), (3601, .expiredProviderToken), (1e9, .expiredProviderToken),
         ] as [(Double, Rejection.Reason?)])
-    func age(age: Double, reason: Rejection.Reason?) throws {
+    func `A token is valid for an hour`(age: Double, reason: Rejection.Reason?) throws {
         #expect(try fixture.reason(fixture.value(), now: TokenFixture.now + age) == reason)
     }
 
-    @Test("A token from before 1970 has expired")
-    func negative() throws {
+    @Test
+    func `A token from before 1970 has expired`() throws {
         #expect(
             try fixture.reason(fixture.value(claims: #"{"iss":"DEF123GHIJ","iat":-5}"#)) == .expiredProviderToken)
     }
 
     @Test(
-        "A token may be from the near future",
         arguments: [
             (300, nil), (301, .invalidProviderToken), (1e9, .invalidProviderToken),
         ] as [(Double, Rejection.Reason?)])
-    func future(ahead: Double, reason: Rejection.Reason?) throws {
+    func `A token may be from a moment in the future`(ahead: Double, reason: Rejection.Reason?) throws {
         #expect(try fixture.reason(fixture.value(), now: TokenFixture.now - ahead) == reason)
     }
 
-    @Test("A key that nobody knows is refused")
-    func unknownKey() throws {
+    @Test
+    func `An unknown key is refused`() throws {
         #expect(try fixture.reason(fixture.value(), keys: []) == .invalidProviderToken)
     }
 
-    @Test("A key of another team is refused")
-    func otherTeam() throws {
+    @Test
+    func `A key of another team is refused`() throws {
         let other = try #require(TeamID(rawValue: "OTHERTEAM1"))
         let key = ProviderKey(id: fixture.keyID, team: other, publicKey: fixture.privateKey.publicKey)
         #expect(try fixture.reason(fixture.value(), keys: [key]) == .invalidProviderToken)
     }
 
-    @Test("A token that another key signed is refused")
-    func otherKey() throws {
+    @Test
+    func `A token that another key signed is refused`() throws {
         let key = ProviderKey(
             id: fixture.keyID, team: fixture.team, publicKey: P256.Signing.PrivateKey().publicKey)
         #expect(try fixture.reason(fixture.value(), keys: [key]) == .invalidProviderToken)
     }
 
-    @Test("A key for the other environment is told apart")
-    func otherEnvironment() throws {
+    @Test
+    func `A key for the other environment has its own reason`() throws {
         let key = ProviderKey(
             id: fixture.keyID, team: fixture.team, publicKey: fixture.privateKey.publicKey, environments: [.production])
         let value = try fixture.value()
@@ -199,14 +190,14 @@ struct ProviderTokenTests {
         #expect(fixture.reason(value, environment: .production, keys: [key]) == nil)
     }
 
-    @Test("What is wrong with the key or the time is only told to who holds the key")
-    func signatureFirst() throws {
+    @Test
+    func `Only a client that has the key is told what is wrong with the key or the time`() throws {
         let key = ProviderKey(
             id: fixture.keyID, team: fixture.team, publicKey: P256.Signing.PrivateKey().publicKey, environments: [])
         #expect(try fixture.reason(fixture.value(), now: TokenFixture.now + 1e6, keys: [key]) == .invalidProviderToken)
     }
 
-    /// The value with its signature in DER, changed in some way.
+    /// The value of the header, with its signature in DER. A test may change the bytes.
     private func inDER(_ change: ([UInt8]) -> [UInt8] = { $0 }) throws -> String {
         let value = try fixture.value()
         let signed = value.dropFirst(7).prefix(upTo: try #require(value.lastIndex(of: ".")))
@@ -214,8 +205,8 @@ struct ProviderTokenTests {
         return "bearer \(signed).\(TokenFixture.base64URL(change(Array(signature))))"
     }
 
-    @Test("A signature in DER, as Java makes it, is taken; strict takes r and s alone, and says so")
-    func derSignature() throws {
+    @Test
+    func `A signature in DER, as Java makes it, is accepted; strict accepts only r and s, and says so`() throws {
         let value = try inDER()
         #expect(fixture.reason(value) == nil)
         let rejection = #expect(throws: Rejection.self) { try fixture.verify(value, conformance: .strict) }
@@ -223,8 +214,8 @@ struct ProviderTokenTests {
         #expect(rejection?.detail?.contains("DER") == true)
     }
 
-    @Test("What reads as a signature in DER and is none is refused")
-    func notDER() throws {
+    @Test
+    func `Bytes that resemble a signature in DER, but are none, are refused`() throws {
         let changes: [([UInt8]) -> [UInt8]] = [
             { $0 + [0] }, { Array($0.dropLast()) }, { [$0[0], 0x81] + $0.dropFirst() },
             // An integer with three needless zeros in front.
@@ -235,8 +226,8 @@ struct ProviderTokenTests {
         for change in changes { #expect(try fixture.reason(inDER(change)) == .invalidProviderToken) }
     }
 
-    @Test("A signature in DER of another key, or over other claims, is refused")
-    func otherDER() throws {
+    @Test
+    func `A signature in DER of another key, or over other claims, is refused`() throws {
         let value = try inDER()
         let other = ProviderKey(
             id: fixture.keyID, team: fixture.team, publicKey: P256.Signing.PrivateKey().publicKey)
@@ -246,8 +237,8 @@ struct ProviderTokenTests {
         #expect(fixture.reason("\(parts[0]).\(claims).\(parts[2])") == .invalidProviderToken)
     }
 
-    @Test("The token of the guide's Listing 8-2 is refused")
-    func listing() {
+    @Test
+    func `The token of the Guide's Listing 8-2 is refused`() {
         let value =
             "bearer eyAia2lkIjogIjhZTDNHM1JSWDciIH0.eyAiaXNzIjogIkM4Nk5WOUpYM0QiLCAiaWF0I"
             + "jogIjE0NTkxNDM1ODA2NTAiIH0.MEYCIQDzqyahmH1rz1s-LFNkylXEa2lZ_aOCX4daxxTZkVEGzwIhALvkClnx5m5eAT6"
@@ -255,8 +246,8 @@ struct ProviderTokenTests {
         #expect(fixture.reason(value, now: 1_459_143_580) == .invalidProviderToken)
     }
 
-    @Test("A token with a changed byte anywhere is refused")
-    func changedBytes() throws {
+    @Test
+    func `A token with a changed byte anywhere is refused`() throws {
         let value = Array(try fixture.value().utf8)
         for index in 7..<value.count {
             var changed = value
@@ -265,26 +256,24 @@ struct ProviderTokenTests {
         }
     }
 
-    @Test(
-        "What is no token is refused",
-        arguments: [
-            "a", ".", "..", "...", "a.b.c", "a.b.c.d", "e30.e30.", "e30.e30.e30.e30", "{}.{}.{}", "é.é.é",
-            "e30=.e30.AA", "====.====.====",
-        ])
-    func noToken(token: String) {
+    @Test(arguments: [
+        "a", ".", "..", "...", "a.b.c", "a.b.c.d", "e30.e30.", "e30.e30.e30.e30", "{}.{}.{}", "é.é.é",
+        "e30=.e30.AA", "====.====.====",
+    ])
+    func `A text that is not a token is refused`(token: String) {
         #expect(fixture.reason("bearer " + token) == .invalidProviderToken)
     }
 
-    @Test("A signature of all zeros is refused")
-    func zeroSignature() throws {
+    @Test
+    func `A signature of all zeros is refused`() throws {
         let value = try fixture.value()
         let signed = value.prefix(upTo: try #require(value.lastIndex(of: ".")))
         let zeros = TokenFixture.base64URL([UInt8](repeating: 0, count: 64))
         #expect(fixture.reason("\(signed).\(zeros)") == .invalidProviderToken)
     }
 
-    @Test("A token of up to 4,096 bytes is read, one of more is not")
-    func size() throws {
+    @Test
+    func `A token of up to 4,096 bytes is accepted, and a longer one is not`() throws {
         func value(note: Int) throws -> String {
             let note = String(repeating: "n", count: note)
             return try fixture.value(claims: #"{"iss":"DEF123GHIJ","iat":1437179036,"note":"\#(note)"}"#)
@@ -297,13 +286,13 @@ struct ProviderTokenTests {
         #expect(fixture.reason(tooLong) == .invalidProviderToken)
     }
 
-    @Test("A header of a megabyte is refused unread", arguments: ["A", ".", "="])
-    func megabyte(filler: String) {
+    @Test(arguments: ["A", ".", "="])
+    func `A header of a megabyte is refused without reading it`(filler: String) {
         #expect(fixture.reason("bearer " + String(repeating: filler, count: 1 << 20)) == .invalidProviderToken)
     }
 
-    @Test("The details hold no part of the token but its identifiers")
-    func details() throws {
+    @Test
+    func `The details contain no part of the token except its identifiers`() throws {
         let value = try fixture.value()
         let error = #expect(throws: Rejection.self) { try fixture.verify(value, keys: []) }
         #expect(error?.detail == "There is no key ABC123DEFG, or it is revoked.")

@@ -34,23 +34,23 @@ struct ProviderTokenVerifierTests {
         verifier.recall(authorization: value.span) != nil
     }
 
-    @Test("A token is verified once")
-    mutating func once() throws {
+    @Test
+    mutating func `A token is verified once`() throws {
         let value = try tokens(1)[0]
         let first = try verify(value)
         let second = try verify(value, keys: [])
         #expect(second === first)
     }
 
-    @Test("A token is found under any case of the scheme")
-    mutating func scheme() throws {
+    @Test
+    mutating func `A token is found whatever the case of the scheme`() throws {
         let value = try tokens(1)[0]
         _ = try verify(value)
         #expect(recalls(Array("Bearer".utf8) + value.dropFirst(6)))
     }
 
-    @Test("A token that differs in one byte is not the one remembered")
-    mutating func changed() throws {
+    @Test
+    mutating func `A token that differs in one byte is not found`() throws {
         let value = try tokens(1)[0]
         _ = try verify(value)
         for index in 7..<value.count {
@@ -60,39 +60,39 @@ struct ProviderTokenVerifierTests {
         }
     }
 
-    @Test("A longer or a shorter token is not the one remembered")
-    mutating func otherLength() throws {
+    @Test
+    mutating func `A longer or a shorter token is not found`() throws {
         let value = try tokens(1)[0]
         _ = try verify(value)
         #expect(!recalls(value + [0]))
         #expect(!recalls(value.dropLast()))
     }
 
-    @Test("A token without its scheme is not recalled")
-    mutating func noScheme() throws {
+    @Test
+    mutating func `A token without its scheme is not found`() throws {
         let value = try tokens(1)[0]
         _ = try verify(value)
         #expect(!recalls(Array(value.dropFirst(7))))
     }
 
-    @Test("A failure is not remembered")
-    mutating func failures() throws {
+    @Test
+    mutating func `A failure is not remembered`() throws {
         let value = try tokens(1)[0]
         #expect(throws: Rejection.self) { try verify(value, keys: []) }
         #expect(verifier.rememberedCount == 0)
         #expect(throws: Never.self) { try verify(value) }
     }
 
-    @Test("A remembered token's age is checked at each use")
-    mutating func expires() throws {
+    @Test
+    mutating func `A remembered token's age is checked at each use`() throws {
         let value = try tokens(1)[0]
         _ = try verify(value)
         let error = #expect(throws: Rejection.self) { try verify(value, now: now + 3601) }
         #expect(error?.reason == .expiredProviderToken)
     }
 
-    @Test("A remembered token's environment is checked at each use")
-    mutating func environment() throws {
+    @Test
+    mutating func `A remembered token's environment is checked at each use`() throws {
         let value = try tokens(1)[0]
         let key = ProviderKey(
             id: fixture.keyID, team: fixture.team, publicKey: fixture.privateKey.publicKey, environments: [.production])
@@ -101,24 +101,24 @@ struct ProviderTokenVerifierTests {
         #expect(error?.reason == .badEnvironmentKeyIDInToken)
     }
 
-    @Test("At its limit the oldest is forgotten")
-    mutating func oldest() throws {
+    @Test
+    mutating func `Beyond the limit the oldest token is forgotten`() throws {
         let values = try tokens(6)
         for value in values { _ = try verify(value) }
         #expect(verifier.rememberedCount == 4)
         #expect(values.map(recalls) == [false, false, true, true, true, true])
     }
 
-    @Test("A token that is used again does not become two")
-    mutating func again() throws {
+    @Test
+    mutating func `A token that is used again is remembered only once`() throws {
         let value = try tokens(1)[0]
         let verified = try verify(value)
         verifier.remember(authorization: value.span, as: verified, since: verifier.revision)
         #expect(verifier.rememberedCount == 1)
     }
 
-    @Test("A revoked key's tokens are forgotten, other keys' are not")
-    mutating func revoked() throws {
+    @Test
+    mutating func `The tokens of a revoked key are forgotten, and those of other keys are not`() throws {
         let other = TokenFixture()
         let otherID = try #require(KeyID(rawValue: "OTHERKEY01"))
         let otherValue = Array(try other.value(header: #"{"alg":"ES256","kid":"OTHERKEY01"}"#).utf8)
@@ -131,8 +131,8 @@ struct ProviderTokenVerifierTests {
         #expect(recalls(otherValue))
     }
 
-    @Test("Places of forgotten tokens are used again")
-    mutating func holes() throws {
+    @Test
+    mutating func `The places of forgotten tokens are used again`() throws {
         let values = try tokens(12)
         for value in values[..<4] { _ = try verify(value) }
         verifier.forget(key: fixture.keyID)
@@ -141,8 +141,8 @@ struct ProviderTokenVerifierTests {
         #expect(values[8...].allSatisfy(recalls))
     }
 
-    @Test("What was verified before a revocation is not remembered after it")
-    mutating func race() throws {
+    @Test
+    mutating func `A token that was verified before a revocation is not remembered after it`() throws {
         let value = try tokens(1)[0]
         let before = verifier.revision
         let verified = try fixture.verify(String(decoding: value, as: UTF8.self))
@@ -151,8 +151,8 @@ struct ProviderTokenVerifierTests {
         #expect(!recalls(value))
     }
 
-    @Test("Tokens of every length around a word are told apart")
-    func lengths() {
+    @Test
+    func `Tokens of every length around a word are distinguished`() {
         var generator = SeededGenerator()
         var memory = ProviderTokenMemory(capacity: 100, using: &generator)
         let verified = VerifiedProviderToken(issuedAt: 0, key: fixture.key)
@@ -162,8 +162,8 @@ struct ProviderTokenVerifierTests {
         #expect(tokens.allSatisfy { memory.recall($0.span) != nil })
     }
 
-    @Test("Whoever counts them is told when one is forgotten for want of room")
-    func forgetting() {
+    @Test
+    func `The limit is reported when a token is forgotten for lack of room`() {
         var generator = SeededGenerator()
         var memory = ProviderTokenMemory(capacity: 2, using: &generator)
         let verified = VerifiedProviderToken(issuedAt: 0, key: fixture.key)
@@ -172,8 +172,8 @@ struct ProviderTokenVerifierTests {
         #expect(forgotten == [false, false, false, true])
     }
 
-    @Test("Of two tokens with the same hash only the one that was remembered is recalled, and the later one stays")
-    func sameHash() {
+    @Test
+    func `Of two tokens with the same hash only the remembered one is found, and the later one is kept`() {
         var generator = SeededGenerator()
         var memory = ProviderTokenMemory(capacity: 4, using: &generator)
         let bytes = { (words: [UInt64]) in
@@ -193,8 +193,8 @@ struct ProviderTokenVerifierTests {
         #expect(memory.recall(second.span) != nil)
     }
 
-    @Test("A capacity of less than one is one", arguments: [0, -5])
-    func capacity(capacity: Int) throws {
+    @Test(arguments: [0, -5])
+    func `A capacity below one counts as one`(capacity: Int) throws {
         var generator = SeededGenerator()
         var verifier = ProviderTokenVerifier(conformance: .apple, capacity: capacity, using: &generator)
         for value in try tokens(3) {
@@ -206,7 +206,7 @@ struct ProviderTokenVerifierTests {
 }
 
 extension ProviderTokenVerifier {
-    /// Does all that the verifier's owner does: recalls or verifies the token, checks it and remembers it.
+    /// Does what the verifier's owner does: finds or verifies the token, checks it and remembers it.
     fileprivate mutating func verify(
         authorization: Span<UInt8>,
         environment: Environment,

@@ -3,7 +3,7 @@ import Notifications
 import Testing
 import Trust
 
-@Suite("The certificate revocation list, in openssl's reading")
+@Suite("The certificate revocation list, according to openssl")
 struct RevocationListTests {
     private let authority: CertificateAuthority
 
@@ -20,8 +20,8 @@ struct RevocationListTests {
         try authority.providerRevocations(revoked, number: 7, now: now)
     }
 
-    @Test("An empty list says so, and names its issuer, its number and its dates")
-    func empty() throws {
+    @Test
+    func `An empty list has its issuer, its number and its dates`() throws {
         let text = try text(list([]))
         #expect(text.contains("No Revoked Certificates."))
         #expect(text.contains("Version 2"))
@@ -32,8 +32,8 @@ struct RevocationListTests {
         #expect(text.contains("Next Update: Jul 25 00:23:56 2015 GMT"))
     }
 
-    @Test("Each revoked certificate is there with its serial and its moment")
-    func entries() throws {
+    @Test
+    func `Each revoked certificate is in the list with its serial and time`() throws {
         let first = try authority.providerChain().serial
         let second = try authority.providerChain().serial
         let text = try text(list([(first, Fixture.now - 60), (second, Fixture.now - Fixture.day)]))
@@ -43,13 +43,13 @@ struct RevocationListTests {
         #expect(text.contains("Revocation Date: Jul 17 00:23:56 2015 GMT"))
     }
 
-    @Test("Dates from 2050 on are written as RFC 5280 wants them")
-    func generalizedTime() throws {
+    @Test
+    func `Dates from 2050 on are written as RFC 5280 requires`() throws {
         #expect(try text(list([], now: 2_540_000_000)).contains("Last Update: Jun 28 03:33:20 2050 GMT"))
     }
 
-    @Test("openssl verify refuses a revoked certificate by the list, and no other", arguments: [true, false])
-    func verification(isRevoked: Bool) throws {
+    @Test(arguments: [true, false])
+    func `openssl verify refuses only the revoked certificates of the list`(isRevoked: Bool) throws {
         let (good, revoked) = (try authority.providerChain(), try authority.providerChain())
         let list = try list([(revoked.serial, Fixture.now - 60)])
         let result = try OpenSSL.run(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Trust
 
-@Suite("Device tokens opened before")
+@Suite("Remembered device tokens")
 struct SharedTokenKeysTests {
     private let keys: SharedTokenKeys
 
@@ -16,23 +16,23 @@ struct SharedTokenKeysTests {
         DeviceTokenContents(device: DeviceID(rawValue: number), app: AppID(rawValue: 7), generation: 1)
     }
 
-    @Test("More tokens than are remembered say what they say, the first time and the second")
-    func manyTokens() throws {
+    @Test
+    func `More tokens than are remembered are opened correctly, the first time and the second`() throws {
         let all = try (0..<5000).map { (contents($0), try keys.current.seal(contents($0), environment: .development)) }
         for _ in 0..<2 {
             for (contents, token) in all { #expect(keys.open(token, environment: .development) == contents) }
         }
     }
 
-    @Test("A token that was opened is not good in the other environment")
-    func otherEnvironment() throws {
+    @Test
+    func `A remembered token is not valid in the other environment`() throws {
         let token = try keys.current.seal(contents(1), environment: .development)
         #expect(keys.open(token, environment: .development) == contents(1))
         #expect(keys.open(token, environment: .production) == nil)
     }
 
-    @Test("One bit away from a token that was opened is nothing", arguments: 0..<DeviceToken.byteCount)
-    func forged(index: Int) throws {
+    @Test(arguments: 0..<DeviceToken.byteCount)
+    func `A token that differs in one bit from a remembered one is refused`(index: Int) throws {
         let token = try keys.current.seal(contents(1), environment: .development)
         #expect(keys.open(token, environment: .development) == contents(1))
         var bytes = token.bytes
@@ -40,16 +40,16 @@ struct SharedTokenKeysTests {
         #expect(keys.open(DeviceToken(bytes: bytes), environment: .development) == nil)
     }
 
-    @Test("A key that joins leaves tokens that were opened good")
-    func newKey() throws {
+    @Test
+    func `Remembered tokens stay valid if a key is added`() throws {
         let token = try keys.current.seal(contents(1), environment: .development)
         #expect(keys.open(token, environment: .development) == contents(1))
         try keys.add(TokenKeys.makeKey(), as: TokenKeyID(rawValue: 2))
         #expect(keys.open(token, environment: .development) == contents(1))
     }
 
-    @Test("No more are remembered than there is room for")
-    func bound() throws {
+    @Test
+    func `The number of remembered tokens is limited`() throws {
         let opened = OpenedTokens()
         var random = SystemRandomNumberGenerator()
         let room = OpenedTokens.shardCount * OpenedTokens.maximumSlotsPerShard
@@ -61,22 +61,22 @@ struct SharedTokenKeysTests {
         #expect(opened.count <= room)
     }
 
-    @Test("The newest key seals, in whichever order keys are heard of")
-    func newestSeals() throws {
+    @Test
+    func `The newest key seals, in whatever order the keys arrive`() throws {
         try keys.add(TokenKeys.makeKey(), as: TokenKeyID(rawValue: 3))
         try keys.add(TokenKeys.makeKey(), as: TokenKeyID(rawValue: 2))
         #expect(keys.current.current == TokenKeyID(rawValue: 3))
     }
 
-    @Test("A key that is known stays as it is")
-    func knownKeyStays() throws {
+    @Test
+    func `A known key is not replaced`() throws {
         let token = try keys.current.seal(contents(1), environment: .development)
         try keys.add(TokenKeys.makeKey(), as: keys.current.current)
         #expect(try keys.current.seal(contents(1), environment: .development) == token)
     }
 
-    @Test("A key that seals and is not known is asked for")
-    func asksForKey() async throws {
+    @Test
+    func `An unknown key that has sealed a token is looked up`() async throws {
         let id = TokenKeyID(rawValue: 2)
         let elsewhere = try TokenKeys(keys: [id: TokenKeys.makeKey()], current: id)
         let shared = SharedTokenKeys(keys.current, find: { _ in elsewhere.rawKeys })

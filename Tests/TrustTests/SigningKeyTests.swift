@@ -7,16 +7,16 @@ import Trust
 
 @Suite("Signing keys")
 struct SigningKeyTests {
-    @Test("A key is the same after it was written and read")
-    func roundTrip() throws {
+    @Test
+    func `A key reads back as it was written`() throws {
         var generator = SeededGenerator()
         let key = SigningKey.create(using: &generator)
         let read = try SigningKey(id: key.id, pem: key.pem)
         #expect(read.privateKey.rawRepresentation == key.privateKey.rawRepresentation)
     }
 
-    @Test("The file is PKCS#8 as openssl reads it")
-    func file() throws {
+    @Test
+    func `openssl reads the file as PKCS#8`() throws {
         var generator = SeededGenerator()
         let key = SigningKey.create(using: &generator)
         let result = try OpenSSL.run(["pkey", "-in", "key.p8", "-noout", "-text"], files: ["key.p8": key.pem])
@@ -24,32 +24,30 @@ struct SigningKeyTests {
         #expect(key.pem.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
     }
 
-    @Test("The identifier comes from the given source of randomness, the key does not")
-    func randomness() {
+    @Test
+    func `The identifier comes from the given random numbers, and the key does not`() {
         var (first, second) = (SeededGenerator(seed: 5), SeededGenerator(seed: 5))
         let keys = (SigningKey.create(using: &first), SigningKey.create(using: &second))
         #expect(keys.0.id == keys.1.id)
         #expect(keys.0.privateKey.rawRepresentation != keys.1.privateKey.rawRepresentation)
     }
 
-    @Test(
-        "What is no P-256 key is refused",
-        arguments: [
-            "", "x", P384.Signing.PrivateKey().pemRepresentation, P256.Signing.PrivateKey().publicKey.pemRepresentation,
-        ])
-    func malformed(pem: String) throws {
+    @Test(arguments: [
+        "", "x", P384.Signing.PrivateKey().pemRepresentation, P256.Signing.PrivateKey().publicKey.pemRepresentation,
+    ])
+    func `A text that is not a P-256 key is refused`(pem: String) throws {
         let id = try #require(KeyID(rawValue: "ABC123DEFG"))
         expect(.malformed) { try SigningKey(id: id, pem: pem) }
     }
 
-    @Test("A file larger than any key is refused unread")
-    func tooLarge() throws {
+    @Test
+    func `A file larger than any key is refused without reading it`() throws {
         let id = try #require(KeyID(rawValue: "ABC123DEFG"))
         expect(.tooLarge) { try SigningKey(id: id, pem: String(repeating: "A", count: SigningKey.maximumBytes + 1)) }
     }
 
-    @Test("It describes itself without the key")
-    func description() throws {
+    @Test
+    func `The description of a signing key does not contain the key`() throws {
         let id = try #require(KeyID(rawValue: "ABC123DEFG"))
         #expect("\(SigningKey(id: id, privateKey: P256.Signing.PrivateKey()))" == "SigningKey(ABC123DEFG)")
     }

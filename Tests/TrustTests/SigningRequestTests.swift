@@ -24,37 +24,33 @@ struct SigningRequestTests {
         return Array(made.output[start.lowerBound...].utf8)
     }
 
-    @Test(
-        "A usual key is taken",
-        arguments: [
-            "ec -pkeyopt ec_paramgen_curve:P-256", "ec -pkeyopt ec_paramgen_curve:P-384", "rsa:2048",
-        ])
-    func accepted(key: String) throws {
+    @Test(arguments: [
+        "ec -pkeyopt ec_paramgen_curve:P-256", "ec -pkeyopt ec_paramgen_curve:P-384", "rsa:2048",
+    ])
+    func `A usual key is accepted`(key: String) throws {
         let issued = try authority.deviceChain(request: request("-sha256", key: key))
         #expect(throws: Never.self) {
             try authority.verifyPeer(chain: Fixture.der(issued.chainPEM), as: .device, now: Fixture.now)
         }
     }
 
-    @Test(
-        "Any other key is refused",
-        arguments: [
-            "rsa:1024", "rsa:4104", "ec -pkeyopt ec_paramgen_curve:P-521", "ed25519",
-            "ec -pkeyopt ec_paramgen_curve:secp256k1", "ed448",
-        ])
-    func unsupportedKey(key: String) throws {
+    @Test(arguments: [
+        "rsa:1024", "rsa:4104", "ec -pkeyopt ec_paramgen_curve:P-521", "ed25519",
+        "ec -pkeyopt ec_paramgen_curve:secp256k1", "ed448",
+    ])
+    func `Any other key is refused`(key: String) throws {
         let request = try request("", key: key)
         expect(.unsupportedKey) { try authority.deviceChain(request: request) }
     }
 
-    @Test("A signature with SHA-1 is refused", arguments: ["rsa:2048", "ec -pkeyopt ec_paramgen_curve:P-256"])
-    func sha1(key: String) throws {
+    @Test(arguments: ["rsa:2048", "ec -pkeyopt ec_paramgen_curve:P-256"])
+    func `A signature with SHA-1 is refused`(key: String) throws {
         let request = try request("-sha1", key: key)
         expect(.unsupportedAlgorithm) { try authority.deviceChain(request: request) }
     }
 
-    @Test("Nothing but the key is taken from it")
-    func onlyTheKey() throws {
+    @Test
+    func `The certificate takes only the key from the request`() throws {
         let request = try request(
             "-addext subjectAltName=DNS:api.push.apple.com -addext basicConstraints=critical,CA:TRUE",
             key: "ec -pkeyopt ec_paramgen_curve:P-256")
@@ -66,8 +62,8 @@ struct SigningRequestTests {
         #expect(!text.contains("CA:TRUE"))
     }
 
-    @Test("One that is not signed with its own key is refused")
-    func proofOfPossession() throws {
+    @Test
+    func `A request that is not signed with its own key is refused`() throws {
         let victim = try CertificateSigningRequest(pemEncoded: String(decoding: Fixture.request(), as: UTF8.self))
         let attacker = try CertificateSigningRequest(pemEncoded: String(decoding: Fixture.request(), as: UTF8.self))
         let forged = try CertificateSigningRequest(
@@ -82,34 +78,32 @@ struct SigningRequestTests {
         expect(.badSignature) { try authority.deviceChain(request: Array(pem.utf8)) }
     }
 
-    @Test("One that is larger than the limit is refused unread")
-    func tooLarge() {
+    @Test
+    func `A request larger than the limit is refused without reading it`() {
         expect(.tooLarge) { try authority.deviceChain(request: [UInt8](repeating: 0x41, count: 8193)) }
     }
 
-    @Test(
-        "What is no request is refused",
-        arguments: [
-            "", "hello", "-----BEGIN CERTIFICATE REQUEST-----\n", "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n",
-            "-----BEGIN CERTIFICATE REQUEST-----\nMAAwAA==\n-----END CERTIFICATE REQUEST-----\n",
-            "-----BEGIN CERTIFICATE REQUEST-----\n!!!!\n-----END CERTIFICATE REQUEST-----\n",
-        ])
-    func malformed(text: String) {
+    @Test(arguments: [
+        "", "hello", "-----BEGIN CERTIFICATE REQUEST-----\n", "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n",
+        "-----BEGIN CERTIFICATE REQUEST-----\nMAAwAA==\n-----END CERTIFICATE REQUEST-----\n",
+        "-----BEGIN CERTIFICATE REQUEST-----\n!!!!\n-----END CERTIFICATE REQUEST-----\n",
+    ])
+    func `A text that is not a request is refused`(text: String) {
         expect(.malformed) { try authority.deviceChain(request: Array(text.utf8)) }
     }
 
-    @Test("A certificate in its place is refused")
-    func certificate() {
+    @Test
+    func `A certificate in place of a request is refused`() {
         expect(.malformed) { try authority.deviceChain(request: Array(authority.rootPEM.utf8)) }
     }
 
-    @Test("Bytes that are no UTF-8 are refused")
-    func notText() {
+    @Test
+    func `Bytes that are not UTF-8 are refused`() {
         expect(.malformed) { try authority.deviceChain(request: [0xff, 0xfe, 0x00, 0xc0]) }
     }
 
-    @Test("Any byte that changes makes it a refusal or changes nothing that counts")
-    func flippedBytes() throws {
+    @Test
+    func `Changing any byte makes a request refused, or changes nothing that matters`() throws {
         let key = P256.Signing.PrivateKey()
         let original = try Fixture.request(key)
         for index in original.indices {
@@ -120,8 +114,8 @@ struct SigningRequestTests {
         }
     }
 
-    @Test("The device's own is what openssl takes for a signed request")
-    func ownRequest() throws {
+    @Test
+    func `openssl accepts the device library's own request`() throws {
         let result = try OpenSSL.run(
             ["req", "-verify", "-noout", "-in", "r.pem"],
             files: ["r.pem": String(decoding: try Fixture.request(), as: UTF8.self)])
@@ -129,8 +123,8 @@ struct SigningRequestTests {
         #expect(result.output.contains("verify OK"))
     }
 
-    @Test("The older header line and lines that end in CR LF are read")
-    func olderForm() throws {
+    @Test
+    func `The older header line, and lines that end in CR LF, are accepted`() throws {
         let text = String(decoding: try Fixture.request(), as: UTF8.self)
             .replacingOccurrences(of: "CERTIFICATE REQUEST", with: "NEW CERTIFICATE REQUEST")
             .replacingOccurrences(of: "\n", with: "\r\n")

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Trust
 
-@Suite("Asking for token keys", .timeLimit(.minutes(1)))
+@Suite("Looking up token keys", .timeLimit(.minutes(1)))
 struct TokenKeySearchTests {
     private struct Trouble: Error {}
 
-    /// A store of keys that answers when the test tells it to.
+    /// A store of keys that answers when the test says so.
     private final class Place: Sendable {
         private struct State {
             var asked = 0
@@ -26,7 +26,7 @@ struct TokenKeySearchTests {
             }
         }
 
-        /// Answers the look-up that is under way, or else the next one.
+        /// Answers the present look-up, or the next one if there is none.
         func answer(_ result: Result<Void, any Error> = .success(())) async {
             while true {
                 let answer = state.withLock { $0.answers.isEmpty ? nil : $0.answers.removeFirst() }
@@ -42,13 +42,13 @@ struct TokenKeySearchTests {
         TokenKeySearch(interval: interval) { [place] in try await place.ask() }
     }
 
-    @Test("All who ask while a question is under way share the next one")
-    func shares() async throws {
+    @Test
+    func `Callers that come during a look-up share the next one`() async throws {
         let search = search()
         let first = Task { try await search.run() }
         while place.asked < 1 { await Task.yield() }
         let others = (0..<50).map { _ in Task { try await search.run() } }
-        // The others wait for a look-up that begins after they asked.
+        // The others wait for a look-up that begins after their calls.
         while search.waitingCount < others.count { await Task.yield() }
         await place.answer()
         try await first.value
@@ -57,8 +57,8 @@ struct TokenKeySearchTests {
         #expect(place.asked == 2)
     }
 
-    @Test("The next question is asked an interval later at the earliest")
-    func waits() async throws {
+    @Test
+    func `The next look-up begins after an interval at the earliest`() async throws {
         let interval = Duration.milliseconds(50)
         let search = search(interval: interval)
         let began = ContinuousClock.now
@@ -70,8 +70,8 @@ struct TokenKeySearchTests {
         #expect(ContinuousClock.now - began >= interval * 2)
     }
 
-    @Test("A question without an answer fails for all who wait for it, and the next one is asked anew")
-    func fails() async throws {
+    @Test
+    func `A look-up that fails fails for all that wait for it, and the next one is made anew`() async throws {
         let search = search()
         let run = Task { try await search.run() }
         await place.answer(.failure(Trouble()))

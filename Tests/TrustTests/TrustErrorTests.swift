@@ -7,16 +7,16 @@ struct TrustErrorTests {
         let description: String
     }
 
-    @Test("say code, reason and cause")
-    func description() {
+    @Test
+    func `Have code, reason and cause`() {
         #expect("\(TrustError(.expired, "It has expired."))" == "expired: It has expired.")
         #expect(
             "\(TrustError(.malformed, "It is broken.", cause: Cause(description: "a bit")))"
                 == "malformed: It is broken. (a bit)")
     }
 
-    @Test("shorten a long cause")
-    func longCause() {
+    @Test
+    func `Shorten a long cause`() {
         let error = TrustError(.failed, "x", cause: Cause(description: String(repeating: "a", count: 1000)))
         #expect(error.cause?.count == TrustError.maximumCauseLength)
     }

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// carillon is a service in memory, on ports that the system chooses.
+// carillon is a service that keeps everything in memory and listens on ports that the system chooses.
 type carillon struct {
 	process *exec.Cmd
 	ready   struct {
@@ -97,7 +97,7 @@ func (c *carillon) manage(method, path string, body, result any) error {
 
 type object = map[string]any
 
-// team is a team with an app and a phone, and what its provider needs.
+// team is a team with an app and a phone, and the credentials that its provider needs.
 type team struct {
 	t           *testing.T
 	carillon    *carillon
@@ -148,7 +148,7 @@ func (team *team) wait(count int, match object) []request {
 	return seen.Requests
 }
 
-// rehearse makes a fault happen to this team's requests, and to those of no other team.
+// rehearse makes a fault happen to this team's requests only.
 func (team *team) rehearse(when, fault object) {
 	team.t.Helper()
 	rule := object{"match": object{"team": team.TeamID}, "when": when, "fault": fault}

@@ -1,4 +1,4 @@
-// Package push is a small provider on net/http. Replace it by yours.
+// Package push is a small provider that uses net/http. Replace it with your own.
 package push
 
 import (

@@ -1,4 +1,4 @@
-// What a backend does when all is well, and when it is not: go test
+// Tests of what a backend does if everything works, and if something fails. Run them with: go test
 package push
 
 import (

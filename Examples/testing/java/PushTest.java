@@ -19,9 +19,9 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * What a backend does when all is well, and when it is not, with nothing but the JDK: java PushTest.java
+ * Tests of what a backend does if everything works, and if something fails. They need only the JDK: java PushTest.java
  *
- * <p>It ends with 1 if a test fails. With a JSON library at hand, use it instead of {@link #text}.
+ * <p>The program exits with 1 if a test fails. If your project has a JSON library, use it instead of {@link #text}.
  */
 class PushTest {
     static final HttpClient MANAGEMENT = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -81,7 +81,7 @@ class PushTest {
         System.out.println(isRight ? "ok: " + what : "FAILED: " + what + ": " + got + " instead of " + wanted);
     }
 
-    // The part a suite keeps: a team with a phone, and its provider.
+    // The part that you can keep in your own suite: a team with a phone, and its provider.
 
     static class Team {
         final String bundleID, id, deviceID, deviceToken, token;
@@ -109,13 +109,13 @@ class PushTest {
                     text(response.body(), "reason"));
         }
 
-        /** The first requests of this team that match, as soon as there are any; the error says what came instead. */
+        /** Waits for requests of this team that match, and returns the first. If none come, the error shows what came instead. */
         String await(String match) throws Exception {
             String ofTeam = match.replaceFirst("\\{", "{\"team\":\"" + id + "\",");
             return manage("POST", "/v1/requests/wait", "{\"match\":%s,\"timeout\":\"PT5S\"}".formatted(ofTeam));
         }
 
-        /** Has a fault happen to this team's requests, and to nobody else's. */
+        /** Makes a fault happen to this team's requests only. */
         void rehearse(String when, String fault) throws Exception {
             manage("POST", "/v1/rehearsals", "{\"rules\":[{\"match\":{\"team\":\"%s\"},\"when\":%s,\"fault\":%s}]}"
                     .formatted(id, when, fault));

@@ -1,4 +1,4 @@
-// A Carillon for tests: start() runs a service, and team() makes a team with a phone.
+// A Carillon for tests: start() starts a service, and team() makes a team with a phone.
 
 import { spawn } from 'node:child_process';
 import { createPrivateKey, randomBytes, sign } from 'node:crypto';
@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import http2 from 'node:http2';
 import { createInterface } from 'node:readline';
 
-/** A service in memory, on ports that the system chooses. */
+/** A service that keeps everything in memory and listens on ports that the system chooses. */
 export async function start() {
   const options = ['serve', '--store', 'memory', '--ports', 'ephemeral', '--json'];
   const child = spawn(process.env.CARILLON ?? 'carillon', options, { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -45,11 +45,11 @@ async function makeTeam(manage) {
     keyID: team.keys[0].keyID,
     privateKey: team.keys[0].privateKey,
     deviceToken: device.tokens[bundleID],
-    /** The requests of this team that match, as soon as there are so many; the error says what came instead. */
+    /** Waits until this number of the team's requests match, and returns them. Otherwise the error shows what came instead. */
     wait: async (match = {}, count = 1) =>
       (await manage('POST', '/v1/requests/wait', { match: { team: team.teamID, ...match }, count, timeout: 'PT5S' }))
         .requests,
-    /** Has a fault happen to this team's requests, and to nobody else's. */
+    /** Makes a fault happen to this team's requests only. */
     rehearse: (fault, when) =>
       manage('POST', '/v1/rehearsals', { rules: [{ match: { team: team.teamID }, fault, ...(when && { when }) }] }),
     /** Changes what the phone does from now on. */
@@ -58,7 +58,7 @@ async function makeTeam(manage) {
   };
 }
 
-/** A small provider. Replace it by yours. */
+/** A small provider. Replace it with your own. */
 export class Provider {
   constructor({ url, ca }, team) {
     this.team = team;
@@ -71,7 +71,7 @@ export class Provider {
       part({ iss: this.team.id, iat: Math.floor(Date.now() / 1000) })}`;
     const key = { key: createPrivateKey(this.team.privateKey), dsaEncoding: 'ieee-p1363' };
     const token = `${text}.${sign('sha256', text, key).toString('base64url')}`;
-    // Made once: a new one for each request is TooManyProviderTokenUpdates.
+    // Make the provider token once. A new one for each request would be refused with TooManyProviderTokenUpdates.
     Object.defineProperty(this, 'token', { value: token });
     return token;
   }
@@ -87,7 +87,7 @@ export class Provider {
     stream.setEncoding('utf8');
     let body = '';
     stream.on('data', (text) => { body += text; });
-    // Both at once: an answer without a body ends as it begins.
+    // Wait for both events together, because an answer without a body ends as soon as it begins.
     const [[headers]] = await Promise.all([once(stream, 'response'), once(stream, 'end'), stream.end(JSON.stringify(payload))]);
     return { status: headers[':status'], apnsID: headers['apns-id'], ...(body && JSON.parse(body)) };
   }

@@ -1,4 +1,4 @@
-// What a backend does when all is well, and when it is not: node --test
+// Tests of what a backend does if everything works, and if something fails. Run them with: node --test
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, afterEach, test } from 'node:test';

@@ -1,4 +1,4 @@
-"""A Carillon for the tests: one service for the whole run, one team with a phone for each test."""
+"""A Carillon for the tests: one service for the whole run, and one team with a phone for each test."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 
 
 class Carillon:
-    """A service in memory, on ports that the system chooses."""
+    """A service that keeps everything in memory and listens on ports that the system chooses."""
 
     def __init__(self):
         command = [os.environ.get("CARILLON", "carillon"), "serve", "--store", "memory", "--ports", "ephemeral", "--json"]
@@ -22,7 +22,7 @@ class Carillon:
         self.ssl_context = ssl.create_default_context(cadata=self.ready["caPEM"])
 
     def manage(self, method, path, body=None):
-        """A request to the management API; returns what it answers."""
+        """Sends a request to the management API, and returns the answer."""
         management = self.ready["management"]
         request = urllib.request.Request(management["url"] + path, method=method)
         request.add_header("Authorization", "Bearer " + management["key"])
@@ -39,7 +39,7 @@ class Carillon:
 
 
 class Team:
-    """A team with an app and a phone, and what its provider needs."""
+    """A team with an app and a phone, and the credentials that its provider needs."""
 
     def __init__(self, carillon):
         self.carillon = carillon
@@ -53,7 +53,8 @@ class Team:
         self.device_token = team["devices"][0]["tokens"][self.bundle_id]
 
     def wait(self, count=1, timeout="PT5S", **match):
-        """The requests of this team that match, as soon as there are so many. It explains itself if they do not come."""
+        """Waits until `count` requests of this team match, and returns them. If they do not come, the test fails and says
+        what came instead."""
         body = {"match": {"team": self.id, **match}, "count": count, "timeout": timeout}
         try:
             return self.carillon.manage("POST", "/v1/requests/wait", body)["requests"]
@@ -61,7 +62,7 @@ class Team:
             pytest.fail(error.read().decode())
 
     def rehearse(self, fault, **when):
-        """Has a fault happen to this team's requests, and to nobody else's."""
+        """Makes a fault happen to this team's requests only."""
         rule = {"match": {"team": self.id}, "fault": fault, **({"when": when} if when else {})}
         return self.carillon.manage("POST", "/v1/rehearsals", {"rules": [rule]})
 

@@ -1,4 +1,4 @@
-"""What a backend that sends with aioapns does when all is well, and when it is not."""
+"""Tests of what a backend that sends with aioapns does if everything works, and if something fails."""
 
 import asyncio
 
@@ -7,10 +7,10 @@ from aioapns.connection import APNsDevelopmentClientProtocol
 
 
 def send(team, *messages):
-    """What the backend does; replace it by a call of yours."""
+    """What the backend does to send. Replace it with a call of your own backend."""
 
     async def run():
-        # The library has Apple's address as a constant.
+        # The library has no setting for the server: Apple's address is a constant in it.
         APNsDevelopmentClientProtocol.APNS_SERVER = team.carillon.host
         APNsDevelopmentClientProtocol.APNS_PORT = team.carillon.port
         client = APNs(

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Tests of a provider that sends with curl, against a Carillon of their own. It ends with 1 if a test fails.
+# Tests of a provider that sends with curl. They start their own Carillon. The script exits with 1 if a test fails.
 #
 # usage: push_test.sh        (CARILLON: the command, if it is not on the path)
 #
-# Wants curl with HTTP/2, openssl and python3, which reads the JSON.
+# Needs curl with HTTP/2, openssl, and python3, which reads the JSON.
 set -euo pipefail
 
-# The part a suite keeps: a service, and a team with one device.
+# The part that you can keep in your own suite: a service, and a team with one device.
 
 work=$(mktemp -d)
 trap 'kill "$service" 2>/dev/null || true; wait "$service" 2>/dev/null || true; rm -rf "$work"' EXIT
@@ -15,7 +15,7 @@ mkfifo "$work/ready"
 service=$!
 read -r ready <"$work/ready"
 
-# json DOCUMENT KEY …: a value of a JSON document; numbers are places in arrays.
+# json DOCUMENT KEY …: prints a value of a JSON document. A number as KEY is an index into an array.
 json() {
     python3 -c '
 import json, sys
@@ -27,7 +27,7 @@ print(value if isinstance(value, (str, int)) else json.dumps(value))' "$@"
 url=https://$(json "$ready" development provider)
 json "$ready" caPEM >"$work/ca.pem"
 
-# manage METHOD PATH [BODY]: a request to the management API.
+# manage METHOD PATH [BODY]: sends a request to the management API, and prints the answer.
 manage() {
     curl --silent --show-error --fail-with-body --request "$1" "$(json "$ready" management url)$2" \
         --header "Authorization: Bearer $(json "$ready" management key)" \
@@ -51,7 +51,7 @@ provider_token() {
 }
 token=$(provider_token)
 
-# push PAYLOAD [DEVICE]: prints the status; what the service said is in $work/answer.
+# push PAYLOAD [DEVICE]: sends a notification and prints the status. The body of the answer is in $work/answer.
 push() {
     curl --silent --http2 --cacert "$work/ca.pem" --output "$work/answer" --write-out '%{http_code}' \
         --header "authorization: bearer $token" --header "apns-topic: com.example.shop" \
@@ -59,7 +59,7 @@ push() {
 }
 
 failed=0
-# expect WHAT GOT WANTED
+# expect WHAT GOT WANTED: compares a result with the expected one.
 expect() {
     if [[ $2 == "$3" ]]; then
         echo "ok: $1"

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import NIOCore
 import Notifications
 
@@ -9,6 +9,35 @@ extension Device {
     /// - Throws: ``DeviceError``. ``DeviceError/Code/refused`` means that the courier does not accept the bundle ID.
     public func register(_ bundleID: String) async throws(DeviceError) -> String {
         let response = try await send(CourierRequest(.put, Self.path(bundleID)))
+        guard let token = JSONObject(response.body)?[text: "token"], !token.isEmpty else {
+            throw DeviceError(.badResponse, "The courier's answer contains no device token.")
+        }
+        return token
+    }
+
+    /// Registers an app and returns the device token of one of its services, as hexadecimal digits. Each service has a
+    /// token of its own, which is only for the service's topic: a provider that uses it for another one gets
+    /// DeviceTokenNotForTopic. The token stays the same as long as the app's own.
+    /// - Throws: ``DeviceError``. ``DeviceError/Code/refused`` means that the courier does not accept the bundle ID or
+    ///   the service; there is no device token for ``PushService/mdm``.
+    public func register(_ bundleID: String, for service: PushService) async throws(DeviceError) -> String {
+        let response = try await send(CourierRequest(.put, Self.path(bundleID) + "/" + Self.pathPart(service.rawValue)))
+        guard let token = JSONObject(response.body)?[text: "token"], !token.isEmpty else {
+            throw DeviceError(.badResponse, "The courier's answer contains no device token.")
+        }
+        return token
+    }
+
+    /// Returns the device token by which one Live Activity gets its updates, as hexadecimal digits. Each call gives a
+    /// token that is valid for twelve hours, the longest time that a Live Activity is on show; earlier ones stay valid
+    /// until their time. A provider that uses it later gets ExpiredToken.
+    /// - Parameters:
+    ///   - bundleID: the app's.
+    ///   - activity: the Live Activity's identifier, a UUID of the device's choice.
+    /// - Throws: ``DeviceError``. ``DeviceError/Code/refused`` means that the courier does not accept the bundle ID.
+    public func register(_ bundleID: String, activity: UUID) async throws(DeviceError) -> String {
+        let path = Self.path(bundleID) + "/\(PushService.liveActivity.rawValue)/\(activity.uuidString.lowercased())"
+        let response = try await send(CourierRequest(.put, path))
         guard let token = JSONObject(response.body)?[text: "token"], !token.isEmpty else {
             throw DeviceError(.badResponse, "The courier's answer contains no device token.")
         }

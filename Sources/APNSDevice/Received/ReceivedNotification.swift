@@ -22,6 +22,9 @@ public struct ReceivedNotification: Sendable, Hashable {
     public var pushType: String?
     /// The identifier of the broadcast channel that it was sent to; nil if it was sent to this device alone.
     public var channel: String?
+    /// The identifier of the Live Activity whose own device token the provider used, a UUID; nil for other device
+    /// tokens.
+    public var activity: String?
     /// The payload as the device received it: a JSON dictionary in UTF-8.
     public var payload: [UInt8]
 
@@ -35,6 +38,7 @@ public struct ReceivedNotification: Sendable, Hashable {
     ///   - collapseID: the collapse identifier.
     ///   - pushType: the provider's `apns-push-type`.
     ///   - channel: the broadcast channel that it was sent to.
+    ///   - activity: the Live Activity that it is for.
     ///   - payload: a JSON dictionary in UTF-8.
     public init(
         id: String,
@@ -45,6 +49,7 @@ public struct ReceivedNotification: Sendable, Hashable {
         collapseID: String? = nil,
         pushType: String? = nil,
         channel: String? = nil,
+        activity: String? = nil,
         payload: [UInt8],
     ) {
         sending = 0
@@ -56,6 +61,7 @@ public struct ReceivedNotification: Sendable, Hashable {
         self.collapseID = collapseID
         self.pushType = pushType
         self.channel = channel
+        self.activity = activity
         self.payload = payload
     }
 }
@@ -72,7 +78,7 @@ extension ReceivedNotification {
         self.init(
             id: id, topic: topic, bundleID: bundleID, priority: Int(priority), expiration: object[number: "expiration"],
             collapseID: object[text: "collapseID"], pushType: object[text: "pushType"],
-            channel: object[text: "channel"], payload: payload)
+            channel: object[text: "channel"], activity: object[text: "activity"], payload: payload)
         self.sending = sending
     }
 }

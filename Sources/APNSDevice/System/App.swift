@@ -50,6 +50,9 @@ public protocol App: Sendable {
     func receivedLocationQuery(_ push: ReceivedNotification) async
     /// Called when a Live Activity starts, changes or ends (`.push-type.liveactivity`).
     func receivedActivity(_ push: ReceivedNotification) async
+    /// Called when a Live Activity has got the device token for its updates. Hand it to the provider, together with
+    /// what the activity shows.
+    func activityRegistered(_ activity: LiveActivity, deviceToken: String) async
     /// Called when someone talks in a channel, joins it or leaves it (`.voip-ptt`).
     func receivedTalk(_ push: ReceivedNotification) async
     /// Called when the app's controls have a new state (`.push-type.controls`).
@@ -83,6 +86,7 @@ extension App {
     public func receivedFileChange(_ push: ReceivedNotification) async {}
     public func receivedLocationQuery(_ push: ReceivedNotification) async {}
     public func receivedActivity(_ push: ReceivedNotification) async {}
+    public func activityRegistered(_ activity: LiveActivity, deviceToken: String) async {}
     public func receivedTalk(_ push: ReceivedNotification) async {}
     public func receivedControlChange(_ push: ReceivedNotification) async {}
     public func receivedWidgetChange(_ push: ReceivedNotification) async {}

@@ -23,4 +23,10 @@ public enum DropReason: String, Sendable, Hashable, CaseIterable {
     case switchedOff = "switched-off"
     /// The notification has no alert, sound or badge, and does not wake the app.
     case nothingToShow = "nothing-to-show"
+    /// It is for a Live Activity that is not on the device, or has ended.
+    case noActivity = "no-activity"
+    /// The Live Activity has a newer content state.
+    case outdated
+    /// The app's Live Activities have had too many updates of priority 10, or there are too many Live Activities.
+    case overBudget = "over-budget"
 }

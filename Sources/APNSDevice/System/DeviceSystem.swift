@@ -1,3 +1,5 @@
+public import Foundation
+
 /// The system between a device and its apps. It registers the apps, gives them their notifications, shows
 /// notifications, and lets the user respond (Guide, 2.1.4.4 and 2.2).
 ///
@@ -24,6 +26,10 @@ public actor DeviceSystem: DeviceDelegate {
         case woken(ReceivedNotification, BackgroundResult)
         /// The push was given to the app's method for its service.
         case pushed(ReceivedNotification, PushService)
+        /// A Live Activity has changed.
+        case activity(LiveActivity, LiveActivity.Change)
+        /// A Live Activity has got the device token for its updates.
+        case activityRegistered(LiveActivity, deviceToken: String)
         /// The user opened the app with this notification. The system shows its launch image, and the app shows the
         /// window of its `target-content-id`.
         case opened(with: ShownNotification)
@@ -47,11 +53,16 @@ public actor DeviceSystem: DeviceDelegate {
     public static let extensionTime = Duration.seconds(30)
 
     private var state: SystemState
+    /// The Live Activities that the device shows.
+    public private(set) var activities = LiveActivities()
     private var apps: [String: any App] = [:]
     private var categories: [String: [NotificationCategory]] = [:]
     private var tokens: [String: String] = [:]
     private var device: Device?
     private let clock: any Clock<Duration>
+    private let now: @Sendable () -> Date
+    /// Wakes the system when a Live Activity changes by itself.
+    private var activityTimer: Task<Void, Never>?
     private let keep: @Sendable (DeviceIdentity) async throws -> Void
     private let report: @Sendable (Event) -> Void
 
@@ -62,6 +73,7 @@ public actor DeviceSystem: DeviceDelegate {
     ///   - report: is called with each event, in order. It has to return soon.
     ///   - keep: stores a renewed identity in place of the old one. If it throws, the device keeps using the old
     ///     identity.
+    ///   - now: the time of day, for Live Activities.
     public init(
         languages: [String] = ["en"],
         clock: any Clock<Duration> = ContinuousClock(),
@@ -69,9 +81,11 @@ public actor DeviceSystem: DeviceDelegate {
         keep: @escaping @Sendable (DeviceIdentity) async throws -> Void = { _ in
             throw DeviceError(.storage, "This system was not given a function that stores renewed identities.")
         },
+        now: @escaping @Sendable () -> Date = { Date() },
     ) {
         state = SystemState(languages: languages)
         self.clock = clock
+        self.now = now
         self.keep = keep
         self.report = report
     }
@@ -169,6 +183,7 @@ public actor DeviceSystem: DeviceDelegate {
     /// - Throws: ``DeviceError`` if the service could not be told.
     public func remove(_ bundleID: String) async throws(DeviceError) {
         guard state.remove(bundleID) else { return }
+        activities.removeAll(of: bundleID)
         apps[bundleID] = nil
         tokens[bundleID] = nil
         try await device?.unregister(bundleID)
@@ -232,6 +247,7 @@ public actor DeviceSystem: DeviceDelegate {
             guard let app else { return }
             report(.pushed(notification, service))
             if let content { show(notification, content) }
+            if service == .liveActivity { changeActivities(notification) }
             // The system has the push, so the acknowledgement need not wait for the app.
             Task { [clock] in
                 await TimeLimit.run(Self.backgroundTime, clock) { await app.received(notification, for: service) }
@@ -248,6 +264,101 @@ public actor DeviceSystem: DeviceDelegate {
             if let app { Task { await wake(app, notification) } }
         }
     }
+
+    // MARK: Live Activities
+
+    /// Starts a Live Activity of an app, as an app in the foreground can.
+    /// - Parameters:
+    ///   - attributesType: the name of the app's attributes type.
+    ///   - attributes: a JSON dictionary in UTF-8.
+    ///   - contentState: a JSON dictionary in UTF-8.
+    ///   - updates: how it gets its updates.
+    /// - Returns: nil if the app is not on the device, or if ``LiveActivities/maximumCount`` are on show.
+    @discardableResult
+    public func startActivity(
+        of bundleID: String,
+        attributesType: String,
+        attributes: [UInt8],
+        contentState: [UInt8],
+        updates: LiveActivity.UpdateSource,
+    ) -> LiveActivity? {
+        guard apps[bundleID] != nil else { return nil }
+        let started = activities.start(
+            LiveActivity(
+                id: UUID(), bundleID: bundleID, attributesType: attributesType, attributes: attributes,
+                updates: updates, started: now(), contentState: contentState, timestamp: now()))
+        guard let started else { return nil }
+        activityChanged(started, .started)
+        waitForActivities()
+        return started
+    }
+
+    /// Sets how many updates of priority 10 an app's Live Activities may have.
+    public func change(_ budget: LiveActivities.Budget, of bundleID: String) {
+        activities.change(budget, of: bundleID)
+    }
+
+    private func changeActivities(_ notification: ReceivedNotification) {
+        for outcome in activities.receive(notification, id: UUID(), at: now()) {
+            switch outcome {
+            case .changed(let activity, let change): activityChanged(activity, change)
+            case .ignored(let reason): report(.dropped(notification, reason))
+            }
+        }
+        waitForActivities()
+    }
+
+    private func activityChanged(_ activity: LiveActivity, _ change: LiveActivity.Change) {
+        report(.activity(activity, change))
+        guard let device else { return }
+        switch (change, activity.updates) {
+        case (.started, .token):
+            Task { await register(activity, on: device) }
+        case (.started, .channel(let channel)):
+            Task {
+                do throws(DeviceError) {
+                    try await device.subscribe(activity.bundleID, to: channel)
+                } catch {
+                    report(.problem(error))
+                }
+            }
+        case (.ended, .channel(let channel)), (.dismissed, .channel(let channel)):
+            guard !activities.uses(channel, of: activity.bundleID) else { return }
+            Task {
+                // The subscription ends with the app at the latest.
+                try? await device.unsubscribe(activity.bundleID, from: channel)
+            }
+        default: break
+        }
+    }
+
+    private func register(_ activity: LiveActivity, on device: Device) async {
+        do throws(DeviceError) {
+            let token = try await device.register(activity.bundleID, activity: activity.id)
+            report(.activityRegistered(activity, deviceToken: token))
+            await apps[activity.bundleID]?.activityRegistered(activity, deviceToken: token)
+        } catch {
+            report(.problem(error))
+        }
+    }
+
+    /// Waits until a Live Activity changes by itself.
+    private func waitForActivities() {
+        activityTimer?.cancel()
+        guard let due = activities.due else { return activityTimer = nil }
+        let pause = Duration.seconds(max(0, due.timeIntervalSince(now())))
+        activityTimer = Task { [clock, weak self] in
+            guard (try? await clock.sleep(for: pause)) != nil else { return }
+            await self?.activitiesAreDue()
+        }
+    }
+
+    private func activitiesAreDue() {
+        for (activity, change) in activities.tick(at: now()) { activityChanged(activity, change) }
+        waitForActivities()
+    }
+
+    // MARK: The connection
 
     public nonisolated func stateChanged(to state: Device.State) { report(.stateChanged(state)) }
 

@@ -22,6 +22,9 @@ public enum PushService: String, Sendable, Hashable, CaseIterable {
     /// A request to contact the management server. The topic is the UID of a certificate.
     case mdm
 
+    /// The services that have a device token of their own; see ``Device/register(_:for:)``.
+    public static let withTokens = allCases.filter { $0 != .mdm }
+
     init?(_ kind: TopicKind) {
         switch kind {
         case .app: return nil

@@ -1,6 +1,6 @@
 /// The service's answer to one request, with the values of the response (Guide, Tables 8-3 to 8-5).
 package struct PushAnswer: Sendable, Hashable {
-    /// The HTTP status: 200 is success.
+    /// The HTTP status: 200 is success. The management of channels also has 201 and 204.
     package var status: Int
     /// The notification's identifier, from the `apns-id` header.
     package var apnsID: String?
@@ -12,6 +12,14 @@ package struct PushAnswer: Sendable, Hashable {
     package var timestamp: UInt64?
     /// A description of the mistake in this request, if the service sends one.
     package var detail: String?
+    /// The identifier of the channel that was created.
+    package var channelID: String?
+    /// The answer's body, in JSON.
+    package var body: [UInt8]
+
+    /// Whether the service did what was asked.
+    package var isSuccess: Bool { Self.isSuccess(status) }
+    static func isSuccess(_ status: Int) -> Bool { (200..<300).contains(status) }
 
     package init(
         status: Int,
@@ -20,6 +28,8 @@ package struct PushAnswer: Sendable, Hashable {
         reason: String? = nil,
         timestamp: UInt64? = nil,
         detail: String? = nil,
+        channelID: String? = nil,
+        body: [UInt8] = [],
     ) {
         self.status = status
         self.apnsID = apnsID
@@ -27,5 +37,7 @@ package struct PushAnswer: Sendable, Hashable {
         self.reason = reason
         self.timestamp = timestamp
         self.detail = detail
+        self.channelID = channelID
+        self.body = body
     }
 }

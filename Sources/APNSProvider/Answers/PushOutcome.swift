@@ -13,7 +13,7 @@ extension Result<PushAnswer, ProviderError> {
     /// A receipt if the service accepted the notification; an error if it refused or did not answer.
     var receipt: Result<PushReceipt, ProviderError> {
         flatMap { answer in
-            guard answer.status == 200 else { return .failure(ProviderError(PushRejection(answer))) }
+            guard answer.isSuccess else { return .failure(ProviderError(PushRejection(answer))) }
             return .success(PushReceipt(apnsID: answer.apnsID ?? "", uniqueID: answer.uniqueID))
         }
     }

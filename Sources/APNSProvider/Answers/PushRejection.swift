@@ -76,7 +76,7 @@ extension PushRejection {
         public static let badPriority = Reason(.badPriority)
         /// The `apns-topic` value is not a topic.
         public static let badTopic = Reason(.badTopic)
-        /// The device token belongs to a different app than the topic.
+        /// The device token belongs to a different app or service than the topic.
         public static let deviceTokenNotForTopic = Reason(.deviceTokenNotForTopic)
         /// The request has the same header more than once.
         public static let duplicateHeaders = Reason(.duplicateHeaders)
@@ -126,6 +126,20 @@ extension PushRejection {
         public static let tooManyProviderTokenUpdates = Reason(.tooManyProviderTokenUpdates)
         /// Too many requests were made to the same device token.
         public static let tooManyRequests = Reason(.tooManyRequests)
+        /// Broadcast channels are not enabled for the app.
+        public static let featureNotEnabled = Reason(.featureNotEnabled)
+        /// The request about channels has no `apns-channel-id`.
+        public static let missingChannelID = Reason(.missingChannelID)
+        /// The `apns-channel-id` value is not base64, or is too long.
+        public static let badChannelID = Reason(.badChannelID)
+        /// The app has no channel with this identifier in this environment.
+        public static let channelNotRegistered = Reason(.channelNotRegistered)
+        /// The app has as many channels as it may have.
+        public static let cannotCreateChannelConfig = Reason(.cannotCreateChannelConfig)
+        /// The request about channels has no push type.
+        public static let missingPushType = Reason(.missingPushType)
+        /// The bundle ID in the path is not one that the credentials are for.
+        public static let topicMismatch = Reason(.topicMismatch)
         /// The service failed.
         public static let internalServerError = Reason(.internalServerError)
         /// The service cannot accept the notification now.

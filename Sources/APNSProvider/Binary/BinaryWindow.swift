@@ -27,7 +27,7 @@ struct BinaryWindow {
     /// How a connection ended.
     enum End: Sendable, Hashable {
         case packet(BinaryErrorCode, identifier: UInt32)
-        /// It ended without an error packet, so it is unknown which notifications were accepted.
+        /// The connection ended without an error packet, so it is unknown which notifications were accepted.
         case lost(ProviderError)
     }
 

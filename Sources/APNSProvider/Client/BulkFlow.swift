@@ -32,7 +32,7 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
     private let state = Mutex(State())
     private let giveUp: @Sendable () -> Void
 
-    /// - Parameter giveUp: gives up the notifications that are under way.
+    /// - Parameter giveUp: called to give up the notifications that are under way.
     init(maximum: Int, giveUp: @escaping @Sendable () -> Void) {
         self.maximum = max(1, maximum)
         self.giveUp = giveUp
@@ -52,7 +52,7 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
 
     /// Waits until one more notification may be taken. Returns false when the call is over.
     func hasRoom() async -> Bool {
-        // The common case: there is room, so no task has to wait.
+        // In the common case there is room, and no task has to wait.
         if let answer = state.withLock({ room(in: $0) }) { return answer }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -90,8 +90,8 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
 
     // MARK: The event loop's side
 
-    /// Takes an outcome. Returns the reader if it has to be woken; the caller wakes it after all answers that
-    /// arrived together.
+    /// Takes an outcome. Returns the reader if it has to be woken. The caller wakes it after it has passed on all
+    /// answers that arrived together.
     func take(_ outcome: Outcome) -> (any AnswerReader)? {
         state.withLock { state in
             state.ready.append(outcome)

@@ -36,7 +36,7 @@ extension ProviderClient {
         return try await answer(to: request, deadline: deadline, retriesRejections: retriesRejections).get()
     }
 
-    private func answer(to request: PushRequest, deadline: Duration?, retriesRejections: Bool) async -> Ticket.Answer {
+    func answer(to request: PushRequest, deadline: Duration?, retriesRejections: Bool) async -> Ticket.Answer {
         let start = NIODeadline.now()
         let observation = observer.begin(at: start)
         let cancellation = Cancellation()

@@ -116,7 +116,7 @@ public final class ProviderClient: Service, Sendable {
     /// Refuses new notifications, waits up to ten seconds for the answers to those under way, and closes the
     /// connections.
     public func shutDown() async {
-        // There is nobody to report an error to.
+        // Ignore an error, because there is no caller to report it to.
         try? await core.run { $0.shutDown($1) }
     }
 

@@ -29,7 +29,7 @@ struct ProviderMetrics: Sendable {
 
     func count(_ answer: Ticket.Answer) {
         switch answer {
-        case .success(let answer): answer.status == 200 ? accepted.increment() : rejected.increment()
+        case .success(let answer): answer.isSuccess ? accepted.increment() : rejected.increment()
         case .failure: failed.increment()
         }
     }

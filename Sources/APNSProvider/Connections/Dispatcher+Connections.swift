@@ -60,7 +60,7 @@ extension Dispatcher {
             switch result {
             case .success(let channel):
                 connection.opened(channel)
-                // It took too long, and the dispatcher has already given it up.
+                // Opening the connection took too long, and the dispatcher has already given it up.
                 if bound.value.plan[connection.id] == nil { channel.close(promise: nil) }
             case .failure(let error):
                 bound.value.tryNext(rest.dropFirst(), connection, until: deadline, error)

@@ -4,8 +4,8 @@ import HTTP2
 import Logging
 import NIOCore
 
-/// Carries out the decisions of `ConnectionPlan`, `RetryDecision` and `ProviderTokenSchedule`: hands requests to
-/// connections, keeps those that wait, opens and closes connections. Confined to one event loop, which all
+/// Carries out the decisions of `ConnectionPlan`, `RetryDecision` and `ProviderTokenSchedule`. It gives requests to
+/// connections, keeps those that wait, and opens and closes connections. It is confined to one event loop, which all
 /// connections of a client share, so it needs no lock.
 final class Dispatcher {
     struct Settings: Sendable {
@@ -188,7 +188,7 @@ final class Dispatcher {
 
     /// Handles an answer, or a response that is not from a push service.
     func ended(_ job: Job, _ answer: Ticket.Answer) {
-        guard case .success(let success) = answer, success.status != 200 else { return finish(job, answer) }
+        guard case .success(let success) = answer, !success.isSuccess else { return finish(job, answer) }
         var again = job
         switch decision(after: .answered(success), job) {
         case .finish:

@@ -47,7 +47,7 @@ enum RetryDecision: Hashable {
         case .refused:
             self = Self.later(allowance, at: now, random: random)
         case .answered(let answer):
-            guard answer.status != 200, allowance.retriesRejections else {
+            guard !answer.isSuccess, allowance.retriesRejections else {
                 self = .finish
                 return
             }
@@ -80,7 +80,7 @@ enum TokenVerdict: Hashable {
 
     init(_ answer: PushAnswer) {
         switch answer.status {
-        case 200, 410, 429:
+        case 200..<300, 410, 429:
             self = .accepted
         case 403:
             switch answer.reason.flatMap(Rejection.Reason.init(rawValue:)) {

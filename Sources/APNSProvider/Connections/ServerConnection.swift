@@ -13,6 +13,7 @@ final class ServerConnection: HTTP2Application {
         var status = 0
         var apnsID: String?
         var uniqueID: String?
+        var channelID: String?
         var body: [UInt8] = []
         /// Whether the client has reset the stream and already told the caller.
         var isGivenUp = false
@@ -63,9 +64,10 @@ final class ServerConnection: HTTP2Application {
     /// - Returns: The job if the connection accepts no more requests, otherwise nil.
     func send(_ job: Job, authorization: String?) -> Job? {
         guard let session, session.isActive, !session.isDraining else { return job }
-        fill(job.ticket.request, authorization: authorization)
+        let request = job.ticket.request
+        fill(request, authorization: authorization)
         do throws(HTTP2Error) {
-            let stream = try session.request(block, body: job.ticket.request.payload)
+            let stream = try session.request(block, body: request.route.hasBody ? request.payload : nil)
             var sent = job
             sent.attempts += 1
             sent.token = authorization
@@ -100,15 +102,22 @@ final class ServerConnection: HTTP2Application {
         swap(&block, &self.block)
         defer { swap(&block, &self.block) }
         block.removeAll()
-        block.append(":method", "POST")
+        block.append(":method", request.route.method)
         block.append(":scheme", "https")
-        block.append(":path", beginning: "/3/device/", request.deviceToken, indexing: .never)
+        switch request.route {
+        case .device: block.append(":path", beginning: "/3/device/", request.deviceToken, indexing: .never)
+        // A provider has few apps, so that the paths may enter the table.
+        case .broadcast(let bundleID): block.append(":path", "/4/broadcasts/apps/" + bundleID)
+        case .channels(let action, let bundleID):
+            block.append(":path", "/1/apps/\(bundleID)/" + (action == .list ? "all-channels" : "channels"))
+        }
         block.append(":authority", authority)
         if let authorization { block.append("authorization", authorization, indexing: .never) }
         if let value = request.topic { block.append("apns-topic", value) }
         if let value = request.pushType { block.append("apns-push-type", value) }
         if let value = request.priority { block.append("apns-priority", value) }
-        if let value = request.id { block.append("apns-id", value, indexing: first(.id)) }
+        if let value = request.channelID { block.append("apns-channel-id", value) }
+        if let value = request.id { block.append(request.route.identifierHeader, value, indexing: first(.id)) }
         if let value = request.expiration { block.append("apns-expiration", value, indexing: first(.expiration)) }
         if let value = request.collapseID { block.append("apns-collapse-id", value, indexing: first(.collapseID)) }
     }
@@ -177,18 +186,21 @@ final class ServerConnection: HTTP2Application {
         guard let index = exchanges.index(of: stream) else { return }
         if name.isEqual(to: ":status") {
             exchanges[index].status = Self.status(value)
-        } else if name.isEqual(to: "apns-id") {
+        } else if name.isEqual(to: "apns-id") || name.isEqual(to: "apns-request-id") {
             exchanges[index].apnsID = value.text
         } else if name.isEqual(to: "apns-unique-id") {
             exchanges[index].uniqueID = value.text
+        } else if name.isEqual(to: "apns-channel-id") {
+            exchanges[index].channelID = value.text
         }
     }
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         guard let index = exchanges.index(of: stream), !exchanges[index].isGivenUp else { return }
-        guard exchanges[index].body.count + bytes.count <= Self.maximumAnswerBytes else {
+        let maximum = exchanges[index].job.ticket.request.route.maximumAnswerBytes
+        guard exchanges[index].body.count + bytes.count <= maximum else {
             return giveUp(
-                stream, ProviderError(.unexpectedAnswer, "The answer is longer than \(Self.maximumAnswerBytes) bytes."))
+                stream, ProviderError(.unexpectedAnswer, "The answer is longer than \(maximum) bytes."))
         }
         exchanges[index].body.append(bytes)
     }
@@ -260,7 +272,8 @@ final class ServerConnection: HTTP2Application {
     private static func answer(_ exchange: borrowing Exchange) -> Ticket.Answer {
         let object = exchange.body.isEmpty ? nil : JSONObject(exchange.body)
         let reason = object?[text: "reason"]
-        guard exchange.status == 200 ? exchange.apnsID != nil : reason != nil else {
+        let isSuccess = PushAnswer.isSuccess(exchange.status)
+        guard isSuccess ? exchange.apnsID != nil : reason != nil else {
             // A 5xx without a reason is retried as well: it may come from a proxy in front of the service, which
             // answers in HTML.
             if exchange.status >= 500 {
@@ -276,6 +289,8 @@ final class ServerConnection: HTTP2Application {
                 reason: reason,
                 timestamp: object?[number: "timestamp"],
                 detail: object?[text: "detail"],
+                channelID: exchange.channelID,
+                body: exchange.body,
             ))
     }
 
@@ -291,9 +306,17 @@ final class ServerConnection: HTTP2Application {
     }
 
     static func unexpected(_ status: Int) -> ProviderError {
-        let missing = status == 200 ? "an apns-id" : "a reason in JSON"
+        let missing = PushAnswer.isSuccess(status) ? "an apns-id" : "a reason in JSON"
         return ProviderError(
             .unexpectedAnswer, "Status \(status) without \(missing): the server is not a push service.",
-            mayHaveBeenTaken: status == 200)
+            mayHaveBeenTaken: PushAnswer.isSuccess(status))
+    }
+}
+
+extension PushRequest.Route {
+    /// The largest body of an answer, in bytes. The list of an app's channels, of which there are at most 10,000, has
+    /// 67 for each channel at most.
+    fileprivate var maximumAnswerBytes: Int {
+        if case .channels(.list, _) = self { 1 << 20 } else { ServerConnection.maximumAnswerBytes }
     }
 }

@@ -20,6 +20,7 @@ extension APS {
         writer.field("interruption-level", interruptionLevel?.rawValue)
         if let relevanceScore { writer.field("relevance-score", relevanceScore) }
         writer.field("filter-criteria", filterCriteria)
+        if contentChanged { writer.raw("content-changed", Array("true".utf8)) }
         try liveActivity?.write(to: &writer)
         try writer.fields(other, besides: Self.keys, of: "the aps dictionary")
         writer.close()
@@ -31,6 +32,7 @@ extension APS {
         "alert", "badge", "sound", "thread-id", "category", "content-available", "mutable-content",
         "target-content-id", "interruption-level", "relevance-score", "filter-criteria", "timestamp", "event",
         "content-state", "stale-date", "dismissal-date", "attributes-type", "attributes",
+        "content-changed", "input-push-token", "input-push-channel",
     ]
 }
 
@@ -80,6 +82,11 @@ extension APS.LiveActivity {
         if let dismissalDate { writer.field("dismissal-date", Self.seconds(dismissalDate)) }
         writer.field("attributes-type", attributesType)
         if let attributes { writer.raw("attributes", try PushPayload.encode(attributes)) }
+        switch updates {
+        case .token: writer.field("input-push-token", 1)
+        case .channel(let id): writer.field("input-push-channel", id)
+        case nil: break
+        }
     }
 
     private static func seconds(_ date: Date) -> Int {

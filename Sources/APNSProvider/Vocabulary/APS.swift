@@ -29,10 +29,15 @@ public struct APS: Sendable {
     public var targetContentID: String?
     /// The degree to which the notification may interrupt the user (`interruption-level`).
     public var interruptionLevel: InterruptionLevel?
-    /// The rank of the notification in a summary, from 0 to 1 (`relevance-score`). The highest score comes first.
+    /// The rank of the notification in a summary, from 0 to 1, or of a Live Activity among the app's Live Activities,
+    /// any number (`relevance-score`). The highest score comes first.
     public var relevanceScore: Double?
     /// The text that a Focus filter compares (`filter-criteria`).
     public var filterCriteria: String?
+    /// Whether the app's widgets or controls have new content and are to be drawn again (`content-changed`; Apple,
+    /// *Updating widgets with WidgetKit push notifications*). For the push types ``PushNotification/PushType/widgets``
+    /// and ``PushNotification/PushType/controls``.
+    public var contentChanged = false
     /// The keys of a Live Activity's notification.
     public var liveActivity: LiveActivity?
     /// Keys that this library has no property for, such as keys that the service introduces later.
@@ -66,6 +71,7 @@ public struct APS: Sendable {
         interruptionLevel: InterruptionLevel? = nil,
         relevanceScore: Double? = nil,
         filterCriteria: String? = nil,
+        contentChanged: Bool = false,
         liveActivity: LiveActivity? = nil,
         other: [String: JSONValue] = [:],
     ) {
@@ -80,20 +86,38 @@ public struct APS: Sendable {
         self.interruptionLevel = interruptionLevel
         self.relevanceScore = relevanceScore
         self.filterCriteria = filterCriteria
+        self.contentChanged = contentChanged
         self.liveActivity = liveActivity
         self.other = other
     }
+
+    /// New content for the app's widgets: they are drawn again.
+    public static var widgetsChanged: APS { APS(contentChanged: true) }
 
     /// A silent notification: it wakes the app, and shows and plays nothing (Guide, 2.2.2).
     public static var silent: APS { APS(contentAvailable: true) }
 }
 
 extension APS {
-    /// The keys of a Live Activity's notification.
+    /// The keys of a Live Activity's notification (Apple, *Starting and updating Live Activities with ActivityKit push
+    /// notifications*).
     public struct LiveActivity: Sendable {
         /// A change of a Live Activity.
         public enum Event: String, Sendable, Hashable, CaseIterable {
-            case start, update, end
+            /// Starts a Live Activity, with a push-to-start token.
+            case start
+            /// Updates it, with its own token or by its channel.
+            case update
+            /// Ends it. It stays on show for up to four hours, or until the dismissal date.
+            case end
+        }
+
+        /// How the Live Activity that a push starts gets its updates.
+        public enum UpdateSource: Sendable, Hashable {
+            /// By a device token of its own, which the app then sends to its provider (`input-push-token`).
+            case token
+            /// By broadcasts to the channel with this identifier (`input-push-channel`).
+            case channel(String)
         }
 
         /// The change of the Live Activity (`event`).
@@ -105,14 +129,21 @@ extension APS {
         public var contentState: (any Encodable & Sendable)?
         /// The time from which the state is outdated.
         public var staleDate: Date?
-        /// The time at which an ended Live Activity disappears.
+        /// The time at which an ended Live Activity disappears. A time that has passed removes it at once. Devices
+        /// remove it four hours after its end at the latest.
         public var dismissalDate: Date?
         /// The name of the app's attributes type; needed to start a Live Activity.
         public var attributesType: String?
         /// The attributes; needed to start a Live Activity.
         public var attributes: (any Encodable & Sendable)?
+        /// How a Live Activity that this push starts gets its updates; nil lets the app decide. Only for
+        /// ``Event/start``.
+        public var updates: UpdateSource?
 
         /// The keys of a Live Activity's notification.
+        ///
+        /// A payload with ``Event/start`` needs `contentState`, `attributesType` and `attributes`, and no other event
+        /// may have `updates`. Otherwise making the payload fails with ``ProviderError/Code/badNotification``.
         public init(
             event: Event,
             timestamp: Date,
@@ -121,6 +152,7 @@ extension APS {
             dismissalDate: Date? = nil,
             attributesType: String? = nil,
             attributes: (any Encodable & Sendable)? = nil,
+            updates: UpdateSource? = nil,
         ) {
             self.event = event
             self.timestamp = timestamp
@@ -129,6 +161,7 @@ extension APS {
             self.dismissalDate = dismissalDate
             self.attributesType = attributesType
             self.attributes = attributes
+            self.updates = updates
         }
     }
 }

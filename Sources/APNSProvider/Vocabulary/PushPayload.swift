@@ -94,11 +94,31 @@ public struct PushPayload: Sendable, Hashable {
         if let badge = aps.badge, badge < 0 {
             throw ProviderError(.badNotification, "The badge is 0 or a positive number, not \(badge).")
         }
-        if let score = aps.relevanceScore, !(0...1).contains(score) {
-            throw ProviderError(.badNotification, "The relevance score is a number from 0 to 1.")
+        if let score = aps.relevanceScore {
+            guard score.isFinite else { throw ProviderError(.badNotification, "The relevance score is not a number.") }
+            guard aps.liveActivity != nil || (0...1).contains(score) else {
+                throw ProviderError(.badNotification, "The relevance score is a number from 0 to 1.")
+            }
         }
+        if let activity = aps.liveActivity { try check(activity) }
         if let volume = aps.sound?.volume, !(0...1).contains(volume) {
             throw ProviderError(.badNotification, "The volume is a number from 0 to 1.")
+        }
+    }
+
+    private static func check(_ activity: APS.LiveActivity) throws(ProviderError) {
+        guard activity.event == .start else {
+            guard activity.updates == nil else {
+                throw ProviderError(.badNotification, "Only a push that starts a Live Activity says how it is updated.")
+            }
+            return
+        }
+        guard activity.attributesType != nil, activity.attributes != nil, activity.contentState != nil else {
+            throw ProviderError(
+                .badNotification, "A Live Activity starts with its attributes, their type and its content state.")
+        }
+        if case .channel(let id)? = activity.updates, ChannelID(rawValue: id) == nil {
+            throw ProviderError(.badNotification, "The channel's identifier is not base64 of at most 64 characters.")
         }
     }
 

@@ -12,6 +12,24 @@ package struct PushRequest: Sendable, Hashable {
     package var priority: String?
     package var collapseID: String?
     package var pushType: String?
+    /// What the request is for. ``deviceToken`` is only of notifications to one device.
+    package var route = Route.device
+    /// The identifier of a broadcast channel, for the other routes.
+    package var channelID: String?
+
+    /// What a request is for, which decides its method, its path and the name of its identifier's header.
+    package enum Route: Sendable, Hashable {
+        /// A notification to one device.
+        case device
+        /// A notification to a broadcast channel of the app with this bundle ID.
+        case broadcast(bundleID: String)
+        /// The management of broadcast channels of the app with this bundle ID.
+        case channels(ChannelAction, bundleID: String)
+    }
+
+    package enum ChannelAction: Sendable, Hashable {
+        case create, read, delete, list
+    }
 
     package init(
         deviceToken: String,
@@ -34,6 +52,31 @@ package struct PushRequest: Sendable, Hashable {
     }
 }
 
+extension PushRequest.Route {
+    var method: StaticString {
+        switch self {
+        case .device, .broadcast, .channels(.create, _): "POST"
+        case .channels(.read, _), .channels(.list, _): "GET"
+        case .channels(.delete, _): "DELETE"
+        }
+    }
+
+    var hasBody: Bool {
+        switch self {
+        case .device, .broadcast, .channels(.create, _): true
+        case .channels: false
+        }
+    }
+
+    /// The header with the request's identifier, in the request and in its answer.
+    var identifierHeader: StaticString {
+        switch self {
+        case .device: "apns-id"
+        case .broadcast, .channels: "apns-request-id"
+        }
+    }
+}
+
 extension PushRequest {
     /// The reason why the request cannot be sent: a value that an HTTP header cannot hold (RFC 9113, 8.2.1 and
     /// 8.3.1). It is nil if the request can be sent, as it always is for a request made from a `PushNotification`.
@@ -42,8 +85,17 @@ extension PushRequest {
         guard deviceToken.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
             return ProviderError(.badNotification, "The device token contains a character that paths cannot have.")
         }
+        switch route {
+        case .device: break
+        case .broadcast(let bundleID), .channels(_, let bundleID):
+            guard !bundleID.isEmpty, bundleID.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "/") })
+            else {
+                return ProviderError(.badNotification, "The bundle ID contains a character that paths cannot have.")
+            }
+        }
         let values = [
-            ("topic", topic), ("identifier", id), ("expiration", expiration), ("priority", priority),
+            ("channel identifier", channelID), ("topic", topic), ("identifier", id), ("expiration", expiration),
+            ("priority", priority),
             ("collapse identifier", collapseID), ("push type", pushType),
         ]
         for case (let name, let value?) in values where !Self.canBeHeader(value.utf8) {

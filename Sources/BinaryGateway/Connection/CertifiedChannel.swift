@@ -3,8 +3,8 @@ package import NIOCore
 import NIOSSL
 import Rates
 
-/// The handler after TLS, between the channel of a provider with a certificate and the connection that answers it.
-/// Confined to the connection's event loop.
+/// The channel handler of a provider's connection, after TLS. It connects the channel with the
+/// ``CertifiedConnection`` that answers. Confined to the connection's event loop.
 package final class CertifiedChannel: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundIn = ByteBuffer
@@ -17,7 +17,7 @@ package final class CertifiedChannel: ChannelDuplexHandler {
     private var context: ChannelHandlerContext?
     private let watch = EndWatch()
     private var second = NIODeadline.now()
-    /// The time when the service closed its side.
+    /// When the service closed its side; nil until then.
     private var finished: NIODeadline?
     private var isReadHeld = false
 
@@ -43,7 +43,7 @@ package final class CertifiedChannel: ChannelDuplexHandler {
     package func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Bytes that come after the end are discarded.
+        // Ignore bytes that arrive after that.
         if finished == nil { connection?.received(unwrapInboundIn(data)) }
     }
 
@@ -58,10 +58,10 @@ package final class CertifiedChannel: ChannelDuplexHandler {
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        // Widely used clients close without close_notify, although RFC 8446, 6.1, requires it. The formats show whether
-        // the data is complete.
+        // Widely used clients close without close_notify, although RFC 8446, 6.1, requires it. That does no harm,
+        // because the formats show whether the data is complete.
         case NIOSSLError.uncleanShutdown: break
-        // The service had already sent everything.
+        // Ignore the error: the service has already sent everything.
         case _ where finished != nil: break
         default: accepted.report("A connection ended unexpectedly", ConnectionFailure.cause(of: error))
         }
@@ -71,14 +71,14 @@ package final class CertifiedChannel: ChannelDuplexHandler {
 // MARK: - For the connection
 
 extension CertifiedChannel {
-    /// Resumes reading. If a read was requested during the pause, it happens now.
+    /// Resumes reading. If a read was requested during the pause, does it now.
     func readIfWanted() {
         guard isReadHeld, connection?.isPaused != true else { return }
         isReadHeld = false
         context?.read()
     }
 
-    /// The client exceeded a limit.
+    /// Reports that the client exceeded a limit.
     func limitExceeded(_ limit: Limit) { accepted.limitExceeded(limit) }
 
     /// Writes bytes. The future succeeds when the system has taken all of them.
@@ -87,8 +87,8 @@ extension CertifiedChannel {
         return context.writeAndFlush(wrapOutboundOut(bytes))
     }
 
-    /// Writes the last bytes and closes this side. The other side has a while to close as well; what it still sends is
-    /// thrown away.
+    /// Writes the last bytes and closes this side. The client has some time to close its side as well. Bytes that it
+    /// still sends are ignored.
     /// - Parameter isWatched: whether the connection wants to know if the client has read everything.
     func finish(with bytes: ByteBuffer?, isWatched: Bool = false) {
         guard finished == nil, let context else { return }

@@ -4,15 +4,15 @@ package import Trust
 
 /// A service of the binary API, for providers with a certificate only.
 package protocol CertifiedService: ConnectionService where Peer == ProviderIdentity {
-    /// Judges the certificate.
+    /// Decides which certificates are accepted.
     var certificates: ProviderCertificates { get }
 
     var limits: BinaryLimits { get }
 
-    /// Whether a new connection is closed at once.
+    /// Whether new connections are closed at once.
     var refusesConnection: Bool { get }
 
-    /// Makes the connection that answers a new client.
+    /// Makes the object that answers a new client.
     func makeConnection(from identity: ProviderIdentity, on channel: CertifiedChannel) -> any CertifiedConnection
 }
 
@@ -27,34 +27,34 @@ extension CertifiedService {
 
     package func open(_ accepted: AcceptedConnection, from peer: ProviderIdentity?) -> (any ServedConnection)? {
         guard let peer, !refusesConnection else { return nil }
-        // If the channel refuses this, it is already closed.
+        // Adding a handler fails only if the channel is closed already.
         return try? CertifiedChannel(accepted, lingerTimeout: limits.lingerTimeout) {
             makeConnection(from: peer, on: $0)
         }
     }
 }
 
-/// One connection's side of a service. Called on the connection's event loop.
+/// A service's object for one connection. Its methods are called on the connection's event loop.
 package protocol CertifiedConnection: AnyObject {
-    /// The handshake is done.
+    /// Called when the handshake is finished.
     func began()
     func received(_ bytes: ByteBuffer)
-    /// There is no more to read for now.
+    /// Called when all bytes that have arrived were passed to ``received(_:)``.
     func readCompleted()
     /// Whether reading is paused.
     var isPaused: Bool { get }
     /// Called about once a second.
     func tick(now: NIODeadline)
-    /// The service shuts down. The connection finishes what is open and accepts nothing new.
+    /// Called when the service shuts down. The connection completes what is open, and accepts nothing new.
     func drain()
-    /// The time for finishing is over. The connection sends its last bytes and ends.
+    /// Called when the time for that is over. The connection sends its last bytes and ends.
     func abandon()
-    /// The client's system has acknowledged everything that was written, though the client has not closed the connection.
-    /// Only if it is watched.
+    /// Called on a watched connection, when the client's system has acknowledged everything that was written,
+    /// although the client has not closed the connection.
     func acknowledged()
-    /// The connection is gone.
-    /// - Parameter well: whether it was watched, and the client had read everything when it closed.
-    /// - Returns: when nothing is left to do; nil for now.
+    /// Called when the connection has ended.
+    /// - Parameter well: whether the connection was watched, and the client had read everything when it closed.
+    /// - Returns: a future for the end of the work that remains; nil if none does.
     func ended(well: Bool) -> EventLoopFuture<Void>?
 }
 

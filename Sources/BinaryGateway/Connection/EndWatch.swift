@@ -6,23 +6,23 @@ import NIOCore
     import Musl
 #endif
 
-/// The handler next to the socket. It finds out whether a client has read everything before it closed.
+/// The handler next to the socket. It finds out whether a client has read everything before it closed the connection.
 ///
-/// That TLS and the socket were closed in the right order does not prove it. A client may have closed before the last
-/// bytes arrived, or with unread bytes. Its system then sends a reset sooner or later. So the service ends TLS only,
-/// keeps the socket open until the client has closed its side, and then checks that all bytes were acknowledged and no
-/// reset came.
+/// An orderly close of TLS and the socket does not prove this. A client may have closed before the last bytes
+/// arrived, or with unread bytes. Its system then sends a reset sooner or later. So the service ends only TLS, and
+/// keeps the socket open until the client has closed its side. Then it checks that all bytes were acknowledged and
+/// that no reset came.
 ///
-/// Some clients keep the connection open. So the handler also checks about once a second whether the client's system
-/// has acknowledged everything. More cannot be known about such a client.
+/// Some clients keep the connection open. So the handler also checks, about once a second, whether the client's
+/// system has acknowledged everything. More cannot be known about such a client.
 final class EndWatch: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Whether the client has read everything and closed.
+    /// Whether the client has read everything and then closed.
     private(set) var endedWell = false
-    /// Called once if the client's system has acknowledged everything before the client has closed.
+    /// Called once, if the client's system acknowledges everything before the client closes.
     var whenAcknowledged: (() -> Void)?
     private var isWatching = false
     private var hasEnded = false
@@ -63,12 +63,12 @@ final class EndWatch: ChannelDuplexHandler {
                 of: NIOBSDSocket.Handle.self
             ) { socket in
                 var waiting: CInt = -1
-                // SIOCOUTQ has the same number.
+                // SIOCOUTQ, which this call means, has the same number as TIOCOUTQ.
                 return ioctl(socket, UInt(TIOCOUTQ), &waiting) == 0 ? waiting : -1
             }
             return waiting == 0
         #else
-            // On other systems, only the client's close shows it.
+            // Other systems cannot tell, so wait until the client closes.
             return false
         #endif
     }
@@ -95,12 +95,12 @@ final class EndWatch: ChannelDuplexHandler {
         }
     }
 
-    /// How many segments the client's system has not acknowledged.
+    /// The number of segments that the client's system has not acknowledged.
     private static func unacknowledged(_ options: any SocketOptionProvider) -> EventLoopFuture<UInt32> {
         #if os(Linux)
             options.getTCPInfo().map(\.tcpi_unacked)
         #else
-            // On other systems, the reset must have come by now.
+            // Other systems cannot tell. If the client's system sends a reset, it has come by now.
             options.eventLoop.makeSucceededFuture(0)
         #endif
     }

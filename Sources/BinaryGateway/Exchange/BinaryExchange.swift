@@ -2,21 +2,22 @@ import DequeModule
 
 /// The state of one connection: its unanswered notifications, and how it ends (Guide, 3.1.2).
 ///
-/// Notifications arrive in order and are answered in any order. The first faulty one ends the connection: the state
-/// machine waits for the answers to those before it, discards those after it, and then sends an error packet that names
-/// it. A shutdown ends the connection in the same way, and the packet names the last accepted notification. A pure
-/// state machine: events go in, actions come out.
+/// Notifications arrive in order, and their answers come in any order. The first faulty notification ends the
+/// connection. The state machine then waits for the answers to the notifications before it, discards those after it,
+/// and sends an error packet with the faulty one's identifier. A shutdown ends the connection in the same way; the
+/// packet then has the identifier of the last accepted notification. It is a pure state machine: it takes events and
+/// returns actions.
 struct BinaryExchange: ~Copyable {
-    /// In the order of arrival: notifications without an answer, and those that wait for the answer to an earlier one.
+    /// In the order of arrival: the notifications that have no answer, and answered ones after them.
     private var open = Deque<Entry>()
-    /// The ticket of the first of ``open``.
+    /// The ticket of the first notification in ``open``.
     private var firstTicket: UInt64 = 0
     private var ending: Ending?
     private var isOver = false
-    /// The identifier of the last notification before ``open``.
+    /// The identifier of the last notification that came before those in ``open``.
     private(set) var lastAccepted: UInt32?
-    /// Whether the provider may get an error packet: its last notification had a format that allows one, or it has sent
-    /// none.
+    /// Whether the provider can get an error packet: the format of its last notification allows one, or it has sent
+    /// none yet.
     private var isAnswered = true
     private let limit: Int
 
@@ -36,46 +37,47 @@ struct BinaryExchange: ~Copyable {
 
     /// What the connection has to do.
     enum Action: Hashable {
-        /// Write the packet, if there is one, and end the connection in good order.
+        /// Write the packet if there is one, and end the connection in good order.
         case end(BinaryErrorPacket?)
     }
 
     /// Whether notifications are still accepted.
     var isTaking: Bool { ending == nil }
 
-    /// Whether another notification can be taken now.
+    /// Whether the connection can accept another notification now.
     var hasRoom: Bool { isTaking && open.count < limit }
 
-    /// Whether nothing waits for an answer.
+    /// Whether all notifications are answered.
     var isIdle: Bool { open.isEmpty }
 
-    /// The number of notifications that wait for their own answer or for an earlier one's.
+    /// The number of notifications that wait for their own answer, or for that of an earlier one.
     var openCount: Int { open.count }
 
     /// The ticket of the next notification.
     var nextTicket: UInt64 { firstTicket &+ UInt64(open.count) }
 
-    /// Notes a notification, which is handed over with ``nextTicket``.
+    /// Adds a notification. Its ticket is ``nextTicket``.
     mutating func take(_ command: BinaryCommand, _ identifier: UInt32?) {
         isAnswered = command.isAnswered
         open.append(Entry(identifier: identifier, command: command))
     }
 
-    /// The bytes are not a notification, or it cannot be accepted.
+    /// Handles bytes that are not a notification, or a notification that cannot be accepted.
     mutating func faulted(_ fault: BinaryFault) -> Action? {
         guard isTaking else { return nil }
         ending = .fault(fault)
         return settle()
     }
 
-    /// A notification was accepted.
+    /// Handles the answer that a notification was accepted.
     mutating func accepted(_ ticket: UInt64) -> Action? {
         guard let index = index(of: ticket) else { return nil }
         open[index].isAccepted = true
         return settle()
     }
 
-    /// A notification was refused: it is the faulty one, and all that came after it are discarded.
+    /// Handles the answer that a notification was rejected. It is the faulty one, and all that came after it are
+    /// discarded.
     mutating func rejected(_ ticket: UInt64, _ status: BinaryStatus) -> Action? {
         guard let index = index(of: ticket), !open[index].isAccepted else { return nil }
         let entry = open[index]
@@ -84,15 +86,15 @@ struct BinaryExchange: ~Copyable {
         return settle()
     }
 
-    /// Accepts no more. The connection ends when all open notifications are answered.
+    /// Stops accepting notifications. The connection ends when all open ones are answered.
     mutating func shutDown() -> Action? {
         guard isTaking else { return nil }
         ending = .shutdown
         return settle()
     }
 
-    /// Ends now, with notifications still open. The provider will send again what came after the last one that is known
-    /// to be accepted.
+    /// Ends the connection now, although notifications are open. The provider will send again what came after the
+    /// last notification that is known to be accepted.
     mutating func abandon() -> Action? {
         guard !isOver else { return nil }
         open.removeAll()

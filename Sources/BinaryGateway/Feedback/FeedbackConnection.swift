@@ -5,21 +5,21 @@ import Notifications
 import Rates
 import Trust
 
-/// One provider's connection to the feedback service: sends the list, and closes.
+/// One provider's connection to the feedback service. It sends the feedback list and closes.
 ///
-/// The entries that were sent are removed from the list when the client has read all of them and closed its side, or
-/// when its system has acknowledged all of them, because some clients keep the connection open. If the connection ends
-/// in another way, the list does not change. Confined to the connection's event loop.
+/// Afterwards, the entries that were sent are removed from the list. This needs proof: the client has read all of
+/// them and closed its side, or its system has acknowledged all of them, because some clients keep the connection
+/// open. If the connection ends in another way, the list stays as it was. Confined to the connection's event loop.
 final class FeedbackConnection: CertifiedConnection {
     private let service: FeedbackService
     private let identity: ProviderIdentity
     private let channel: CertifiedChannel
-    /// Nil if no app has the certificate's topic. The list is then empty.
+    /// The feedback list of the certificate's topic; nil if no app has this topic. The client then gets no entries.
     private let list: FeedbackList?
     private var sent: FeedbackMark?
     private var isFinished = false
     private var isGone = false
-    /// Whether the removal from the list has begun.
+    /// The end of the removal from the list; nil if it has not begun.
     private var confirming: EventLoopFuture<Void>?
     private var second = NIODeadline.now()
     private var lastProgress = NIODeadline.now()
@@ -34,13 +34,13 @@ final class FeedbackConnection: CertifiedConnection {
         }
     }
 
-    /// Transmission begins at once, without a request (Guide, 3.1.3).
+    /// Begins to send at once, without a request from the client (Guide, 3.1.3).
     func began() {
         guard list != nil else { return finish() }
         sendPage(isFirst: true)
     }
 
-    /// Bytes from a client have no meaning here.
+    /// Ignores bytes from the client, which have no meaning here.
     func received(_ bytes: ByteBuffer) {}
 
     func tick(now: NIODeadline) {
@@ -54,7 +54,7 @@ final class FeedbackConnection: CertifiedConnection {
         if !certificates.areGood(identity, certificates.accounts.current) { channel.close() }
     }
 
-    /// A shutdown does not interrupt the list, because it is short.
+    /// Does nothing: the list is short, so a shutdown lets it be sent.
     func drain() {}
 
     func abandon() { channel.close() }
@@ -71,7 +71,7 @@ final class FeedbackConnection: CertifiedConnection {
         guard confirming == nil, isFinished, let list, let sent else { return }
         let (promise, feedback) = (channel.eventLoop.makePromise(of: Void.self), service.feedback)
         Task {
-            // Entries that cannot be removed now are sent once more.
+            // If this fails, the entries are sent again to the next connection.
             try? await feedback.confirm(list, through: sent)
             promise.succeed()
         }
@@ -96,7 +96,7 @@ extension FeedbackConnection {
         }
     }
 
-    /// - Parameter page: nil if the store failed.
+    /// - Parameter page: the next entries of the list; nil if the store failed.
     private func send(_ page: [TakenFeedback]?) {
         guard !isGone else { return }
         guard let page else { return channel.close() }

@@ -2,9 +2,9 @@ import Delivery
 import NIOCore
 import Notifications
 
-/// An entry as the feedback service sends it (Guide, Table A-5).
+/// Writes an entry in the format of the feedback service (Guide, Table A-5).
 enum FeedbackTuple {
-    /// In bytes: the timestamp, the length and the device token of the usual length.
+    /// The size of an entry in bytes: the timestamp, the length, and a device token of the usual length.
     static let byteCount = 4 + 2 + DeviceToken.byteCount
 
     /// - Parameter clock: converts the entry's time from the service's clock to the provider's.

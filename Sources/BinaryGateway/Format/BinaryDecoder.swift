@@ -1,37 +1,37 @@
 import Notifications
 
-/// Reads notifications from a stream of bytes that comes in pieces of any size.
+/// Reads notifications from a stream of bytes, which arrives in fragments of any size.
 ///
-/// If a notification lies completely in one piece, it is read without copying. Otherwise its beginning is kept, at most
-/// ``maximumFrameBytes`` and the header. After the first fault nothing more can be read, because it is unknown where
-/// the next notification would begin.
+/// If one fragment contains a whole notification, it is read without copying. Otherwise its beginning is kept, which
+/// is at most a header and ``maximumFrameBytes``. After the first fault nothing more can be read, because it is
+/// unknown where the next notification begins.
 struct BinaryDecoder {
-    /// In bytes: a frame with all known items, whose payload has the largest size of an item. So a payload that is too
-    /// long is still read to its end, and the error packet can name its identifier. No useful frame is longer, and
-    /// nothing of a longer one is read.
+    /// The largest frame, in bytes: it contains all known items, with the longest payload that an item can have. So
+    /// even a payload that is too long is read to its end, and the error packet can have its identifier. A longer
+    /// frame is refused without reading it, because no valid notification needs it.
     static let maximumFrameBytes =
         (BinaryItems.headerBytes + DeviceToken.byteCount) + (BinaryItems.headerBytes + Int(UInt16.max))
         + 2 * (BinaryItems.headerBytes + 4) + (BinaryItems.headerBytes + 1)
 
-    /// In bytes: the command and the length before a frame.
+    /// The size of the command and the length before a frame, in bytes.
     static let frameHeaderBytes = 5
 
-    /// In bytes: the memory that stays reserved between two notifications that come in pieces.
+    /// How much memory stays reserved between two notifications that arrive in fragments, in bytes.
     private static let keptCapacity = 4096
 
     private var partial: [UInt8] = []
-    /// In bytes: the length of a device token that is accepted besides the format's 32 (Guide, Table A-3).
+    /// The length of device tokens that is accepted beside 32, the format's own (Guide, Table A-3). In bytes.
     private let tokenByteCount: Int
 
-    /// - Parameter tokenByteCount: the length of the device tokens that the service issues.
+    /// - Parameter tokenByteCount: the length of the service's own device tokens.
     init(tokenByteCount: Int = DeviceToken.byteCount) { self.tokenByteCount = tokenByteCount }
 
-    /// Whether a notification has begun and not ended.
+    /// Whether the beginning of a notification was read, but not its end.
     var isPartial: Bool { !partial.isEmpty }
 
     /// Reads the next notification.
-    /// - Parameter position: where to go on in these bytes, which it moves.
-    /// - Returns: nil when all of these bytes were read.
+    /// - Parameter position: where to read on in `bytes`. It is moved to the end of the notification.
+    /// - Returns: nil if the bytes contain no further whole notification.
     mutating func next(_ bytes: Span<UInt8>, _ position: inout Int) throws(BinaryFault) -> BinaryNotification? {
         guard isPartial else {
             let rest = bytes.extracting(droppingFirst: position)
@@ -69,9 +69,9 @@ extension BinaryDecoder {
 }
 
 extension BinaryDecoder {
-    /// The length of a notification, as far as its beginning shows it.
+    /// The length of a notification, as far as the bytes read so far show it.
     private struct Size {
-        /// A minimum, or the exact length once it is known.
+        /// The exact length if it is known; before that, a minimum.
         var bytes: Int
         var isKnown: Bool
     }
@@ -93,7 +93,7 @@ extension BinaryDecoder {
         return Size(bytes: frameHeaderBytes + Int(length), isKnown: true)
     }
 
-    /// An invalid length is a fault as soon as it is read.
+    /// Finds the size of a notification in an older format. An invalid length is reported as soon as it is read.
     /// - Parameter start: the offset of the device token's length.
     private func sizeOfFields(
         _ bytes: Span<UInt8>,
@@ -121,7 +121,7 @@ extension BinaryDecoder {
 // MARK: - Fields
 
 extension BinaryDecoder {
-    /// The offsets of the fields of the older formats (Guide, Figures B-1 and B-2).
+    /// The offsets of fields in the older formats (Guide, Figures B-1 and B-2).
     private enum OlderFormat {
         static let expiration = 5
         /// The length of the device token.
@@ -129,7 +129,7 @@ extension BinaryDecoder {
         static let legacyFields = 1
     }
 
-    /// Reads a whole notification, whose lengths were checked before.
+    /// Reads a whole notification. Its lengths were checked before.
     private func read(_ packet: Span<UInt8>) throws(BinaryFault) -> BinaryNotification {
         switch BinaryCommand(rawValue: packet[0]) {
         case .items:

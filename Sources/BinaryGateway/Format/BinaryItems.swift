@@ -3,7 +3,7 @@ import Notifications
 /// The known items of a frame (Guide, Tables ). Items come in any order, and items with other numbers are
 /// ignored.
 struct BinaryItems {
-    /// In bytes: the number and the length before an item's data.
+    /// The size of the number and the length before an item's data, in bytes.
     static let headerBytes = 3
 
     private(set) var deviceToken: Range<Int>?
@@ -11,7 +11,7 @@ struct BinaryItems {
     private(set) var identifier: UInt32?
     private(set) var expiration: UInt32?
     private(set) var priority: UInt8?
-    /// Whether an item is longer than the frame, appears twice, or has the wrong length for its kind.
+    /// Whether an item is longer than the rest of the frame, occurs twice, or has a wrong length.
     private(set) var isMalformed = false
 
     private enum Number {
@@ -22,7 +22,7 @@ struct BinaryItems {
         static let priority: UInt8 = 5
     }
 
-    /// Reads all of the frame, so that the identifier is known even if another item is wrong.
+    /// Reads the whole frame, even after a wrong item, because the error packet needs the identifier.
     init(_ frame: Span<UInt8>) {
         var position = 0
         while position < frame.count {
@@ -57,7 +57,7 @@ struct BinaryItems {
         isMalformed = isMalformed || !isGood
     }
 
-    /// - Returns: Whether there is a value and it is the first one.
+    /// - Returns: Whether the value is valid and the first one for its place.
     private static func keep<Value>(_ value: Value?, in place: inout Value?) -> Bool {
         guard let value, place == nil else { return false }
         place = value

@@ -1,18 +1,18 @@
 import Notifications
 
-// All integers are in network byte order (Guide, 3.1.2). Only this file uses pointers.
+// Reads integers, which are in network byte order (Guide, 3.1.2). No other file uses pointers.
 extension Span<UInt8> {
-    /// - Parameter offset: of the first of two bytes, both inside the span.
+    /// - Parameter offset: the offset of the first byte. Both bytes have to be inside the span.
     func bigEndian16(at offset: Int) -> UInt16 {
         UInt16(self[offset]) << 8 | UInt16(self[offset + 1])
     }
 
-    /// - Parameter offset: of the first of four bytes, all inside the span.
+    /// - Parameter offset: the offset of the first byte. All four bytes have to be inside the span.
     func bigEndian32(at offset: Int) -> UInt32 {
         UInt32(bigEndian16(at: offset)) << 16 | UInt32(bigEndian16(at: offset + 2))
     }
 
-    /// - Parameter range: of a device token's bytes, all inside the span.
+    /// - Parameter range: the bytes of the device token. They have to be inside the span.
     /// - Returns: Nil if no device token has this length.
     func deviceToken(at range: Range<Int>) -> DeviceToken? {
         let token = extracting(range)

@@ -2,16 +2,16 @@ import DequeModule
 import Notifications
 import Rates
 
-/// The notifications between a provider's request and its answer. Decides which are offered to a device, which go to
-/// the mailbox, and when to answer (Guide, 2.1.3).
+/// The notifications between a provider's request and its answer. Decides which notifications are offered to a
+/// device, which go to the mailbox, and when the provider gets its answer (Guide, 2.1.3).
 ///
-/// A notification that may be stored is answered when it is safe: acknowledged by the device, or on disk. A pure
-/// state machine: it takes events with the time and returns actions.
+/// If a notification may be stored, its provider gets the answer when it is safe: acknowledged by the device, or on
+/// disk. This type is a pure state machine: it takes events with the time and returns actions.
 struct Acceptances: ~Copyable {
-    /// The notifications under way, by destination.
+    /// The notifications that are under way, by destination.
     private var orders: [Destination: Order] = [:]
-    /// The offers whose deadline has not been handled, by identifier, so that no answered notification is kept until
-    /// its deadline. An offer is removed earlier if it and all before it are answered.
+    /// The offers whose deadline has not passed, by identifier. An offer is removed earlier if it and all earlier
+    /// ones are answered, so that no answered notification stays in memory until its deadline.
     private var offered = Deque<Offered>()
     private var waitingForStore = Deque<Acceptance>()
     /// The batch that the store is writing.
@@ -57,9 +57,10 @@ struct Acceptances: ~Copyable {
     }
 
     fileprivate enum State {
-        /// A device has the notification and has not acknowledged it.
+        /// The notification is under way to a device, which has not acknowledged it.
         case offered
-        /// The notification goes to the mailbox. `isOut` is true while a device has it too.
+        /// The notification is being stored in the mailbox. `isOut` is true while it is under way to a device as
+        /// well.
         case storing(isOut: Bool)
         /// The device has acknowledged the notification while it was being stored, so the mailbox need not keep it.
         case acknowledgedWhileStoring
@@ -73,13 +74,15 @@ struct Acceptances: ~Copyable {
     private struct Order {
         /// The notifications in the order of acceptance, by the numbers of their offers.
         var underWay = Numbered<Acceptance>()
-        /// The newest that is being stored, and the newest that is stored. A mailbox never goes back behind either.
+        /// The newest notification that is being stored, and the newest one that is stored. A mailbox never goes back
+        /// to an older one.
         var storing: Acceptance?
         var stored: (offer: OfferID, notification: Notification)?
 
         mutating func find(_ offer: OfferID) -> Acceptance? { underWay[offer.number] }
 
-        /// - Returns: Whether no notification is under way any more.
+        /// Removes a notification.
+        /// - Returns: Whether no other notification to this destination is under way.
         mutating func remove(_ acceptance: Acceptance) -> Bool {
             _ = underWay.remove(acceptance.offer.number)
             if storing === acceptance { storing = nil }
@@ -100,7 +103,7 @@ struct Acceptances: ~Copyable {
         case remove(MailboxReference)
         /// Record a step in the delivery log.
         case note(DeliveryStep, NotificationSubject)
-        /// A limit refused a notification.
+        /// Report that a limit refused a notification.
         case limitExceeded(Limit)
     }
 
@@ -109,8 +112,8 @@ struct Acceptances: ~Copyable {
     /// The number of notifications that wait for the store or its answer.
     var pendingStores: Int { waitingForStore.count + storing.count }
 
-    /// Returns whether the next notification to the destination has to be stored first too: the one before it is
-    /// being stored and is on no stream, so an offer would overtake it.
+    /// Whether the next notification to the destination has to be stored before it is offered. This is so while the
+    /// one before it is being stored and is on no stream: an offer would overtake it.
     func mustFollow(_ destination: Destination) -> Bool {
         guard !orders.isEmpty, let index = orders.index(forKey: destination) else { return false }
         if case .storing(isOut: false) = orders.values[index].storing?.state { return true }
@@ -120,7 +123,7 @@ struct Acceptances: ~Copyable {
     /// Returns the identifier of the next offer, in the order of acceptance.
     mutating func nextOffer() -> OfferID { names.next() }
 
-    /// Takes a notification that may be stored, with the switchboard's answer to its offer.
+    /// Accepts a notification that may be stored. The switchboard has already answered its offer.
     mutating func accept(
         _ submission: Submission,
         answers: any SubmissionAnswers,
@@ -141,8 +144,8 @@ struct Acceptances: ~Copyable {
         return actions
     }
 
-    /// Mutating, like the methods that follow, because a mutating method accesses an order in place, and another
-    /// would copy it.
+    /// This method, like those that follow, is mutating although it changes nothing: a mutating method accesses an
+    /// order in place, and another would copy it.
     private mutating func find(_ offer: OfferID, of destination: Destination) -> Acceptance? {
         guard !orders.isEmpty, offer.origin == names.origin, let index = orders.index(forKey: destination)
         else { return nil }
@@ -262,9 +265,9 @@ struct Acceptances: ~Copyable {
             let destination = acceptance.submission.destination
             actions.append(.remove(MailboxReference(destination: destination, version: version)))
         case .storing:
-            // Announce it before the answer, so that a notification that the provider sends after its answer comes
-            // later on the stream. Include its offer even if that was returned, because a late acknowledgement may
-            // still refer to it.
+            // Announce the stored notification before the answer. Then a notification that the provider sends after
+            // its answer comes later on the stream. Name the offer even if it was returned, because a late
+            // acknowledgement may still refer to it.
             actions.append(note)
             let stored = StoredMailboxEntry(entry: acceptance.entry, version: version)
             actions.append(.announce(stored, offer: acceptance.offer))
@@ -277,8 +280,8 @@ struct Acceptances: ~Copyable {
         }
     }
 
-    /// Adds a notification to the queue for the mailbox. If a newer one to the same destination is already in the
-    /// queue, which happens when a connection breaks, the mailbox is to hold the newer one.
+    /// Adds a notification to the queue for the mailbox. After a broken connection, a newer notification to the same
+    /// destination may already be in the queue. Then only the newer one is stored.
     private mutating func store(_ acceptance: Acceptance, isOut: Bool, _ actions: inout [Action]) {
         guard let index = orders.index(forKey: acceptance.submission.destination) else { return }
         if let newer = orders.values[index].storing, newer.isNewer(than: acceptance.offer) {
@@ -322,9 +325,9 @@ struct Acceptances: ~Copyable {
             } else if let newer = orders[acceptance.submission.destination]?.storing,
                 newer.isNewer(than: acceptance.offer)
             {
-                // The newer notification is in this batch or a later one and would replace this one, so only the
-                // newer one is stored. So a batch has one entry for each destination, and storing an entry again
-                // never restores an older content.
+                // A newer notification to the destination is in this batch or will be in a later one, and would
+                // replace this one. So store only the newer one. Then a batch has one entry for each destination, and
+                // storing an entry a second time never restores older content.
                 replace(acceptance, by: newer, &actions)
             } else {
                 storing.append(acceptance)
@@ -333,7 +336,7 @@ struct Acceptances: ~Copyable {
         return (storing.map(\.entry), actions)
     }
 
-    /// - Parameter place: the index of the acceptance's order if known, which saves a look-up in memory.
+    /// - Parameter place: the index of the destination's order if the caller knows it, which saves a look-up.
     private mutating func finish(
         _ acceptance: Acceptance,
         _ outcome: Outcome,
@@ -355,7 +358,7 @@ struct Acceptances: ~Copyable {
 }
 
 extension Acceptances.Acceptance {
-    /// Whether it was accepted after another offer of the same origin.
+    /// Whether this notification was accepted after the other offer. Both must have the same origin.
     fileprivate func isNewer(than other: OfferID) -> Bool { offer.number > other.number }
 
     fileprivate var entry: MailboxEntry {

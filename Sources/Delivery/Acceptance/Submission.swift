@@ -1,11 +1,11 @@
 package import Notifications
 
-/// A notification that a gateway has checked and addressed and submits for delivery.
+/// A notification that a gateway has checked and now submits for delivery, with its destination.
 package struct Submission: Sendable {
     package var destination: Destination
     /// The device token that the provider used.
     package var deviceToken: DeviceToken
-    /// The generation of the device token that the provider used.
+    /// The generation of the device token that the provider used, with its service (``TokenNumber``).
     package var generation: UInt32
     package var notification: Notification
     /// The gateway's number for the request.
@@ -28,7 +28,8 @@ package struct Submission: Sendable {
 
 /// The outcome that a gateway reports to the provider.
 package enum Outcome: Sendable, Hashable {
-    /// Accepted: the notification is delivered at least once, or ends for a reason that the delivery log has.
+    /// The notification is accepted. It is delivered at least once, or ends for a reason that the delivery log
+    /// records.
     case accepted
     case rejected(Rejection)
 }
@@ -44,9 +45,9 @@ package protocol SubmissionAnswers: AnyObject, Sendable {
     /// Called with several answers that are known at the same time.
     func answer(_ answers: [SubmissionAnswer])
 
-    /// Whether to take the submissions that follow a rejected one, both in its batch and in those that wait for a
-    /// look-up behind it. Called on the thread that reported the rejection. Submissions that are not taken get no
-    /// answer.
+    /// Whether to go on with the submissions that follow a rejected one, in the same batch and in the queue of those
+    /// that wait for a look-up. Called on the thread that reported the rejection. If false, they are ignored and get
+    /// no answer.
     var takesMore: Bool { get }
 }
 

@@ -7,8 +7,8 @@ package enum AccountChange: Sendable, Hashable {
     case deleteTeam(TeamID, at: Timestamp)
     /// Creates an app. The store chooses its ``App/id``.
     case createApp(bundleID: BundleID, team: TeamID)
-    /// Deletes an app with its certificates and the keys that are restricted to it alone. Other keys are no longer
-    /// for this app.
+    /// Deletes an app with its certificates, and with the keys that are restricted to this app. Other keys lose it
+    /// from their restriction.
     case deleteApp(BundleID, at: Timestamp)
     case createKey(TeamKey)
     case revokeKey(KeyID, at: Timestamp)
@@ -18,10 +18,10 @@ package enum AccountChange: Sendable, Hashable {
 }
 
 extension AccountsSnapshot {
-    /// Returns the accounts after a change, by rules that are the same for every store; nil if the change has no
-    /// effect.
+    /// Returns the accounts after a change; nil if the change has no effect. These rules are the same for every
+    /// store.
     ///
-    /// - Parameter nextAppID: an identifier that no app has or has had.
+    /// - Parameter nextAppID: a number that was never used for an app.
     /// - Throws: ``StoreError/Code/exists`` or ``StoreError/Code/missing``.
     package func applying(
         _ change: AccountChange,
@@ -80,8 +80,8 @@ extension AccountsSnapshot {
         return next
     }
 
-    /// Refuses a bundle ID that is a topic of another team's app, because notifications for one app could then reach
-    /// the other.
+    /// Refuses a bundle ID that equals a topic of another team's app. Otherwise notifications for one team's app
+    /// could reach the other's.
     private func demandOwnTopics(_ bundleID: BundleID, of team: TeamID) throws(StoreError) {
         for suffix in TopicKind.allCases.map(\.suffix) where !suffix.isEmpty {
             var names = [bundleID.rawValue + suffix]

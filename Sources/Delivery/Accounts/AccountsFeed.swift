@@ -4,7 +4,7 @@ import Synchronization
 package final class AccountsFeed: Sendable {
     private struct State {
         var snapshot: AccountsSnapshot
-        /// The accounts that the current transaction has written; discarded if it is rolled back.
+        /// What the current transaction has written. It is dropped if the transaction is rolled back.
         var written: AccountsSnapshot?
         var listeners: [UInt64: AsyncStream<AccountsSnapshot>.Continuation] = [:]
         var nextListener: UInt64 = 0
@@ -19,8 +19,8 @@ package final class AccountsFeed: Sendable {
 
     package var current: AccountsSnapshot { state.withLock { $0.snapshot } }
 
-    /// Returns the accounts of this version of the database, as the writer sees them: the published ones, or those
-    /// that were just written in the same transaction.
+    /// Returns the accounts of this version as the writer needs them: the published ones, or those that the current
+    /// transaction has written; nil if neither has this version.
     package func snapshot(version: UInt64) -> AccountsSnapshot? {
         state.withLock { state in
             if let written = state.written, written.version == version { return written }
@@ -54,8 +54,8 @@ package final class AccountsFeed: Sendable {
         return stream
     }
 
-    /// Replaces the current snapshot by the one that `next` returns, unless it returns nil. Runs under the lock, so
-    /// that all listeners get changes in order.
+    /// Replaces the current accounts by the result of `next`, unless that is nil. Holds the lock meanwhile, so that
+    /// all listeners get the changes in the same order.
     /// - Returns: The accounts afterwards.
     @discardableResult
     package func update<Failure: Error>(
@@ -69,7 +69,7 @@ package final class AccountsFeed: Sendable {
         }
     }
 
-    /// Ends all streams, because there will be no more changes.
+    /// Ends all streams. No change may follow.
     package func finish() {
         let listeners = state.withLock { state in
             state.isFinished = true

@@ -6,7 +6,7 @@ package import Notifications
 package struct AccountsSnapshot: Sendable, Hashable {
     private var box: Box
 
-    /// The contents, which never change after they were handed out.
+    /// The contents. They never change after the snapshot was given to anybody else.
     private final class Box: Sendable {
         let contents: Contents
         init(_ contents: Contents) { self.contents = contents }
@@ -32,7 +32,7 @@ package struct AccountsSnapshot: Sendable, Hashable {
             certificates = certificates.filter { $0.value.bundleID != app.bundleID }
             for (id, key) in keys {
                 guard var bundleIDs = key.bundleIDs, bundleIDs.remove(app.bundleID) != nil else { continue }
-                // A key without any restriction would be valid for all apps, so it is removed.
+                // A key without a restriction would be valid for all apps, so remove a key that loses its last app.
                 if bundleIDs.isEmpty { keys[id] = nil } else { keys[id]?.bundleIDs = bundleIDs }
             }
         }
@@ -108,11 +108,11 @@ extension AccountsSnapshot {
 
     package func app(_ id: AppID) -> App? { box.contents.appsByID[id] }
 
-    /// Whether an app of the earlier accounts is missing from these.
+    /// Whether an app of the earlier accounts is missing in these.
     func lacksApp(of earlier: AccountsSnapshot) -> Bool { earlier.apps.values.contains { app($0.id) == nil } }
 
-    /// Returns the app that a topic addresses, and its service: the app whose bundle ID is the topic, or else the
-    /// one whose bundle ID with a suffix is the topic.
+    /// Returns the app that a topic belongs to, and which of the app's services it names. A topic is the app's bundle
+    /// ID, or the bundle ID with a suffix.
     package func app(forTopic topic: String) -> (app: App, kind: TopicKind)? {
         if let app = BundleID(rawValue: topic).flatMap({ apps[$0] }) { return (app, .app) }
         for kind in TopicKind.allCases where kind != .app && topic.hasSuffix(kind.suffix) {
@@ -123,15 +123,15 @@ extension AccountsSnapshot {
         return nil
     }
 
-    /// Returns whether a provider certificate is trusted: it is listed and not revoked. An unlisted certificate
-    /// could not be revoked, and nobody with permission has issued it.
+    /// Whether a provider certificate is trusted: it is listed and not revoked. A certificate that is not listed was
+    /// not issued by an administrator, and could not be revoked.
     package func trusts(_ serial: CertificateSerial) -> Bool {
         certificates[serial].map { $0.revoked == nil } ?? false
     }
 
     mutating func insert(_ app: App) { change { $0.insert(app) } }
 
-    /// Removes an app and its certificates. Keys are no longer for this app.
+    /// Removes an app and its certificates. Keys lose it from their restriction.
     mutating func remove(_ app: App) { change { $0.remove(app) } }
 
     /// Removes a team with its apps, keys and certificates.

@@ -2,7 +2,7 @@ package import Notifications
 
 /// A team: the owner of apps, keys and certificates.
 package struct Team: Sendable, Hashable {
-    /// The largest name, in bytes. A name is for people and has to fit on one line.
+    /// The maximum length of a name, in bytes. Names are for people, and have to fit on one line.
     package static let maximumNameBytes = 200
 
     package let id: TeamID

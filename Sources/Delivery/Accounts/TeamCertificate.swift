@@ -1,17 +1,17 @@
 package import Notifications
 
-/// A provider certificate that was issued for an app of a team. Its holder has the certificate itself; the service
-/// only keeps what it needs to list and revoke it.
+/// A provider certificate that was issued for an app of a team. The service does not keep the certificate itself,
+/// only what it needs to list and revoke it.
 package struct TeamCertificate: Sendable, Hashable {
     package let serial: CertificateSerial
     package let team: TeamID
     /// The bundle ID, from the subject's UID (Guide, 2.3.2).
     package let bundleID: BundleID
-    /// The environments that it is valid for; both for a universal certificate.
+    /// The environments that the certificate is valid for. A universal certificate is valid for both.
     package let environments: Set<Environment>
     /// The end of its validity period.
     package let validUntil: Timestamp
-    /// The time of its revocation; nil if it was not revoked.
+    /// When the certificate was revoked; nil if it was not.
     package var revoked: Timestamp?
 
     package init(

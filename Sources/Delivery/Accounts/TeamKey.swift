@@ -1,6 +1,6 @@
 package import Notifications
 
-/// The public part of a key that a team signs its provider tokens with.
+/// The public half of a key with which a team signs its provider tokens.
 package struct TeamKey: Sendable, Hashable {
     /// The largest number of apps that a key can be restricted to. For more apps, use a key for all of the team's
     /// apps.
@@ -8,13 +8,13 @@ package struct TeamKey: Sendable, Hashable {
 
     package let id: KeyID
     package let team: TeamID
-    /// The point on P-256, uncompressed (X9.63), 65 bytes.
+    /// The public key: an uncompressed point on P-256 (X9.63, 65 bytes).
     package let publicKey: [UInt8]
-    /// The environments that it is valid for.
+    /// The environments that the key is valid for.
     package let environments: Set<Environment>
-    /// The apps that it is valid for; nil for all apps of the team.
+    /// The apps that the key is valid for; nil for all apps of the team.
     package internal(set) var bundleIDs: Set<BundleID>?
-    /// The time of its revocation; nil if it was not revoked.
+    /// When the key was revoked; nil if it was not.
     package var revoked: Timestamp?
 
     package init(

@@ -22,7 +22,7 @@ package struct ChannelKey: Sendable, Hashable {
     }
 }
 
-/// A broadcast channel: what an app's devices subscribe to, and its provider sends to (docs/channels.md).
+/// A broadcast channel: an app's devices subscribe to it, and the app's provider sends to it (docs/channels.md).
 package struct BroadcastChannel: Sendable, Hashable {
     package let key: ChannelKey
     package let policy: MessageStoragePolicy
@@ -68,7 +68,8 @@ package struct SubscribedChannel: Sendable, Hashable {
     }
 }
 
-/// The place of a stored broadcast in the order of all of the store's. It is never used again.
+/// The position of a stored broadcast in the order of all broadcasts that the store has ever stored. It is never used
+/// again.
 package struct BroadcastVersion: Sendable, Hashable, Comparable {
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -76,7 +77,7 @@ package struct BroadcastVersion: Sendable, Hashable, Comparable {
     package static func < (left: BroadcastVersion, right: BroadcastVersion) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A broadcast that a channel keeps for devices that come later.
+/// A broadcast that a channel keeps for devices that connect or subscribe later.
 package struct BroadcastEntry: Sendable, Hashable {
     package let channel: ChannelKey
     package let notification: Notification

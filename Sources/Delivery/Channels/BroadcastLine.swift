@@ -1,14 +1,16 @@
 import Notifications
 
-/// One connected device, as broadcasts see it: what it is subscribed to, and what it has not acknowledged yet.
+/// What is known of one connected device for the delivery of broadcasts: the channels that it is subscribed to, and
+/// the broadcasts that it has not acknowledged yet.
 ///
-/// A pure state machine that is a class, because the lists of subscribers refer to it. The lock of its shard guards it.
+/// It works as a pure state machine. It is a class, because the lists of subscribers refer to it. The lock of its
+/// shard guards it.
 final class BroadcastLine {
     let stream: any BroadcastStream
     let device: DeviceKey
     /// Whether the store is being asked for the device's subscriptions.
     var isLoading = false
-    /// Whether the subscriptions have changed since it was asked.
+    /// Whether the subscriptions have changed since the store was asked.
     var isStale = false
     private(set) var channels: [ChannelKey: State] = [:]
     /// The broadcasts under way, the oldest first.
@@ -51,7 +53,7 @@ final class BroadcastLine {
         return (new, gone)
     }
 
-    /// The channels whose stored broadcast the device may not have had.
+    /// The channels whose stored broadcast the device may not have received.
     var channelsToRead: [ChannelKey] {
         channels.filter { $0.value.policy == .newest && ($0.value.sent == nil || $0.value.hasMissed) }.map(\.key)
     }
@@ -66,7 +68,7 @@ final class BroadcastLine {
             }
         }
         guard hasRoom else {
-            // The broadcast is lost if the channel does not keep it.
+            // A broadcast without a version is not kept by its channel, so it is lost for this device.
             state.hasMissed = state.hasMissed || message.version != nil
             channels[message.channel] = state
             return .noRoom
@@ -86,7 +88,7 @@ final class BroadcastLine {
     }
 
     /// Handles acknowledgements. Numbers that are not under way are ignored.
-    /// - Returns: Whether to read what was missed, now that there is room again.
+    /// - Returns: Whether to read the missed broadcasts from the store, because there is room for them again.
     func acknowledged(_ numbers: [UInt64]) -> Bool {
         var count = 0
         for number in numbers {
@@ -101,7 +103,7 @@ final class BroadcastLine {
         return hasCaughtUp && channels.values.contains { $0.hasMissed }
     }
 
-    /// Returns the device's acknowledgements that the store does not know yet, and counts them as recorded.
+    /// Returns the device's acknowledgements that the store does not know yet. From now on they count as recorded.
     func takeMarks() -> [SeenBroadcast] {
         var marks: [SeenBroadcast] = []
         for (key, state) in channels {

@@ -2,7 +2,8 @@ import Notifications
 
 /// The connected devices of one shard, and which of them are subscribed to which channel.
 ///
-/// `@unchecked`, because the lines are classes: they never leave the lock of their shard, which the compiler cannot see.
+/// `@unchecked`, because the lines are classes. They are only used under the lock of their shard, which the compiler
+/// cannot see.
 struct BroadcastLines: @unchecked Sendable {
     private var lines: [DeviceKey: BroadcastLine] = [:]
     private var subscribers: [ChannelKey: [DeviceKey: BroadcastLine]] = [:]
@@ -17,14 +18,14 @@ struct BroadcastLines: @unchecked Sendable {
         lines[device].flatMap { $0.stream === stream ? $0 : nil }
     }
 
-    /// - Returns: What the device has acknowledged on an older stream.
+    /// - Returns: The acknowledgements that came on the device's older stream and are not recorded yet.
     mutating func attach(_ line: BroadcastLine) -> [SeenBroadcast] {
         let marks = remove(line.device)
         lines[line.device] = line
         return marks
     }
 
-    /// - Returns: What the device has acknowledged on the stream.
+    /// - Returns: The acknowledgements that came on this stream and are not recorded yet.
     mutating func detach(_ stream: any BroadcastStream, of device: DeviceKey) -> [SeenBroadcast] {
         line(of: device, on: stream) == nil ? [] : remove(device)
     }
@@ -44,8 +45,8 @@ struct BroadcastLines: @unchecked Sendable {
 
     // MARK: Loading
 
-    /// - Returns: The stream for which the subscriptions are to be loaded; nil if the device is not connected, or if a
-    ///   loading is under way, which is then repeated.
+    /// - Returns: The stream for which the subscriptions have to be loaded. nil if the device is not connected, or if
+    ///   they are being loaded already: they are then loaded once more.
     func beginLoading(_ device: DeviceKey) -> (any BroadcastStream)? {
         guard let line = lines[device] else { return nil }
         guard !line.isLoading else {
@@ -70,7 +71,7 @@ struct BroadcastLines: @unchecked Sendable {
         return line.channelsToRead
     }
 
-    /// Sends a stored broadcast, unless the device has had it.
+    /// Sends a stored broadcast, unless the device has received it already.
     func send(_ message: BroadcastMessage, to device: DeviceKey, on stream: any BroadcastStream) {
         guard let line = line(of: device, on: stream), case .send = line.take(message, isStored: true) else { return }
         stream.send(message)
@@ -94,7 +95,7 @@ struct BroadcastLines: @unchecked Sendable {
 
     // MARK: Sending
 
-    /// - Returns: The streams that get the message, and how many devices had no room for it.
+    /// - Returns: The streams to which the message has to be sent, and the number of devices that had no room for it.
     func take(_ message: BroadcastMessage) -> (streams: [any BroadcastStream], full: Int) {
         guard let lines = subscribers[message.channel] else { return ([], 0) }
         var streams: [any BroadcastStream] = []

@@ -1,13 +1,14 @@
 package import Notifications
 
-/// A broadcast on its way to connected devices. All of them get the same line, so it is encoded once for many.
+/// A broadcast on its way to connected devices. All of them get the same line, so it is encoded once for many
+/// devices.
 package final class BroadcastMessage: Sendable {
     /// The number that devices acknowledge. It is the same on all devices.
     package let number: UInt64
     package let channel: ChannelKey
     package let bundleID: BundleID
     package let notification: Notification
-    /// Nil if it is not stored.
+    /// The version in the store; nil if the broadcast is not stored.
     package let version: BroadcastVersion?
 
     init(
@@ -24,11 +25,13 @@ package final class BroadcastMessage: Sendable {
         self.version = version
     }
 
-    /// Broadcasts have numbers below this one. A device's own notifications have higher ones, because
-    /// ``DeviceLine/numbersPerMillisecond`` times the milliseconds since 1970 have been more since the year 2004.
+    /// The numbers of broadcasts are below this one. The numbers of a device's own notifications are above it,
+    /// because they are the milliseconds since 1970 times ``DeviceLine/numbersPerMillisecond``, which passed this
+    /// number in 2004.
     static let firstOtherNumber: UInt64 = 1 << 50
 
-    /// How many broadcasts there may be in a millisecond, so that a later start of the service uses no number again.
+    /// How many numbers there are for each millisecond. Numbers follow the machine's clock, so a later start of the
+    /// service uses no number again.
     static let numbersPerMillisecond: UInt64 = 128
 
     /// Whether an acknowledged number is a broadcast's.
@@ -37,8 +40,8 @@ package final class BroadcastMessage: Sendable {
 
 /// A device's open stream, as broadcasts use it.
 package protocol BroadcastStream: AnyObject, Sendable {
-    /// Sends a broadcast after all earlier ones, when it is this stream's turn: notifications for single devices may go
-    /// first. Called on any thread and never waits.
+    /// Sends a broadcast after all earlier ones. It may wait until other streams have had their turn, and
+    /// notifications for single devices may be sent first. Called on any thread; the call itself never waits.
     func send(_ broadcast: BroadcastMessage)
     /// Ends the stream after everything was sent. Called on any thread and never waits.
     func end(_ reason: StreamEnd)

@@ -2,7 +2,7 @@ package import Notifications
 import Rates
 import Synchronization
 
-// What providers do with channels: the decisions behind the requests of docs/channels.md.
+// What providers can do with channels. docs/channels.md describes the requests, and the decisions are made here.
 extension Broadcasts {
     /// Creates a channel and gives it an identifier.
     package func create(
@@ -64,7 +64,8 @@ extension Broadcasts {
 
     /// Sends a notification to the devices that are subscribed to a channel. If the channel keeps its newest broadcast
     /// and this one has not expired, returns when it is stored; otherwise when it is under way.
-    package func send(_ notification: Notification, to key: ChannelKey) async throws(Rejection) {
+    @discardableResult
+    package func send(_ notification: Notification, to key: ChannelKey) async throws(Rejection) -> BroadcastResult {
         let now = clock.moment
         let channel = try await channel(key)
         guard let app = accounts.current.app(key.list.app) else { throw .unknownChannel(key.id) }
@@ -88,7 +89,9 @@ extension Broadcasts {
         let message = BroadcastMessage(
             number: nextNumber(), channel: key, bundleID: app.bundleID, notification: notification, version: version)
         // One step for all devices: a step for each would fill the log.
-        if fanOut(message) > 0 { record(.sent, notification, clock.time) }
+        let receivers = fanOut(message)
+        if receivers > 0 { record(.sent, notification, clock.time) }
+        return BroadcastResult(isStored: version != nil, receivers: receivers)
     }
 
     private func record(_ step: DeliveryStep, _ notification: Notification, _ time: Timestamp) {

@@ -5,14 +5,16 @@ import Synchronization
 /// The broadcast channels of all apps: creates them, subscribes devices, and sends what providers broadcast to all
 /// connected subscribers (docs/channels.md).
 ///
-/// A channel that keeps its newest broadcast stores it once. A device that connects or subscribes gets it from there. A
-/// broadcast is stored first and then sent, and a device is added to the subscribers first and then reads the store, so
-/// that whichever comes first, one of the two sees the other.
+/// If a channel keeps its newest broadcast, the broadcast is stored once, and devices that connect or subscribe later
+/// get it from the store. A broadcast is first stored and then sent to the subscribers. A device is first added to
+/// the subscribers and then reads the store. So whichever of the two happens first, the device does not miss the
+/// broadcast.
 package final class Broadcasts: Sendable {
     let channels: any Channels
     let accounts: any Accounts
     let limits: ChannelLimits
     let limitExceeded: @Sendable (Limit) -> Void
+    private let sent: @Sendable (_ devices: Int) -> Void
     let clock: ServiceClock
     let log: any DeliveryLog
     private let shards: [Shard]
@@ -22,6 +24,7 @@ package final class Broadcasts: Sendable {
     private let marks = Mutex(WaitingMarks())
 
     /// - Parameters:
+    ///   - sent: is called with the number of connected devices that each broadcast was sent to, on any thread.
     ///   - limitExceeded: is called if a limit refuses or leaves out something, on any thread.
     package init(
         channels: any Channels,
@@ -29,6 +32,7 @@ package final class Broadcasts: Sendable {
         log: any DeliveryLog = NoDeliveryLog(),
         limits: ChannelLimits = ChannelLimits(),
         limitExceeded: @escaping @Sendable (Limit) -> Void = { _ in },
+        sent: @escaping @Sendable (_ devices: Int) -> Void = { _ in },
         clock: ServiceClock,
     ) {
         self.channels = channels
@@ -36,6 +40,7 @@ package final class Broadcasts: Sendable {
         self.log = log
         self.limits = limits
         self.limitExceeded = limitExceeded
+        self.sent = sent
         self.clock = clock
         rates = Mutex(RateTable(limits.broadcastsPerChannel))
         shards = (0..<DeliveryLimits.shards).map { _ in Shard() }
@@ -49,7 +54,7 @@ package final class Broadcasts: Sendable {
         shards[Int(truncatingIfNeeded: device.device.rawValue % UInt64(shards.count))]
     }
 
-    /// Returns a number that no earlier broadcast had, also before the last start.
+    /// Returns a number that no earlier broadcast had, even before the service was last started.
     func nextNumber() -> UInt64 {
         let (product, overflow) = clock.machineTime.milliseconds.multipliedReportingOverflow(
             by: BroadcastMessage.numbersPerMillisecond)
@@ -103,7 +108,7 @@ extension Broadcasts {
         reload(subscription.device)
     }
 
-    /// Ends a subscription. One that is not there counts as ended.
+    /// Ends a subscription. If there is none, nothing happens.
     package func unsubscribe(_ subscription: Subscription) async throws(Rejection) {
         do throws(StoreError) {
             try await channels.unsubscribe([subscription]).first?.get()
@@ -113,7 +118,7 @@ extension Broadcasts {
         reload(subscription.device)
     }
 
-    /// Takes over what the store says of a device's subscriptions, if the device is connected. Call it after they have
+    /// Reads a device's subscriptions from the store again, if the device is connected. Call it after they have
     /// changed, for example because an app was removed.
     package func reload(_ device: DeviceKey) {
         let line = shard(device).lines.withLock { $0.beginLoading(device) }
@@ -133,7 +138,7 @@ extension Broadcasts {
                 }
                 let keys = lines.lines.withLock { $0.subscribe(device, on: stream, to: subscribed) }
                 guard let keys else { return }
-                // After the device is among the subscribers: what is stored from now on is also sent to it.
+                // The device is among the subscribers already, so it also gets what is stored from now on.
                 let stored = keys.isEmpty ? [] : try await channels.stored(keys)
                 let now = clock.moment
                 for case let broadcast? in stored where broadcast.entry.expires > now.time {
@@ -142,7 +147,8 @@ extension Broadcasts {
                 }
             } while lines.lines.withLock { $0.continueLoading(device, on: stream) }
         } catch {
-            // Without its subscriptions the stream would be incomplete, so it ends, and the device connects again.
+            // Without its subscriptions the device would miss broadcasts on this stream. So end the stream: the
+            // device then connects again.
             if lines.lines.withLock({ $0.endLoading(device, on: stream) }) { stream.end(.storeUnavailable) }
         }
     }
@@ -170,7 +176,7 @@ extension Broadcasts {
     }
 
     /// Sends a message to all connected subscribers.
-    /// - Returns: To how many.
+    /// - Returns: The number of devices.
     func fanOut(_ message: BroadcastMessage) -> Int {
         var count = 0
         var leftOut = 0
@@ -181,6 +187,7 @@ extension Broadcasts {
             for stream in streams { stream.send(message) }
         }
         if leftOut > 0 { limitExceeded(.unacknowledgedBroadcasts) }
+        if count > 0 { sent(count) }
         return count
     }
 }
@@ -194,11 +201,11 @@ extension Broadcasts {
         var isWriting = false
     }
 
-    /// The most devices whose marks are recorded in one call of the store.
+    /// The largest number of devices whose marks are recorded in one call of the store.
     private static let devicesPerBatch = 64
 
-    /// Records marks, those that gather meanwhile together. If a recording fails, or the service crashes before, a
-    /// device gets its channel's newest broadcast again, which "at least once" allows.
+    /// Records marks. Marks that come meanwhile are gathered and recorded together afterwards. If recording fails, or
+    /// the service crashes first, a device gets its channel's newest broadcast again, which "at least once" allows.
     private func record(_ seen: [SeenBroadcast]) {
         guard !seen.isEmpty else { return }
         let begins = marks.withLock { marks in
@@ -235,8 +242,8 @@ extension Broadcasts {
         }
     }
 
-    /// A device's acknowledgements on an earlier stream that the store may not know yet. Call this before reading the
-    /// store: then each acknowledgement is here or in the store.
+    /// The device's acknowledgements on an earlier stream that the store may not know yet. Call this before reading
+    /// the store. Then no acknowledgement is missed: each is found here or in the store.
     private func pendingMarks(of device: DeviceKey) -> [ChannelKey: BroadcastVersion] {
         marks.withLock { $0.pending[device] ?? [:] }
     }
@@ -245,14 +252,14 @@ extension Broadcasts {
     package func settle() async {
         record(shards.flatMap { shard in shard.lines.withLock { $0.takeMarks() } })
         while marks.withLock({ $0.isWriting }) {
-            // In a separate task that nobody cancels, because the service that shuts down is cancelled.
+            // Sleep in a separate task, because the task of a service that shuts down is cancelled already.
             await Task { try? await Task.sleep(for: Self.settlePoll) }.value
         }
     }
 
     private static let settlePoll = Duration.milliseconds(2)
 
-    /// Works until the task is cancelled: removes what has expired and what deleted apps leave behind.
+    /// Removes expired broadcasts and the data of deleted apps, again and again until the task is cancelled.
     package func run() async {
         while !Task.isCancelled {
             do {
@@ -260,7 +267,7 @@ extension Broadcasts {
                     == limits.sweepBatch
                 {}
             } catch {
-                // Nothing of it is delivered in any case, and the next sweep tries again.
+                // This can wait for the next sweep: nothing expired or deleted is delivered in the meantime.
             }
             do {
                 try await Task.sleep(for: limits.sweepInterval)

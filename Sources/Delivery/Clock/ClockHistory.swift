@@ -1,10 +1,9 @@
 import Notifications
 
-/// The offsets of a virtual clock, with the time of the machine's clock from which each is in force. All numbers are
-/// milliseconds.
+/// The offsets of a virtual clock. Each is valid from a time of the machine's clock. All numbers are milliseconds.
 struct ClockHistory {
-    /// The largest number of advances. A test advances the clock some dozen times. Beyond the limit the oldest are
-    /// forgotten, and earlier times use the first offset that is still known.
+    /// The largest number of advances to remember. Tests advance the clock some dozen times. If there are more, the
+    /// oldest are forgotten, and earlier times use the oldest offset that is still known.
     static let maximumSteps = 10_000
 
     private struct Step {
@@ -23,7 +22,7 @@ struct ClockHistory {
 
     mutating func advance(by milliseconds: UInt64, at now: Timestamp) {
         if steps.count >= Self.maximumSteps { initial = steps.removeFirst().offset }
-        // The machine's clock may have been set back; the steps stay in order.
+        // If the machine's clock was set back, keep the steps in order.
         let since = max(now.milliseconds, steps.last?.since ?? 0)
         let (sum, overflow) = offset.addingReportingOverflow(milliseconds)
         steps.append(Step(since: since, offset: overflow ? .max : sum))

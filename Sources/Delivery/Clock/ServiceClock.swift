@@ -3,13 +3,15 @@ import Synchronization
 
 /// The service's clock: the machine's clock with an offset that a test may increase. It only moves forward.
 ///
-/// Clients do not know the offset, so their times are the machine's: ``serviceTime(ofClient:)`` reads them, and
-/// ``clientTime(of:)`` writes the service's times for them. Certificates go by ``machineTime``, because TLS does.
+/// Clients do not know the offset, so times in their requests are the machine's. ``serviceTime(ofClient:)`` converts
+/// them, and ``clientTime(of:)`` converts the service's times for answers. Certificates use ``machineTime``, as TLS
+/// does.
 package final class ServiceClock: Sendable {
-    /// The largest sum of all advances: a century. It prevents overflows in times that are computed from the clock.
+    /// The largest sum of all advances: a century. The limit prevents overflows when times are computed from the
+    /// clock.
     package static let maximumOffset = Duration.seconds(100 * 365 * 86_400)
 
-    /// The reason why the clock was not advanced.
+    /// Why the clock was not advanced.
     package enum AdvanceError: Error, Hashable {
         /// The clock is the system's.
         case isSystem
@@ -36,7 +38,7 @@ package final class ServiceClock: Sendable {
     /// The service's time.
     package var time: Timestamp { moment.time }
 
-    /// The time of both clocks. The uptime advances with the time of day, so that rates and deadlines do too.
+    /// The time of day and the uptime. The offset applies to both, so that rates and deadlines advance too.
     package var moment: Moment {
         let now = machine()
         let offset = offset.load(ordering: .relaxed)
@@ -45,7 +47,7 @@ package final class ServiceClock: Sendable {
         return Moment(time: now.time.advanced(by: duration), uptime: now.uptime.advanced(by: duration))
     }
 
-    /// The machine's time, which is never advanced.
+    /// The machine's time, which tests cannot advance.
     package var machineTime: Timestamp { machine().time }
 
     /// Increases the offset.
@@ -74,8 +76,8 @@ package final class ServiceClock: Sendable {
         return history.withLock { $0.serviceTime(ofClient: time) }
     }
 
-    /// Converts a time of the service to the clients'. The time span of an advance becomes the moment of the
-    /// advance.
+    /// Converts a time of the service to a time for clients. Times that were skipped by an advance become the moment
+    /// of the advance.
     package func clientTime(of time: Timestamp) -> Timestamp {
         guard isAdvanced else { return time }
         return history.withLock { $0.clientTime(of: time) }
@@ -99,8 +101,8 @@ extension ServiceClock {
 
     /// Converts a client's seconds since 1970 to the service's time, for the `iat` of a provider token.
     ///
-    /// Whole seconds may mean any moment in that second. If the clock was advanced within it, the moment counts as
-    /// after the advance. A token that was verified before keeps its earlier time.
+    /// A whole second may mean any moment within it. If the clock was advanced within the second, the time counts as
+    /// after the advance. But a token that was verified before the advance keeps its earlier time.
     package func serviceSeconds(ofClient seconds: Double) -> Double {
         guard isAdvanced, seconds >= 0, seconds < 1e13 else { return seconds }
         let isWhole = seconds == seconds.rounded()

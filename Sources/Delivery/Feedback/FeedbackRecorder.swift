@@ -2,10 +2,11 @@ import Notifications
 import Synchronization
 
 /// Collects device tokens whose app was removed, and writes them to the store in batches. While one batch is being
-/// written, the next one is collected. Sending a notification never waits for this.
+/// written, the next one is collected. Notifications never wait for this.
 final class FeedbackRecorder: Sendable {
-    /// The largest number of entries that are collected, each of them once. It is more than the attempts to inactive
-    /// device tokens in a second. An entry beyond it is recorded at the next attempt.
+    /// The largest number of collected entries. Each device token has only one. A further entry is dropped, and
+    /// recorded when a provider uses its device token again. The limit is higher than the number of attempts to
+    /// inactive device tokens in a second.
     static let maximumGathered = 10_000
 
     private let store: any Feedback
@@ -19,7 +20,7 @@ final class FeedbackRecorder: Sendable {
     private struct State {
         var gathered: [Key: FeedbackEntry] = [:]
         var isWriting = false
-        /// Callers that wait until everything is written.
+        /// Callers of ``settle()`` that wait until everything is written.
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -63,8 +64,8 @@ final class FeedbackRecorder: Sendable {
             do {
                 try await store.note(batch)
             } catch {
-                // If the store cannot write now, these entries are recorded again at the next attempt, which will
-                // come because the provider does not know yet that the tokens are inactive.
+                // If the store cannot write now, drop these entries. They are recorded when providers use the device
+                // tokens again, which they do because they do not know yet that the tokens are inactive.
             }
         }
     }

@@ -1,43 +1,45 @@
 import Notifications
 import Synchronization
 
-/// Chooses the number with which a stream's attempts begin.
+/// Chooses the number of the first delivery attempt of each stream.
 ///
-/// The numbers follow the clock. The store keeps a bound above all of them, some time ahead, so that the numbers of a
-/// later start begin above it even if the clock was set back. No attempt is sent before the store has the bound,
-/// except if the store cannot write: what it holds is delivered nevertheless.
+/// The numbers follow the clock. The store keeps a bound that is greater than all of them, some time ahead. So the
+/// numbers of a later start begin above it, even if the clock was set back. No attempt is sent before the store has
+/// the bound. The exception is a store that cannot write: its notifications are still delivered.
 package final class AttemptNumbering: Sendable {
-    /// The time for which numbers are reserved. A stream has 600 million numbers in it. A start after a crash skips at
-    /// most this time, so millions of crashes fit before the numbers reach ``AttemptMark/maximum``.
+    /// How long the reserved numbers last, as a count of numbers: a stream has 600 million numbers in this time.
+    /// After a crash, a start skips at most as many, so the service can crash millions of times before the numbers
+    /// reach ``AttemptMark/maximum``.
     static let reservation: UInt64 = 10 * 60 * 1000 * DeviceLine.numbersPerMillisecond
 
     private let store: any AttemptNumbers
-    /// The store's mark at the start.
+    /// The mark that the store had at the start.
     private let origin: AttemptMark?
-    /// The bound that the store has.
+    /// The bound that the store has now.
     private let kept: Atomic<UInt64>
-    /// The call of the store that is under way. Its result is whether the store has kept the bound.
+    /// The call of the store that is in progress; its result is whether the store has kept the bound.
     private let keeping = Mutex<Task<Bool, Never>?>(nil)
 
     private init(_ store: any AttemptNumbers, _ origin: AttemptMark?) {
         self.store = store
         self.origin = origin
-        // This start's numbers begin above it.
+        // The numbers of this start begin above the old bound.
         kept = Atomic(origin?.bound ?? 0)
     }
 
-    /// Reads the mark that earlier starts have left.
+    /// Reads the mark of the earlier starts.
     package static func load(from store: any AttemptNumbers) async throws(StoreError) -> AttemptNumbering {
         AttemptNumbering(store, try await store.attemptMark())
     }
 
-    /// For a switchboard that no later start continues.
+    /// Keeps no mark. This is for switchboards whose numbers no later start has to continue, as in tests.
     package static let unkept = AttemptNumbering(NoAttemptNumbers(), nil)
 
-    /// Returns a number that no attempt of an earlier start has reached.
+    /// Returns a number that is greater than all numbers of earlier starts.
     ///
-    /// It grows with the clock from the kept bound on. So it grows even over several starts that cannot write. Only if
-    /// they cannot write and the clock is behind the time of the bound as well, they all begin with the bound.
+    /// It follows the clock, beginning at the kept bound. So it grows even over several starts that cannot write to
+    /// the store. Only if such starts also have a clock that is behind the time of the bound, they all begin at the
+    /// bound.
     func floor(at now: Timestamp) -> UInt64 {
         guard let origin else { return 0 }
         let (passed, isEarlier) = now.milliseconds.subtractingReportingOverflow(origin.time.milliseconds)
@@ -47,16 +49,16 @@ package final class AttemptNumbering: Sendable {
         return grown.overflow || floor.overflow ? origin.bound : floor.partialValue
     }
 
-    /// Returns whether numbers have to be reserved before, or soon after, this one is used.
+    /// Whether numbers have to be reserved now, because this number is not reserved or nearly the last one.
     func needsReservation(for number: UInt64) -> Bool {
         let (end, overflow) = number.addingReportingOverflow(Self.reservation / 2)
         return overflow || end > kept.load(ordering: .acquiring)
     }
 
-    /// Reserves numbers from this one on, unless enough are reserved. Returns when the store has the bound, or cannot
-    /// keep it.
+    /// Reserves numbers from this one on, unless enough are reserved. Returns when the store has the bound, or has
+    /// failed to keep it.
     func reserve(from number: UInt64, at now: Timestamp) async {
-        // After a start many lines begin at the same time. They share one call of the store and its result.
+        // After a start, many lines begin at the same time. They share one call of the store.
         while needsReservation(for: number) {
             let task = keeping.withLock { keeping in
                 if let keeping { return keeping }
@@ -75,7 +77,7 @@ package final class AttemptNumbering: Sendable {
         do throws(StoreError) {
             try await store.keep(mark)
         } catch {
-            // The service's log says what is wrong with the store (`StoreWatch`), and the next line tries again.
+            // Do not log this, because `StoreWatch` logs what is wrong with the store. The next line tries again.
             return false
         }
         kept.max(bound, ordering: .releasing)
@@ -83,7 +85,7 @@ package final class AttemptNumbering: Sendable {
     }
 }
 
-/// Keeps nothing.
+/// Keeps no numbers.
 private struct NoAttemptNumbers: AttemptNumbers {
     func attemptMark() async throws(StoreError) -> AttemptMark? { nil }
     func keep(_ mark: AttemptMark) async throws(StoreError) {}

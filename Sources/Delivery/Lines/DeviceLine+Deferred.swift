@@ -3,22 +3,22 @@ import Notifications
 import Rates
 
 // Notifications that wait for a reason to wake the device. While a device is online, each request results in a
-// notification delivered (Guide, 2.1.3), so no notification here replaces another, and all are sent together in
-// their order (Table 8-2: grouped and delivered in bursts). They are stored as well: if the stream ends, the newest
-// of each app is in its mailbox.
+// notification delivered (Guide, 2.1.3). So a notification here never replaces another, and all are sent together in
+// their order (Table 8-2: grouped and delivered in bursts). They are also stored: if the stream ends, the newest
+// notification for each app is in its mailbox.
 extension DeviceLine {
     struct Deferred {
         let destination: Destination
         let notification: Notification
         /// The offer; nil for a notification from a mailbox.
         let offer: OfferID?
-        /// Its version in the mailbox, after it was stored.
+        /// The version in the mailbox; nil until the notification was stored.
         var version: MailboxVersion?
 
         var subject: NotificationSubject { NotificationSubject(notification, to: destination) }
     }
 
-    /// What waits here, by app.
+    /// The waiting notifications, by app.
     var heldForPower: [AppID: HeldNotifications] {
         var held: [AppID: HeldNotifications] = [:]
         for waiting in deferred {
@@ -31,12 +31,12 @@ extension DeviceLine {
     var canDefer: Bool { deferred.count < deferredLimit && hasRoom }
 
     /// Handles an offer that is not a reason to wake the device.
-    /// - Parameter isBehind: whether an older notification for the app waits in its mailbox, where this one replaces
-    ///   it.
+    /// - Parameter isBehind: whether an older notification for the app waits in its mailbox. This one then replaces
+    ///   it there.
     mutating func deferOrTry(_ offer: Offer, _ wait: SendingPolicy.Wait, isBehind: Bool, _ now: Moment) -> Offered {
         let (destination, notification) = (offer.destination, offer.notification)
         guard let id = offer.id else {
-            // A notification that must not be stored has its single attempt now.
+            // A notification that must not be stored has only one attempt, which is now.
             guard policy.tries(notification, isBurst: false) else { return .returned }
             return .taken(send(destination, notification, offer: nil, version: nil, now))
         }
@@ -54,14 +54,14 @@ extension DeviceLine {
     }
 
     /// Records that a waiting notification was stored in its mailbox.
-    /// - Returns: Whether it waits here.
+    /// - Returns: Whether the notification waits here.
     mutating func storedDeferred(_ offer: OfferID, _ version: MailboxVersion) -> Bool {
         guard let index = deferred.firstIndex(where: { $0.offer == offer }) else { return false }
         deferred[index].version = version
         return true
     }
 
-    /// Returns whether a mailbox's content, or something newer of that mailbox, waits here.
+    /// Whether a mailbox's content waits here, or a newer content of that mailbox does.
     func isDeferred(_ stored: StoredMailboxEntry) -> Bool {
         deferred.contains { waiting in
             guard let version = waiting.version, waiting.destination == stored.entry.destination else { return false }
@@ -69,12 +69,12 @@ extension DeviceLine {
         }
     }
 
-    /// Gives up the notifications that wait here for an app that was removed. The store has emptied the app's mailbox,
-    /// and recorded the end of the newest one. Offers that are not stored yet are returned, and the store then refuses
-    /// them.
+    /// Removes the waiting notifications for an app that was removed from the device. The store has already emptied
+    /// the app's mailbox and recorded the end of the newest one. Offers that are not stored yet are returned, and the
+    /// store will refuse them.
     ///
-    /// The app may have been registered again in the meantime, and one of these notifications stored for it. So the
-    /// mailboxes are read again.
+    /// The app may have been registered again meanwhile, and one of these notifications stored for it. So the line
+    /// reads the mailboxes again.
     mutating func removed(_ app: AppID) -> [Action] {
         let newest = deferred.lazy.filter { $0.destination.app == app }.compactMap(\.version).max()
         var actions: [Action] = []
@@ -92,10 +92,10 @@ extension DeviceLine {
         return actions + mayHaveMissed()
     }
 
-    /// Sends all waiting notifications in their order. There is room, because ``hasRoom`` counts them.
+    /// Sends all waiting notifications in their order. There is room for them, because ``hasRoom`` counts them.
     ///
-    /// A notification that has expired is not sent, nor is one that exceeds the app's rate of silent notifications. If
-    /// it has no version, it is being stored in its mailbox, and the line gets it again afterwards.
+    /// A notification is not sent if it has expired, or exceeds the app's rate of silent notifications. If such a
+    /// notification has no version yet, it is being stored in its mailbox. The line gets it from there afterwards.
     mutating func sendDeferred(_ now: Moment, _ silents: inout Silents) -> [Action] {
         var actions: [Action] = []
         var passed: Set<AppID> = []
@@ -107,8 +107,8 @@ extension DeviceLine {
                 actions.append(.remove(MailboxReference(destination: next.destination, version: version)))
                 continue
             }
-            // An older notification for the app stays in its mailbox, and this one may not overtake it. It may do so
-            // only if it is known to have replaced it there.
+            // An older notification for the app stays in its mailbox. This one must not overtake it, unless it has
+            // replaced it there, which is known only if it has a version.
             if version == nil, passed.contains(app) { continue }
             if let wait = SendingPolicy.throttle(next.notification, to: next.destination, now, &silents) {
                 passed.insert(app)

@@ -1,7 +1,7 @@
 import Notifications
 import Rates
 
-// How a line uses the device's mailboxes.
+// How a device line handles the contents of the device's mailboxes.
 extension DeviceLine {
     /// Handles the new content of one of the device's mailboxes.
     mutating func stored(
@@ -23,7 +23,7 @@ extension DeviceLine {
             }
             if storedDeferred(offer, stored.version) { return [] }
         }
-        // Nodes' announcements come in any order, so an older one is ignored.
+        // Announcements of other nodes may arrive in any order, so ignore an older one.
         guard isNews(stored), waiting[app].map({ $0.version < stored.version }) ?? true else { return [] }
         switch phase {
         case .reading(var reading):
@@ -38,7 +38,7 @@ extension DeviceLine {
                 return []
             }
             let actions = take(stored, releases: false, before: before, now, &silents)
-            // An expired notification has not woken the device.
+            // The notification may have expired. Then it did not wake the device.
             guard stored.entry.notification.urgency == .immediate, actions.contains(where: \.isSending),
                 let reading = release()
             else { return actions }
@@ -79,8 +79,8 @@ extension DeviceLine {
         return actions
     }
 
-    /// Returns whether a mailbox's content is newer than all of that mailbox that this line has sent or is about to
-    /// send.
+    /// Whether a mailbox's content is newer than everything from that mailbox that this line has sent or will send
+    /// soon.
     func isNews(_ stored: StoredMailboxEntry) -> Bool {
         if let known = versions[stored.entry.destination.app], known >= stored.version { return false }
         return deferred.isEmpty || !isDeferred(stored)
@@ -95,7 +95,8 @@ extension DeviceLine {
         _ silents: inout Silents,
     ) -> [Action] {
         let (destination, notification) = (stored.entry.destination, stored.entry.notification)
-        // A damaged disk must not break the stream, or the device would connect again for ever.
+        // Skip a notification that disk damage has made unreadable. If it broke the stream, the device would connect
+        // again and again.
         guard notification.isSound else {
             return [
                 .note(.discarded(.damaged), NotificationSubject(notification, to: destination)),
@@ -126,7 +127,7 @@ extension DeviceLine {
             return actions
         }
         begin(wait, in: stored.version, of: destination.app, now)
-        // The log gets the step only once.
+        // Record the step only once in the log.
         return wait.step == noted ? [] : [.note(wait.step, NotificationSubject(notification, to: destination))]
     }
 

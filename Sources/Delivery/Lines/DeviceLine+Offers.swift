@@ -2,13 +2,13 @@ import DequeModule
 import Notifications
 import Rates
 
-// How a line handles offers, and which of them it holds back.
+// How a device line handles offers, and which of them it holds back.
 extension DeviceLine {
     /// Handles a notification for one of the device's apps.
     mutating func offer(_ offer: Offer, now: Moment, silents: inout Silents) -> Offered {
         let app = offer.destination.app
         guard hasRoom else { return Offered(answer: .returned, limitExceeded: .unacknowledged) }
-        // It may have expired on its way from another node.
+        // The notification may have expired on its way from another node.
         if offer.id != nil, offer.notification.expiration.hasPassed(at: now.time) { return .returned }
         let before = waiting[app]
         if case .reading(var reading) = phase, reading.isFirst || before?.reason == .reading {
@@ -16,16 +16,17 @@ extension DeviceLine {
             phase = .reading(reading)
             return hold(offer, after: before)
         }
-        // A notification that waits until its mailbox is read again must not be overtaken, but may be replaced
-        // there.
+        // A notification for the app waits until its mailbox is read again. This one must not overtake it, but may
+        // replace it in the mailbox.
         if let before, !before.isDeferred { return .returned }
         if let wait = policy.wait(for: offer.notification, isBurst: false) {
             return deferOrTry(offer, wait, isBehind: before != nil, now)
         }
-        // While anything is deferred, only urgent notifications come here.
+        // If notifications are deferred, send them now, because this one wakes the device in any case.
         let first = deferred.isEmpty ? [] : sendDeferred(now, &silents)
         if before != nil {
-            // Notifications that were held back are sent first: they are in the mailbox and older than this one.
+            // Read the notifications that were held back in mailboxes. They are older than this one, so they are sent
+            // first.
             let reading = release()
             var offered = hold(offer, after: before)
             (offered.first, offered.then) = (first, reading)
@@ -48,18 +49,19 @@ extension DeviceLine {
     }
 
     /// Begins to read the mailboxes for notifications that wait for a burst.
-    /// - Returns: nil if none waits, or if a reading is under way.
+    /// - Returns: nil if none waits, or if a reading is in progress.
     mutating func release() -> Action? {
         if case .open = phase, !waiting.values.contains(where: \.isDeferred) { return nil }
         return readAgain(releases: true)
     }
 
-    /// - Returns: nil if a reading is under way, which then does it.
+    /// Begins to read the mailboxes.
+    /// - Returns: nil if a reading is in progress. The line then reads once more after it.
     mutating func readAgain(releases: Bool) -> Action? {
         switch phase {
         case .open:
             phase = .reading(Reading(releases: releases))
-            // From now on, all waiting contents wait for the reading.
+            // Whatever each app's notification has waited for, this reading now finds it in its mailbox.
             for app in waiting.keys { waiting[app]?.reason = .reading }
             return .readMailboxes(epoch: epoch)
         case .reading(var reading):
@@ -71,10 +73,10 @@ extension DeviceLine {
 }
 
 extension DeviceLine {
-    /// Sends the offers that were held. Returns those that have expired meanwhile, those that may have been replaced in
-    /// the mailbox, and those that would overtake a notification in the mailbox. If a newer held offer has replaced a
-    /// notification in the mailbox, that notification is not sent either: a mailbox's new content discards the older
-    /// one (Guide, 2.1.3).
+    /// Sends the offers that were held during the reading. Offers are returned if they have expired meanwhile, may
+    /// have been replaced in the mailbox, or would overtake a notification in the mailbox. If a newer held offer has
+    /// replaced a notification in the mailbox, that notification is not sent: new content of a mailbox discards the
+    /// older one (Guide, 2.1.3).
     mutating func sendHeld(after reading: Reading, _ now: Moment, _ silents: inout Silents) -> [Action] {
         var actions: [Action] = []
         var passed: Set<AppID> = []
@@ -113,7 +115,7 @@ extension DeviceLine {
             }
             passed.insert(app)
             actions.append(.returned(id, next.offer.destination))
-            // It is already in the mailbox, where the next reading finds it.
+            // The notification is also in its mailbox. Record why it waits there, so that a later reading sends it.
             if let wait, let version {
                 begin(wait, in: version, of: app, now)
                 actions.append(.note(wait.step, NotificationSubject(notification, to: next.offer.destination)))
@@ -128,9 +130,10 @@ extension DeviceLine {
         /// The offer's position among the held offers, from 1.
         let place: Int
 
-        /// Returns whether it has replaced another held offer of the app in the mailbox. If the other's version is not
-        /// known, it is older if it came before. For two offers of one origin that is the order of acceptance. For
-        /// different origins either order is right, and a returned offer is not lost.
+        /// Whether this offer has replaced another held offer of the app in the mailbox. If the other's version is
+        /// not known, the one that came first counts as older. For offers of the same node, that is the order of
+        /// acceptance. Offers of different nodes have no order, so either of them may count as older, and none is
+        /// lost: a returned offer is stored by its node.
         func discards(_ other: MailboxVersion?, at place: Int) -> Bool {
             other.map { $0 < version } ?? (place < self.place)
         }
@@ -148,7 +151,8 @@ extension DeviceLine {
         return newest
     }
 
-    /// Returns whether the mailbox has or had a notification that may be newer, or that an offer would overtake.
+    /// Whether this offer must not be sent now, because the mailbox has or had a notification that may be newer, or
+    /// has one that this offer would overtake.
     func isPassed(_ held: Held, _ version: MailboxVersion?, by reading: Reading) -> Bool {
         let app = held.offer.destination.app
         guard let version else {

@@ -2,32 +2,34 @@ import DequeModule
 import Notifications
 import Rates
 
-/// One device's stream: the notifications under way on it and those that wait in the mailboxes.
+/// One device's stream: the notifications that are under way on it, and those that wait in the mailboxes.
 ///
-/// A line first reads the device's mailboxes and holds offers back meanwhile, so that the device gets everything in
-/// the order of acceptance. Notifications that have to wait for the device's power are held in order (``Deferred``)
-/// and are also stored. If there is no room, or the app has had too many silent notifications, a notification waits
-/// in its mailbox, and the line remembers that. A pure state machine: it takes events and returns actions.
+/// A line first reads the device's mailboxes, and holds offers back meanwhile, so that the device gets all
+/// notifications in the order of acceptance. Notifications that have to wait for the device's power are kept here in
+/// their order (``Deferred``), and are also stored. If there is no room, or the app has had too many silent
+/// notifications, a notification waits in its mailbox, and the line remembers that. A line is a pure state machine:
+/// it takes events and returns actions.
 struct DeviceLine: ~Copyable {
     var phase = Phase.reading(Reading(isFirst: true, releases: true))
     var underWay = Numbered<UnderWay>()
     /// Offers that came while the mailboxes were being read.
     var held = Deque<Held>()
-    /// Notifications that wait for a reason to wake the device, in order. Empty unless its power is low.
+    /// Notifications that wait for a reason to wake the device, in order. Empty unless the device's power is low.
     var deferred = Deque<Deferred>()
-    /// The mailbox versions of offers that are still held.
+    /// The mailbox versions of held offers that were stored meanwhile.
     var versionsOfHeld: [OfferID: MailboxVersion] = [:]
-    /// The newest mailbox version of each app that was sent or belongs to an offer that was sent.
+    /// For each app, the newest mailbox version that was sent, or belongs to an offer that was sent.
     var versions: [AppID: MailboxVersion] = [:]
     /// Apps whose mailbox holds a notification that was not sent, with the reason.
     var waiting: [AppID: Waiting] = [:]
     /// Decides when a notification may be sent to the device.
     var policy: SendingPolicy
     var lastNumber: UInt64
-    /// Identifies this line among all lines of the device. A reading that was begun for an older line may have
-    /// missed something.
+    /// Distinguishes this line from all other lines of the device. If a reading was begun for an earlier line, its
+    /// result does not count for this one, because that reading may have missed something.
     let epoch: UInt64
-    /// The identifiers of the last notifications that were sent. A notification with one of them is a duplicate.
+    /// The identifiers of the last notifications that were sent. If another notification has one of them, it is a
+    /// duplicate.
     var recent = RecentIdentifiers()
     let limit: Int
     let deferredLimit: Int
@@ -37,28 +39,28 @@ struct DeviceLine: ~Copyable {
         case reading(Reading)
     }
 
-    /// A reading of the mailboxes that is under way.
+    /// A reading of the mailboxes that is in progress.
     struct Reading {
-        /// Whether the line is new. Everything is then held back until the reading has ended.
+        /// Whether this is the line's first reading. Everything is held back until it has ended.
         var isFirst = false
-        /// Whether it sends the notifications that wait for a burst.
+        /// Whether the reading sends the notifications that wait for a burst.
         var releases: Bool
-        /// Whether something was stored that the reading may have missed.
+        /// Whether a notification was stored meanwhile that the reading may have missed.
         var isStale = false
-        /// The newest mailbox version of each app that the reading has found.
+        /// For each app, the newest mailbox version that the reading has found.
         var met: [AppID: MailboxVersion] = [:]
     }
 
     struct Held {
         let offer: Offer
-        /// The app's mailbox version that was known to be older than the offer.
+        /// A mailbox version of the app that is known to be older than this offer.
         let after: MailboxVersion?
     }
 
     struct Waiting: Equatable {
         var reason: Reason
         var version: MailboxVersion
-        /// The step that was recorded in the log.
+        /// The step that the delivery log has for this wait already.
         var noted: DeliveryStep?
 
         enum Reason: Equatable {
@@ -66,14 +68,14 @@ struct DeviceLine: ~Copyable {
             case room
             /// The mailboxes are being read.
             case reading
-            /// It must not be sent yet.
+            /// The notification must not be sent yet.
             case policy(SendingPolicy.Wait)
         }
 
-        /// Whether it is sent with the next burst.
+        /// Whether the notification is sent with the next burst.
         var isDeferred: Bool { if case .policy(let wait) = reason { wait.isDeferred } else { false } }
 
-        /// The time at which the app may have a silent notification again, if it waits for that.
+        /// When the app may have a silent notification again, if this notification waits for the app's rate.
         var opens: Uptime? { if case .policy(.rate(let until)) = reason { until } else { nil } }
     }
 
@@ -89,7 +91,7 @@ struct DeviceLine: ~Copyable {
             NotificationSubject(id: id, address: .destination(destination, generation: 0), topic: topic)
         }
 
-        /// Its mailbox reference, if it is in a mailbox.
+        /// The mailbox content of this attempt; nil if it is not stored.
         var reference: MailboxReference? {
             version.map { MailboxReference(destination: destination, version: $0) }
         }
@@ -100,7 +102,7 @@ struct DeviceLine: ~Copyable {
         /// Read the mailboxes and call ``DeviceLine/read(_:epoch:now:silents:)``.
         case readMailboxes(epoch: UInt64)
         case remove(MailboxReference)
-        /// The device has taken it: tell the node that offered it, and empty its mailbox.
+        /// The device has acknowledged the attempt: tell the node that offered it, and empty its mailbox.
         case acknowledged(UnderWay)
         case returned(OfferID, Destination)
         /// Record a step in the delivery log.
@@ -114,11 +116,11 @@ struct DeviceLine: ~Copyable {
     /// The line's answer to an offer.
     struct Offered {
         var answer: OfferAnswer
-        /// Deferred notifications that are sent before the offer. None of these actions returns an offer.
+        /// Deferred notifications that have to be sent before the offer. None of these actions returns an offer.
         var first: [Action] = []
         var attempt: DeliveryAttempt?
         var then: Action?
-        /// The limit that refused the offer.
+        /// The limit that refused the offer; nil if none did.
         var limitExceeded: Limit?
 
         static let returned = Offered(answer: .returned)
@@ -130,9 +132,9 @@ struct DeviceLine: ~Copyable {
 
     typealias Silents = SendingPolicy.Silents
 
-    /// The number of attempts that the numbering allows for each millisecond. Numbers begin with the time of the
-    /// connection, so they grow from one connection to the next, on any node. For the next two centuries they stay
-    /// below 2^53, which every JSON parser can hold.
+    /// How many numbers there are for each millisecond. Numbers begin with the time of the connection, so they grow
+    /// from one connection to the next, on any node. For the next two centuries they are below 2^53, which every JSON
+    /// parser can hold.
     static let numbersPerMillisecond: UInt64 = 1024
 
     /// Creates a line, which has to read its mailboxes first; see ``firstAction``.
@@ -144,8 +146,8 @@ struct DeviceLine: ~Copyable {
         epoch = max(previous &+ 1, fromTime.overflow ? 0 : fromTime.partialValue)
         lastNumber = epoch
         limit = limits.unacknowledgedPerDevice
-        // With this limit, deferred notifications never block urgent ones for good: as soon as half of the room is
-        // free, there is room.
+        // This limit makes sure that deferred notifications never block urgent ones for long: they take at most half
+        // of the room.
         deferredLimit = min(limits.deferredPerDevice, limit / 2)
         policy = SendingPolicy(power: power, burstInterval: limits.burstInterval)
     }
@@ -160,23 +162,23 @@ struct DeviceLine: ~Copyable {
 
     var hasRoom: Bool { underWay.count + held.count + deferred.count < limit }
 
-    /// The next time at which ``tick(now:silents:)`` has work to do; nil if nothing waits for a time.
+    /// When ``tick(now:silents:)`` has something to do next; nil if nothing waits for a time.
     var deadline: Uptime? {
         var first = policy.burstAt
         for opens in waiting.values.lazy.compactMap(\.opens) { first = min(first ?? opens, opens) }
         return first
     }
 
-    /// Returns whether the line waits for this reading of its mailboxes.
+    /// Whether the line waits for the reading with this epoch.
     func isReading(epoch: UInt64) -> Bool {
         if case .reading = phase { epoch == self.epoch } else { false }
     }
 }
 
-// MARK: - Acknowledgements, times and the end
+// MARK: - Acknowledgements, timers and the end
 
 extension DeviceLine {
-    /// Handles acknowledgements. Numbers that are not under way, such as those of an older stream, are ignored.
+    /// Handles acknowledgements. Numbers that are not under way are ignored, for example those of an earlier stream.
     mutating func acknowledged(_ numbers: [UInt64]) -> [Action] {
         var actions: [Action] = []
         for number in numbers {
@@ -186,7 +188,7 @@ extension DeviceLine {
         return actions
     }
 
-    /// Gives up these attempts. Mailbox contents stay, and the store removes them.
+    /// Gives up these attempts. Their mailbox contents are left to the store, which removes them.
     mutating func givenUp(_ numbers: [UInt64]) -> [Action] {
         var actions: [Action] = []
         for number in numbers {
@@ -201,17 +203,17 @@ extension DeviceLine {
         return actions
     }
 
-    /// Reads the notifications that wait in the mailboxes when half of the room is free, so that a device that
-    /// acknowledges one at a time does not cause a reading for each.
+    /// If half of the room is free, reads the notifications that wait in the mailboxes. Waiting for half of the room
+    /// avoids one reading for each acknowledgement.
     mutating func readForRoom() -> Action? {
-        // Deferred notifications take room as well. If there is no room, reading is useless.
+        // Deferred notifications take room too. If they leave none, reading is useless.
         guard case .open = phase, hasRoom, underWay.count <= limit / 2,
             waiting.values.contains(where: { $0.reason == .room })
         else { return nil }
         return readAgain(releases: false)
     }
 
-    /// Reads the mailboxes again, because something may have been stored that was not announced to this line.
+    /// Reads the mailboxes again, because something may have been stored without an announcement to this line.
     mutating func mayHaveMissed() -> [Action] {
         guard case .reading(var reading) = phase else { return readAgain(releases: false).map { [$0] } ?? [] }
         reading.isStale = true
@@ -243,8 +245,8 @@ extension DeviceLine {
         return actions
     }
 
-    /// Ends the line. Offers that were not acknowledged are returned, in the order in which they came. Mailbox
-    /// contents stay, and a notification with a single attempt is given up.
+    /// Ends the line. Unacknowledged offers are returned in the order in which they came. Mailbox contents stay. A
+    /// notification with a single attempt is given up.
     mutating func end() -> [Action] {
         var actions: [Action] = []
         underWay.forEach { attempt in
@@ -254,7 +256,7 @@ extension DeviceLine {
                 actions.append(.note(.discarded(.oneAttempt), attempt.subject))
             }
         }
-        // A notification that came from a mailbox is still there.
+        // If the notification came from a mailbox, it is still there.
         for waiting in deferred {
             if let offer = waiting.offer { actions.append(.returned(offer, waiting.destination)) }
         }

@@ -1,9 +1,9 @@
 import Notifications
 
-/// The unacknowledged attempts of a stream that has ended, kept for a short time. An acknowledgement that was under
-/// way when the stream ended, or that the device sends just afterwards, still counts.
+/// The unacknowledged attempts of a stream that has ended. They are kept for a short time, because acknowledgements
+/// may still arrive: some were under way when the stream ended, or the device sends them just afterwards.
 struct EndedAttempts {
-    /// The time for which they are kept. A device that closes in good order acknowledges at once.
+    /// How long the attempts are kept. A device that closes its stream in good order acknowledges at once.
     static let life = Duration.seconds(10)
 
     private var attempts: Numbered<DeviceLine.UnderWay>
@@ -14,7 +14,7 @@ struct EndedAttempts {
         expires = now.advanced(by: Self.life)
     }
 
-    /// Records that an attempt that came back from the stream was stored.
+    /// Records that an attempt was stored in its mailbox after the stream had ended.
     mutating func stored(_ reference: MailboxReference, offer: OfferID) {
         guard let number = attempts.firstNumber(where: { $0.offer == offer }) else { return }
         attempts[number]?.version = reference.version

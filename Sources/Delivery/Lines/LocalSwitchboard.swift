@@ -2,7 +2,7 @@ package import Notifications
 package import Rates
 import Synchronization
 
-/// The switchboard of a service in one process. It answers at once, and its answers are always right.
+/// The switchboard for the devices of this process. It answers at once, and its answers are always right.
 package final class LocalSwitchboard: Switchboard {
     private let mailboxes: any Mailboxes
     private let numbering: AttemptNumbering
@@ -17,9 +17,9 @@ package final class LocalSwitchboard: Switchboard {
 
     /// Creates a switchboard.
     /// - Parameters:
-    ///   - numbering: chooses the attempts' numbers. Without it they are not greater than those of an earlier start if
-    ///     the clock was set back.
-    ///   - limitExceeded: is called if a device has too many unacknowledged or deferred notifications, on any thread.
+    ///   - numbering: chooses the numbers of delivery attempts. Without it, they may be smaller than those of an
+    ///     earlier start if the clock was set back.
+    ///   - limitExceeded: called on any thread if a device has too many unacknowledged or deferred notifications.
     ///   - clock: returns the time.
     package init(
         mailboxes: any Mailboxes,
@@ -74,14 +74,14 @@ package final class LocalSwitchboard: Switchboard {
             last = newest
             for device in page.elements {
                 let key = DeviceKey(environment: environment, device: device)
-                // It may have gone meanwhile. Then the page is made up for.
+                // The device may have disconnected meanwhile. If so, the loop adds another one to the page.
                 if let device = shard(key).lines.withLock({ $0.connected(key) }) { connected.append(device) }
             }
         }
         return connected
     }
 
-    /// Whether the device has a stream.
+    /// Whether the device has a stream here.
     func isAttached(_ device: DeviceKey) -> Bool {
         shard(device).lines.withLock { $0.attached[device] != nil }
     }
@@ -95,7 +95,8 @@ package final class LocalSwitchboard: Switchboard {
         let (offered, isFirstDue) = shard(device).lines.withLock { lines -> (DeviceLine.Offered, Bool) in
             guard let attached = lines.attached[device] else { return (.returned, false) }
             let offered = attached.line.offer(offer, now: now, silents: &lines.silents)
-            // Send under the lock, so that the notifications of two senders keep the order of their numbers.
+            // Send while holding the lock, so that the notifications of several senders keep the order of their
+            // numbers.
             for case .send(let attempt) in offered.first { send(attempt, on: attached, now) }
             if let attempt = offered.attempt { send(attempt, on: attached, now) }
             return (offered, lines.schedule(attached, of: device))
@@ -109,6 +110,17 @@ package final class LocalSwitchboard: Switchboard {
         default: break
         }
         return offered.answer
+    }
+
+    /// Offers a notification of another node.
+    func offer(_ offer: Offer) -> OfferAnswer {
+        let now = clock()
+        let answer = self.offer(offer, now: now)
+        if offer.id == nil, answer == .returned {
+            let subject = NotificationSubject(offer.notification, to: offer.destination)
+            log.record(DeliveryEvent(time: now.time, step: .discarded(.oneAttempt), subject: subject))
+        }
+        return answer
     }
 
     package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) {
@@ -144,8 +156,8 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     /// Attaches a stream.
-    /// - Parameter previous: the stream's attempts get numbers above this one. It is greater than all that another
-    ///   node, whose clock may be ahead, has given the device.
+    /// - Parameter previous: the greatest number that another node may have given the device. The clock of that node
+    ///   may be ahead, so the stream's attempts begin above this number.
     package func attach(
         _ stream: any NotificationStream,
         of device: DeviceKey,
@@ -175,8 +187,8 @@ package final class LocalSwitchboard: Switchboard {
         self.end(device, because: end) { _ in true }
     }
 
-    /// Makes every line read its mailboxes again, because a failed node may have stored something without announcing
-    /// it.
+    /// Makes every line read its mailboxes again, because a failed node may have stored something without an
+    /// announcement.
     package func readMailboxesAgain() {
         for shard in shards {
             for device in shard.lines.withLock({ Array($0.attached.keys) }) {
@@ -202,7 +214,8 @@ package final class LocalSwitchboard: Switchboard {
         }
     }
 
-    /// Works until the task is cancelled. Wakes only while something waits for a time.
+    /// Sends notifications whose waiting time has passed, until the task is cancelled. It wakes up only while some
+    /// notification has a waiting time.
     package func run() async {
         for await _ in wakeUps {
             while shards.contains(where: { $0.lines.withLock { $0.firstDue != nil } }) {
@@ -216,7 +229,7 @@ package final class LocalSwitchboard: Switchboard {
         }
     }
 
-    /// The accuracy of bursts, which are half a minute apart.
+    /// How exactly bursts are timed. They are half a minute apart, so this is exact enough.
     private static let tickInterval = Duration.milliseconds(250)
 
     private func shard(_ device: DeviceKey) -> Shard {
@@ -244,7 +257,7 @@ package final class LocalSwitchboard: Switchboard {
         log.record(DeliveryEvent(time: now.time, step: .sent, subject: subject))
         if attempt.isDuplicate { log.record(DeliveryEvent(time: now.time, step: .duplicate, subject: subject)) }
         attached.stream.send(attempt)
-        // A line may live longer than what was reserved at its beginning.
+        // A line may use up the numbers that were reserved when it began.
         if numbering.needsReservation(for: attempt.number) {
             Task { await numbering.reserve(from: attempt.number, at: now.time) }
         }
@@ -261,11 +274,11 @@ package final class LocalSwitchboard: Switchboard {
         perform(ended, for: device, now)
     }
 
-    /// Performs the actions that remain after the lock was released. Attempts have already been sent.
+    /// Carries out the actions after the lock was released. The attempts among them were sent before.
     private func perform(_ actions: [DeviceLine.Action], for device: DeviceKey, _ now: Moment) {
         guard !actions.isEmpty else { return }
         var removals: [MailboxReference] = []
-        // Read it once, and only if there is an outcome to report, because all lines use the same lock.
+        // Read the receiver only if there is an outcome to report, and only once, because all lines share its lock.
         lazy var receiver = outcomes.withLock { $0.receiver }
         for action in actions {
             switch action {
@@ -286,15 +299,15 @@ package final class LocalSwitchboard: Switchboard {
 
     private func readMailboxes(of device: DeviceKey, epoch: UInt64) {
         Task {
-            // A line sends nothing before its first reading has ended.
+            // Reserve numbers now, because a line sends nothing before its first reading has ended.
             await numbering.reserve(from: epoch, at: clock().time)
             let entries: [StoredMailboxEntry]
             do {
                 entries = try await mailboxes.entries(of: device)
             } catch {
-                // If the mailboxes cannot be read, their contents stay. Without them the line would be out of order,
-                // so it ends, and the device connects again. If it has already done so, the reading does not belong
-                // to the new line.
+                // The mailboxes could not be read, so notifications would come out of order. End the line; the device
+                // connects again. If it has done so already, this reading belongs to the old line and changes
+                // nothing.
                 end(device, because: .storeUnavailable) { $0.isReading(epoch: epoch) }
                 return
             }
@@ -304,7 +317,7 @@ package final class LocalSwitchboard: Switchboard {
 
     private func remove(_ references: [MailboxReference]) {
         Task {
-            // If a removal fails, a delivered notification stays and is delivered again, which "at least once"
+            // A failed removal only means that a delivered notification is delivered again, which "at least once"
             // allows.
             _ = await mailboxes.remove(references)
         }
@@ -314,21 +327,21 @@ package final class LocalSwitchboard: Switchboard {
 /// The lines of one shard's devices.
 private struct Lines {
     private(set) var attached: [DeviceKey: AttachedLine] = [:]
-    /// The rates of silent notifications of each app on each device. They are kept when a connection ends.
+    /// The rates of silent notifications, for each app on each device. They stay when a connection ends.
     var silents: DeviceLine.Silents
-    /// The times at which lines have something to do.
+    /// For each line in which something waits for a time: when the line next has something to do.
     private var due: [DeviceKey: Uptime] = [:]
-    /// A time that is not later than the first of them.
+    /// A time that is not later than the first of ``due``.
     private(set) var firstDue: Uptime?
-    /// The highest number of any line that has ended. Each line begins above it, even in the same millisecond or
-    /// after the clock was set back, so that a late acknowledgement never means an attempt of the device's next
+    /// The highest number of all lines that have ended. Each new line begins above it, even in the same millisecond
+    /// or after the clock was set back. So a late acknowledgement never refers to an attempt of the device's next
     /// stream.
     private var newestNumber: UInt64 = 0
     /// The unacknowledged attempts of each device's last stream.
     private var ended: [DeviceKey: EndedAttempts] = [:]
     private let limits: DeliveryLimits
 
-    /// The number of kept entries at which outdated ones are removed.
+    /// If this many entries are kept, outdated ones are removed.
     private static let sweepAt = 1024
 
     init(limits: DeliveryLimits) {
@@ -359,7 +372,7 @@ private struct Lines {
         return new.line.firstAction
     }
 
-    /// - Returns: The actions at the end of the line, if there was one.
+    /// - Returns: The line's last actions; none if the device had no line.
     mutating func end(_ device: DeviceKey, now: Moment) -> [DeviceLine.Action] {
         guard let gone = attached.removeValue(forKey: device) else { return [] }
         due[device] = nil
@@ -370,7 +383,7 @@ private struct Lines {
     }
 
     /// Records when the line has something to do next.
-    /// - Returns: Whether nothing waited for a time before.
+    /// - Returns: Whether no line waited for a time before, so that the timer has to be started.
     mutating func schedule(_ line: AttachedLine, of device: DeviceKey) -> Bool {
         let deadline = line.line.deadline
         guard deadline != line.deadline else { return false }
@@ -397,7 +410,7 @@ private struct Lines {
         ended[device]?.stored(reference, offer: offer)
     }
 
-    /// - Returns: The resulting actions, and whether nothing waited for a time before.
+    /// - Returns: The resulting actions, and whether no line waited for a time before.
     mutating func acknowledged(
         _ numbers: [UInt64],
         by device: DeviceKey,
@@ -407,7 +420,7 @@ private struct Lines {
             actions = attached.line.acknowledged(numbers)
             isFirstDue = schedule(attached, of: device)
         }
-        // Attempts of the device's last stream. Few devices have one that ended recently.
+        // The numbers may belong to the device's last stream. Few devices have one that ended recently.
         if !ended.isEmpty { ended[device]?.acknowledged(numbers, &actions) }
         return (actions, isFirstDue)
     }
@@ -418,7 +431,7 @@ private final class AttachedLine {
     let stream: any NotificationStream
     var line: DeviceLine
     let since: Timestamp
-    /// The time at which the line has something to do, as recorded last.
+    /// The time that was recorded last for this line in the table of due times.
     var deadline: Uptime?
 
     init(stream: any NotificationStream, line: consuming DeviceLine, since: Timestamp) {

@@ -1,7 +1,7 @@
-/// Identifies an offer in the whole cluster and for all time, so that a late acknowledgement never means another
+/// Identifies an offer in the whole cluster and for all time. So a late acknowledgement never refers to another
 /// offer.
 package struct OfferID: Sendable, Hashable {
-    /// The node that made the offer, at its current start.
+    /// The node that made the offer, more exactly one start of that node.
     package let origin: OfferOrigin
     /// The number, unique for the origin. Offers of one origin to the same device have growing numbers, in the order
     /// of acceptance. Numbers of different origins have no order.
@@ -13,7 +13,7 @@ package struct OfferID: Sendable, Hashable {
     }
 }
 
-/// One start of one node that makes offers. After a restart it is different.
+/// One start of one node. Each start gets a new origin.
 package struct OfferOrigin: Sendable, Hashable {
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -25,7 +25,7 @@ package struct OfferOrigin: Sendable, Hashable {
     }
 }
 
-/// Generates the identifiers of the offers of one part of a process.
+/// Makes the identifiers of offers, for one of the parts of a process that make offers.
 struct OfferNames {
     let origin: OfferOrigin
     private var last: UInt64
@@ -41,7 +41,7 @@ struct OfferNames {
         self.parts = UInt64(parts)
     }
 
-    /// Returns the next identifier. Its number is greater than all before.
+    /// Returns the next identifier. Its number is greater than all earlier ones.
     mutating func next() -> OfferID {
         last &+= parts
         return OfferID(origin: origin, number: last)

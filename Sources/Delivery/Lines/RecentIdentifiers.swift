@@ -3,8 +3,8 @@ import Notifications
 /// The identifiers of the last notifications on a stream. If a provider gives several requests the same identifier,
 /// they count as one notification (Guide, Table 8-2), and the device shows only the first.
 struct RecentIdentifiers {
-    /// The number of identifiers to keep. It is small, because providers that repeat a request do so soon, and each
-    /// identifier costs time for each attempt and memory for each device.
+    /// The number of identifiers to keep. A small number is enough, because providers that repeat a request do so
+    /// soon. Each identifier costs time for each attempt, and memory for each device.
     static let capacity = 16
 
     private struct Entry: Equatable {
@@ -13,10 +13,10 @@ struct RecentIdentifiers {
     }
 
     private var entries: ContiguousArray<Entry> = []
-    /// The position of the oldest identifier, once there are ``capacity`` of them.
+    /// The index of the oldest identifier, once ``capacity`` is reached.
     private var oldest = 0
 
-    /// - Returns: whether the identifier was there already.
+    /// - Returns: whether the identifier was already there.
     mutating func note(_ id: NotificationID, of app: AppID) -> Bool {
         let entry = Entry(id: id, app: app)
         if entries.contains(entry) { return true }

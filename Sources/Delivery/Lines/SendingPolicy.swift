@@ -1,9 +1,9 @@
 import Notifications
 import Rates
 
-/// Decides when a notification may be sent to a device, by the device's power (Guide, Table 8-2) and by the number
-/// of silent notifications that the app has had (2.2.2). ``DeviceLine`` decides the order and what is under way. A
-/// pure value.
+/// Decides when a notification may be sent to a device, by the device's power (Guide, Table 8-2) and by the number of
+/// silent notifications that the app has had (2.2.2). It is a pure value. ``DeviceLine`` decides the order, and knows
+/// which notifications are under way.
 struct SendingPolicy: Sendable {
     var power: DevicePower
     /// The time of the next burst; nil if nothing waits for one.
@@ -15,9 +15,9 @@ struct SendingPolicy: Sendable {
 
     /// The event that a notification waits for.
     enum Wait: Equatable {
-        /// The next burst, or a notification that is sent at once.
+        /// It waits for the next burst, or for a notification that is sent at once.
         case burst
-        /// Any other notification that is sent.
+        /// It waits until any other notification is sent.
         case company
         /// The app has had too many silent notifications, so it waits until this time.
         case rate(until: Uptime)
@@ -34,7 +34,7 @@ struct SendingPolicy: Sendable {
         self.burstInterval = burstInterval
     }
 
-    /// Returns what a notification waits for because of the device's power; nil if it may be sent now.
+    /// Returns what a notification has to wait for because of the device's power; nil if it may be sent now.
     /// - Parameter isBurst: whether a burst is being sent.
     func wait(for notification: Notification, isBurst: Bool) -> Wait? {
         guard !isBurst, !power.takesEverything else { return nil }
@@ -46,7 +46,8 @@ struct SendingPolicy: Sendable {
     }
 
     /// Counts a silent notification that is about to be sent.
-    /// - Returns: What it waits for if there were too many; nil if it may be sent now or is not silent.
+    /// - Returns: What the notification has to wait for if there were too many; nil if it may be sent now, or is not
+    ///   silent.
     static func throttle(
         _ notification: Notification,
         to destination: Destination,
@@ -57,8 +58,8 @@ struct SendingPolicy: Sendable {
         return .rate(until: Uptime(nanoseconds: silents.opens(destination)))
     }
 
-    /// Returns whether a notification that must not be stored is sent now in its single attempt, although it is not
-    /// urgent. A notification that must not wake the device is not sent.
+    /// Whether a notification that must not be stored is sent now, in its only attempt, although it is not urgent. If
+    /// it must not wake the device, it is not sent.
     func tries(_ notification: Notification, isBurst: Bool) -> Bool {
         wait(for: notification, isBurst: isBurst) == nil || notification.urgency != .low && !notification.isSilent
     }

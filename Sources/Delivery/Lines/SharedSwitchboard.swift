@@ -1,14 +1,17 @@
 package import Notifications
 import Synchronization
 
-/// The switchboard of a node that shares its store with others. It takes a device in the store before the device's
-/// stream is attached, and gives its own devices what other nodes have stored for them.
+/// The switchboard of a node that shares its store with other nodes. Before it attaches a device's stream, it takes
+/// the device in the store. It also delivers what other nodes have stored for the devices of this node.
 package final class SharedSwitchboard: Switchboard {
     private let local: LocalSwitchboard
     private let holds: any DeviceHolds
     private let store: any Mailboxes & Registrations
     private let pollInterval: Duration
     private let state = Mutex(State())
+    /// The direct way to other nodes; nil if there is none.
+    private let routes = Mutex<(any PeerRoutes)?>(nil)
+    private let outcomes = Mutex(WeakOutcomes())
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
@@ -20,10 +23,14 @@ package final class SharedSwitchboard: Switchboard {
     private struct State {
         /// Streams whose device is being taken.
         var waiting: [DeviceKey: Waiting] = [:]
-        /// The devices in `waiting` that the store was not yet asked for.
+        /// The devices in `waiting` that were not yet requested from the store.
         var toTake: [DeviceKey] = []
         var held: [DeviceKey: DeviceHold] = [:]
         var toRelease: [DeviceHold] = []
+    }
+
+    private struct WeakOutcomes {
+        weak var receiver: (any OfferOutcomes)?
     }
 
     private struct Waiting {
@@ -31,7 +38,8 @@ package final class SharedSwitchboard: Switchboard {
         var power: DevicePower
     }
 
-    /// - Parameter pollInterval: how often announcements are read. It delays what other nodes have stored.
+    /// - Parameter pollInterval: how often announcements are read. Notifications that other nodes store are delayed
+    ///   by up to this time.
     package init(
         _ local: LocalSwitchboard,
         _ holds: any DeviceHolds,
@@ -100,14 +108,37 @@ package final class SharedSwitchboard: Switchboard {
         local.disconnectAll(because: end)
     }
 
+    // MARK: Offers
+
+    /// Uses a direct way to other nodes.
+    package func use(_ routes: any PeerRoutes) { self.routes.withLock { $0 = routes } }
+
+    package func report(to receiver: any OfferOutcomes) {
+        outcomes.withLock { $0.receiver = receiver }
+        local.report(to: self)
+    }
+
+    package func offer(_ offer: Offer, now: Moment) -> OfferAnswer {
+        let answer = local.offer(offer, now: now)
+        guard answer == .returned, let routes = routes.withLock({ $0 }),
+            let place = holds.whereabouts[offer.destination.deviceKey]
+        else { return answer }
+        return routes.offer(offer, epoch: place.epoch, to: place.node) ? .taken : .returned
+    }
+
+    package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) {
+        local.stored(entry, offer: offer)
+        guard let routes = routes.withLock({ $0 }),
+            let place = holds.whereabouts[entry.entry.destination.deviceKey]
+        else { return }
+        routes.stored(entry, offer: offer, epoch: place.epoch, to: place.node)
+    }
+
     // MARK: What the local switchboard does
 
-    package func offer(_ offer: Offer, now: Moment) -> OfferAnswer { local.offer(offer, now: now) }
-    package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) { local.stored(entry, offer: offer) }
     package func acknowledge(_ attempts: [UInt64], by device: DeviceKey) { local.acknowledge(attempts, by: device) }
     package func giveUp(_ attempts: [UInt64], to device: DeviceKey) { local.giveUp(attempts, to: device) }
     package func removed(_ destination: Destination) { local.removed(destination) }
-    package func report(to outcomes: any OfferOutcomes) { local.report(to: outcomes) }
 
     /// Only the devices that are connected here.
     package func connected(
@@ -138,7 +169,8 @@ package final class SharedSwitchboard: Switchboard {
                 return (taking, releasing)
             }
             guard !taking.isEmpty || !releasing.isEmpty else { return }
-            // A device that stays marked costs an announcement for each notification, until it connects again.
+            // If this fails, the device stays marked as held here. That costs an announcement for each notification,
+            // until it connects again.
             if !releasing.isEmpty { try? await holds.release(releasing) }
             if !taking.isEmpty { await take(taking) }
         }
@@ -156,22 +188,23 @@ package final class SharedSwitchboard: Switchboard {
 
     private func attach(_ hold: DeviceHold) {
         let device = hold.device
+        holds.whereabouts.forget(device)
         let waiting = state.withLock { state in
             state.held[device] = hold
             return state.waiting.removeValue(forKey: device)
         }
-        // Its connection may have ended meanwhile.
+        // The device's connection may have ended meanwhile.
         guard let waiting else { return release(device) }
         local.attach(waiting.stream, of: device, power: waiting.power, after: hold.previousNumber)
     }
 
     private func readAnnouncements() async {
         var term = holds.holdTerm
-        // Whether announcements may have been lost.
+        // Becomes true if announcements may have been lost.
         var mayHaveMissed = false
         while !Task.isCancelled {
             if holds.holdTerm != term {
-                // Other nodes took this one for dead, and do not announce what they store for its devices.
+                // The other nodes took this node for dead. They do not announce what they store for its devices.
                 term = holds.holdTerm
                 disconnectAll(because: .storeUnavailable)
             }
@@ -187,7 +220,7 @@ package final class SharedSwitchboard: Switchboard {
             } catch {
                 mayHaveMissed = true
             }
-            // It only ends early when the task is cancelled, and then so does the loop.
+            // The sleep fails only if the task is cancelled, which ends the loop.
             try? await Task.sleep(for: pollInterval)
         }
     }
@@ -210,7 +243,8 @@ package final class SharedSwitchboard: Switchboard {
         for (device, apps) in changed where local.isAttached(device) { await read(apps, of: device) }
     }
 
-    /// Reads the changes of other nodes. If that fails, ends the stream, because no announcement comes again.
+    /// Reads what other nodes have changed for some apps of a device. If that fails, ends the stream, because the
+    /// announcement is not repeated.
     private func read(_ apps: Set<AppID>, of device: DeviceKey) async {
         do throws(StoreError) {
             for entry in try await store.entries(of: device) where apps.contains(entry.entry.destination.app) {
@@ -223,5 +257,59 @@ package final class SharedSwitchboard: Switchboard {
         } catch {
             disconnect(device, because: .storeUnavailable)
         }
+    }
+}
+
+// The outcomes of the local switchboard, for this node's offers and those of others.
+extension SharedSwitchboard: OfferOutcomes {
+    package func acknowledged(_ offer: OfferID, of destination: Destination) {
+        ended(offer, of: destination, .acknowledged, isOwn: { $0.acknowledged(offer, of: destination) })
+    }
+
+    package func returned(_ offer: OfferID, of destination: Destination) {
+        ended(offer, of: destination, .returned, isOwn: { $0.returned(offer, of: destination) })
+    }
+
+    private func ended(
+        _ offer: OfferID,
+        of destination: Destination,
+        _ outcome: PeerOutcome,
+        isOwn report: (any OfferOutcomes) -> Void,
+    ) {
+        if let routes = routes.withLock({ $0 }), routes.origin != offer.origin {
+            routes.report(outcome, of: offer)
+        } else if let receiver = outcomes.withLock({ $0.receiver }) {
+            report(receiver)
+        }
+    }
+}
+
+extension SharedSwitchboard: PeerReceiver {
+    package func offered(_ offer: Offer, epoch: UInt64) -> PeerOutcome? {
+        guard isHeld(offer.destination.deviceKey, in: epoch) else { return .elsewhere }
+        switch local.offer(offer) {
+        case .taken: return nil
+        // It waits here, and the node that has offered it stores it meanwhile.
+        case .held, .returned: return .returned
+        }
+    }
+
+    package func stored(_ entry: StoredMailboxEntry, offer: OfferID?, epoch: UInt64) {
+        guard isHeld(entry.entry.destination.deviceKey, in: epoch) else { return }
+        local.stored(entry, offer: offer)
+    }
+
+    package func ended(_ offer: OfferID, of destination: Destination, _ outcome: PeerOutcome) {
+        if outcome == .elsewhere { holds.whereabouts.forget(destination.deviceKey) }
+        guard let receiver = outcomes.withLock({ $0.receiver }) else { return }
+        if outcome == .acknowledged {
+            receiver.acknowledged(offer, of: destination)
+        } else {
+            receiver.returned(offer, of: destination)
+        }
+    }
+
+    private func isHeld(_ device: DeviceKey, in epoch: UInt64) -> Bool {
+        state.withLock { $0.held[device]?.epoch == epoch }
     }
 }

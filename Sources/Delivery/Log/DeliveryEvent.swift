@@ -17,9 +17,9 @@ package struct DeliveryEvent: Sendable, Hashable {
 package enum DeliveryStep: Sendable, Hashable {
     /// The request passed all checks, and the notification is under way. The answer 200 follows when it is safe.
     case accepted
-    /// The request was answered with this reason.
+    /// The request was rejected with this reason.
     case rejected(Rejection.Reason)
-    /// The notification is on disk in its mailbox. Microseconds since it was accepted.
+    /// The notification is on disk in its mailbox. The value is the time since its acceptance, in microseconds.
     case stored(after: UInt32)
     /// A newer notification to the same app on the same device has replaced it (Guide, 2.1.3).
     case replaced(by: NotificationID)
@@ -31,20 +31,20 @@ package enum DeliveryStep: Sendable, Hashable {
     case throttled
     /// It was handed to the device's connection.
     case sent
-    /// The device has taken it. Microseconds since it was sent.
+    /// The device has acknowledged the notification. The value is the time since it was sent, in microseconds.
     case acknowledged(after: UInt32)
-    /// It expired before a device took it.
+    /// The notification expired before a device acknowledged it.
     case expired
-    /// It was given up, for this reason.
+    /// The notification was given up for this reason.
     case discarded(DiscardReason)
-    /// It was sent after another notification with the same identifier on the same stream. The device shows only the
+    /// A notification with the same identifier was sent on this stream shortly before. The device shows only the
     /// first.
     case duplicate
 }
 
 extension DeliveryStep {
-    /// A step without its values. The numbers are in the delivery log's files, so a number is never used for another
-    /// step.
+    /// A step without its values. The delivery log's files contain these numbers, so a number must never get another
+    /// meaning.
     package enum Kind: UInt8, Sendable, Hashable, CaseIterable {
         case accepted = 1
         case rejected = 2
@@ -97,10 +97,10 @@ extension DeliveryStep {
     }
 }
 
-/// The reason why a notification was given up.
+/// Why a notification was given up.
 package enum DiscardReason: String, Sendable, Hashable, CaseIterable {
-    /// It had a single attempt and was never to be stored (expiration 0, or past), and the attempt did not reach the
-    /// device.
+    /// It had only one attempt, because it must not be stored (expiration 0, or in the past), and the attempt did not
+    /// reach the device.
     case oneAttempt
     /// The app was removed from the device or deleted from the accounts, or the device's tokens were renewed.
     case unregistered
@@ -116,7 +116,8 @@ package struct NotificationSubject: Sendable, Hashable {
     package var topic: String
 
     package enum Address: Sendable, Hashable {
-        /// - Parameter generation: the generation of the device token that was used; 0 for the current one.
+        /// - Parameter generation: the generation of the device token that was used, with its service
+        ///   (``TokenNumber``); 0 for the app's current one.
         case destination(Destination, generation: UInt32)
         /// The bytes of a device token that belongs to no destination.
         case deviceToken([UInt8])

@@ -1,6 +1,7 @@
 package import Notifications
 
-/// Records in the delivery log when a notification leaves a store's mailboxes other than by a requested removal.
+/// Records in the delivery log the notifications that a store removes from mailboxes by itself, for example because
+/// they expire.
 package struct MailboxJournal: Sendable {
     private let log: any DeliveryLog
     private let clock: @Sendable () -> Timestamp
@@ -12,8 +13,8 @@ package struct MailboxJournal: Sendable {
 
     package var now: Timestamp { clock() }
 
-    /// Records these events. Do not call it under a lock that ``KnownRegistrations/known(_:)`` takes, because the
-    /// log calls that.
+    /// Records these events. Do not call it while holding a lock that ``KnownRegistrations/known(_:)`` takes, because
+    /// the log calls that method.
     package func record(_ ended: [EndedNotification]) {
         guard !ended.isEmpty else { return }
         let time = clock()

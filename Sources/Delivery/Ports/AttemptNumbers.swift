@@ -1,6 +1,6 @@
 package import Notifications
 
-/// Keeps how far the numbers of delivery attempts have come, so that they grow from one start of the service to the
+/// Stores how far the numbers of delivery attempts have come, so that they grow from one start of the service to the
 /// next, whatever the machine's clock says.
 ///
 /// The numbers follow the clock (``DeviceLine``). If the clock was set back between two starts, a number would mean
@@ -9,8 +9,8 @@ package protocol AttemptNumbers: Sendable {
     /// Returns the mark with the greatest bound that was ever kept, by any node; nil if there is none.
     func attemptMark() async throws(StoreError) -> AttemptMark?
 
-    /// Keeps a mark. Returns when it would survive a crash. If one with an equal or greater bound is kept already,
-    /// that one stays.
+    /// Stores a mark. Returns when it would survive a crash. If a mark with an equal or greater bound is already
+    /// stored, that one stays.
     func keep(_ mark: AttemptMark) async throws(StoreError)
 }
 
@@ -21,7 +21,7 @@ package struct AttemptMark: Sendable, Hashable {
 
     /// All attempts have smaller numbers.
     package let bound: UInt64
-    /// The time at which the bound was chosen, by the clock of that time.
+    /// The time at which the bound was chosen, by the clock as it was then.
     package let time: Timestamp
 
     /// - Returns: nil if the bound is greater than ``maximum``, which only damage to the store can cause.

@@ -1,11 +1,11 @@
 package import Notifications
 
-/// The broadcast channels, who is subscribed to them, and the newest broadcast of each that keeps one.
+/// The broadcast channels, their subscribers, and the newest broadcast of each channel that keeps one.
 ///
-/// The items of a batch are independent, and each has its own result, in the order of the request. What one operation
-/// says that it checks, it checks in the same step as it writes.
+/// The items of a batch are independent, and each has its own result, in the order of the request. If an operation
+/// checks something before it writes, it does both in one atomic step.
 package protocol Channels: Sendable {
-    /// Creates channels. The number of an app's channels in one environment is checked in the same step.
+    /// Creates channels, and checks in the same step that the app has not too many channels in this environment.
     /// - Parameter limit: the largest number of channels of one list.
     /// - Returns: ``StoreError/Code/conflict`` for a channel that would be one too many, or ``StoreError/Code/exists``.
     func create(_ channels: [BroadcastChannel], limit: Int) async -> [Result<Void, StoreError>]
@@ -32,11 +32,12 @@ package protocol Channels: Sendable {
     /// - Returns: ``StoreError/Code/missing`` if there is no such channel.
     func store(_ broadcasts: [BroadcastEntry]) async -> [Result<BroadcastVersion, StoreError>]
 
-    /// Returns what the channels keep; nil for a channel without a stored broadcast. Expired ones may be among them.
+    /// Returns the stored broadcasts of the channels; nil for a channel without one. Some may have expired.
     func stored(_ keys: [ChannelKey]) async throws(StoreError) -> [StoredBroadcast?]
 
-    /// Subscribes apps on devices. That the registration is active, that the channel exists and how many the app on the
-    /// device has are checked in the same step. A subscription that is there already stays as it is.
+    /// Subscribes apps on devices. The same step checks that the registration is active, that the channel exists, and
+    /// that the app on the device has not too many subscriptions. If a subscription exists already, it stays as it
+    /// is.
     /// - Parameter limit: the largest number of subscriptions of one app on one device.
     /// - Returns: ``StoreError/Code/ended(at:)``, ``StoreError/Code/missing`` or ``StoreError/Code/conflict``.
     func subscribe(
@@ -45,24 +46,25 @@ package protocol Channels: Sendable {
         at moment: Timestamp,
     ) async -> [Result<Void, StoreError>]
 
-    /// Ends subscriptions. One that is not there counts as ended. The end of a registration ends its subscriptions too
+    /// Ends subscriptions. One that does not exist counts as ended. The end of a registration ends its subscriptions
+    /// too
     /// (``Registrations/end(_:at:)``), and so does a renewal of the device's tokens.
     func unsubscribe(_ subscriptions: [Subscription]) async -> [Result<Void, StoreError>]
 
-    /// Records what devices have acknowledged. An older version than the recorded one changes nothing, and neither does
-    /// one of a subscription that has ended.
+    /// Records which broadcasts devices have acknowledged. Nothing changes if a newer version is recorded already, or
+    /// if the subscription has ended.
     func mark(_ seen: [SeenBroadcast]) async -> [Result<Void, StoreError>]
 
-    /// Whether the device may be subscribed to anything: false only if it is known not to be. Answers from memory,
-    /// because it is asked for each device that connects.
+    /// Whether the device may have subscriptions; false only if it certainly has none. Answers from memory, because
+    /// this is asked each time a device connects.
     func maySubscribe(_ device: DeviceKey) -> Bool
 
     /// Returns the channels that a device is subscribed to and that exist, in any order.
     func subscriptions(of device: DeviceKey) async throws(StoreError) -> [SubscribedChannel]
 
-    /// Removes stored broadcasts that expired before this time, subscriptions of channels that were removed, and
-    /// everything of apps that are not in the accounts: at most `limit` of them together.
-    /// - Returns: How many; less than `limit` if there are no more.
+    /// Removes stored broadcasts that expired before this time, subscriptions to removed channels, and all channels
+    /// and subscriptions of apps that are not in the accounts. Removes at most `limit` of these together.
+    /// - Returns: The number of removed items; less than `limit` if there are no more.
     func removeLeftovers(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int
 }
 

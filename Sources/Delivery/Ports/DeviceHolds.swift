@@ -1,11 +1,12 @@
 package import Notifications
 
-/// Says which node holds a device's stream, and tells a node what others have changed for its devices. A store that
-/// several nodes use has it.
+/// Records which node holds a device's stream, and tells a node what other nodes have changed for its devices. Stores
+/// that several nodes use implement it.
 ///
-/// A node takes a device before it reads the device's mailboxes. A node that changes a destination of a device that
-/// another node holds leaves an announcement for that node, in the same transaction. So of a node that attaches a
-/// stream and a node that stores a notification, one sees the other.
+/// A node takes a device before it reads the device's mailboxes. If a node changes a destination of a device that
+/// another node holds, it leaves an announcement for that node in the same transaction. So if one node attaches a
+/// stream while another stores a notification, the notification is not missed: the first finds it in the mailbox or
+/// gets the announcement.
 package protocol DeviceHolds: Sendable {
     /// Makes this node the holder of the devices. The former holder gets an announcement.
     /// - Returns: A hold for each device, in the same order.
@@ -18,6 +19,9 @@ package protocol DeviceHolds: Sendable {
     /// - Parameter limit: the largest number; less are returned if there are no more.
     func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement]
 
+    /// Where devices are that other nodes hold, as far as the store has said.
+    var whereabouts: DeviceWhereabouts { get }
+
     /// Grows each time when this node could not renew its right to hold devices. It then holds none any more.
     var holdTerm: UInt64 { get }
 }
@@ -25,7 +29,7 @@ package protocol DeviceHolds: Sendable {
 /// The hold of a node on a device.
 package struct DeviceHold: Sendable, Hashable {
     package let device: DeviceKey
-    /// It grows each time when a node takes the device.
+    /// How often a node has taken the device.
     package let epoch: UInt64
     /// The attempts of the stream get numbers above this one, which is above those of all earlier streams.
     package let previousNumber: UInt64
@@ -36,8 +40,9 @@ package struct DeviceHold: Sendable, Hashable {
         self.previousNumber = previousNumber
     }
 
-    /// The first number of a stream that is taken at this time of the store's clock. It is ahead of the clocks of all
-    /// nodes, which may differ from the store's by ten seconds, so streams of all nodes have numbers in their order.
+    /// The first number of a stream that begins at this time of the store's clock. A node's clock may differ from the
+    /// store's by ten seconds. This number is greater than any number that a node makes from its own clock, so streams of
+    /// the same device have growing numbers, whichever nodes they are on.
     package static func previousNumber(at time: Timestamp) -> UInt64 {
         let ahead = time.milliseconds.addingReportingOverflow(20_000)
         let number = ahead.partialValue.multipliedReportingOverflow(by: DeviceLine.numbersPerMillisecond)

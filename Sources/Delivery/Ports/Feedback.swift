@@ -33,7 +33,7 @@ package struct FeedbackList: Sendable, Hashable {
 /// A device token that no longer reaches an app.
 package struct FeedbackEntry: Sendable, Hashable {
     package let destination: Destination
-    /// The generation of the device token.
+    /// The generation of the device token, with its service (``TokenNumber``).
     package let generation: UInt32
     package let token: DeviceToken
     /// The time since when the token is inactive, as far as the service knows.

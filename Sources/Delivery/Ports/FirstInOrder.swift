@@ -1,9 +1,9 @@
 /// Finds the first elements in order of many that come in any order, without sorting all of them: a page of a list.
 package struct FirstInOrder<Element: Comparable & Sendable>: Sendable {
     private let limit: Int
-    /// At most twice as many as are wanted.
+    /// The smallest elements so far: at most twice as many as are wanted.
     private var kept: [Element] = []
-    /// An element that so many kept ones precede that no later one is wanted.
+    /// An element that is known to come after enough others: elements greater than this one are not wanted.
     private var bound: Element?
 
     /// - Parameter limit: how many elements are wanted.

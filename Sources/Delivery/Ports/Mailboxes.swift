@@ -2,9 +2,9 @@ package import Notifications
 
 /// The stored notifications: at most one for each app on each device, the newest (Guide, 2.1.3).
 ///
-/// The items of a batch are independent. Each has its own result, in the order of the request. Different
-/// destinations have no order. Of several items for one destination, the last one is stored last; a batch comes
-/// after all batches that were handed in before it.
+/// The items of a batch are independent. Each has its own result, in the order of the request. Items for different
+/// destinations may be stored in any order. Of several items for one destination, the last one is stored last. A
+/// batch is stored after all batches that were passed before it.
 package protocol Mailboxes: Sendable {
     /// Whether other nodes store in these mailboxes too.
     var isShared: Bool { get }
@@ -15,7 +15,7 @@ package protocol Mailboxes: Sendable {
     /// holds anything for an app that is not on its device. If the registration ends at the same time, an item stored
     /// before is removed with the mailbox, and a later one fails with ``StoreError/Code/ended(at:)``.
     ///
-    /// Storing the same notification again does no harm. Do so after ``StoreError/Code/unknown``.
+    /// Storing the same notification again does no harm. After ``StoreError/Code/unknown``, store it again.
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>]
 
     /// Empties a mailbox if it still holds this version. Checking and emptying are one step, so a newer version
@@ -62,6 +62,23 @@ package struct StoredMailboxEntry: Sendable, Hashable {
     package init(entry: MailboxEntry, version: MailboxVersion) {
         self.entry = entry
         self.version = version
+    }
+
+    /// What a damaged disk has left of a notification. It is not sound (``Notification/isSound``), so the line of its
+    /// device drops it, and sends what is in the device's other mailboxes.
+    package static func damaged(
+        _ destination: Destination,
+        _ version: MailboxVersion,
+        id: NotificationID?,
+        topic: String,
+        expires: Timestamp,
+    ) -> StoredMailboxEntry {
+        let notification = Notification(
+            id: id ?? NotificationID(high: 0, low: 0), topic: topic, pushType: nil, priority: .immediate,
+            expiration: .unspecified, collapseID: nil, payload: Payload(stored: [], contents: []))
+        return StoredMailboxEntry(
+            entry: MailboxEntry(destination: destination, notification: notification, expires: expires),
+            version: version)
     }
 }
 

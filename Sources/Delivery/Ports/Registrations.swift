@@ -3,15 +3,15 @@ package import Notifications
 /// The registrations that can be read without waiting. The delivery log reads them under its callers' locks.
 ///
 /// An answer is right, or was right a moment ago. When a notification is stored, the store checks again whether the
-/// registration is active (``Mailboxes/store(_:)``). If all registrations are known, as in a store that belongs to
-/// one process, nothing waits. Otherwise `Delivery` keeps a connection's notifications in order while it looks one
-/// up.
+/// registration is active (``Mailboxes/store(_:)``). If only one process uses the store, all registrations are known
+/// and nothing has to wait. Otherwise `Delivery` keeps a connection's notifications in order while it looks up the
+/// registration of one of them.
 package protocol KnownRegistrations: Sendable {
     /// Returns what is known of a registration; nil if the store has to be asked with ``Registrations/lookUp(_:)``.
     func known(_ destination: Destination) -> KnownRegistration?
 
-    /// Returns the same for several destinations, in their order. With many registrations a look-up mostly waits for
-    /// memory, and the waits for several can overlap.
+    /// Returns what is known of several registrations, in the order of the destinations. With many registrations a
+    /// look-up mostly waits for memory, and the waits for several can overlap.
     func known(_ destinations: [Destination]) -> [KnownRegistration?]
 }
 
@@ -27,8 +27,8 @@ package protocol Registrations: KnownRegistrations {
     /// Returns the registrations of these destinations, in their order; nil for a destination that never had one.
     func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?]
 
-    /// Makes the registration active: the existing one with its token unchanged, or a first one of generation 1. In
-    /// the same step the device token is removed from its feedback list.
+    /// Makes the registration active. An existing registration keeps its token, and a first one has generation 1. The
+    /// same step removes the device token from its feedback list.
     /// - Parameter tokenKeyID: the token key that seals the token of a first registration.
     /// - Throws: ``StoreError/Code/revoked`` if the device is revoked in the accounts at the time of writing. So if
     ///   a device is revoked and its registrations are then ended, none is left.

@@ -22,6 +22,9 @@ package final class SecretNames: Sendable {
         }
     }
 
+    /// The names that are known now.
+    package var all: Set<SecretName> { state.withLock { $0.names } }
+
     /// Returns a stream of the existing names and then of each new one. A slow reader gets all of them, because a
     /// service has only a few in its life.
     package func stream() -> AsyncStream<SecretName> {

@@ -14,7 +14,7 @@ package protocol Store: Accounts, Invitations, Registrations, Mailboxes, Feedbac
     /// Returns why the store cannot be used at present; nil if it can. Called once a second, and by `/ready`.
     func trouble() async -> StoreError?
 
-    /// Writes what was taken and releases the store's files. Later calls may fail.
+    /// Writes all changes that the store has accepted, and releases its files. Later calls may fail.
     func close() async
 }
 

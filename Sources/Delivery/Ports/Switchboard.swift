@@ -2,17 +2,18 @@ package import Notifications
 
 /// Finds the connections of devices and sends notifications to them.
 ///
-/// An answer that nobody holds a device is a hint and not proof that it is offline. After such an answer the
-/// notification is stored and then announced with ``stored(_:offer:)``, and a courier attaches a stream before it
-/// reads the mailboxes. So if the device connects meanwhile, the announcement finds the stream, or the courier finds
-/// the notification in its mailbox.
+/// If the answer is that nobody holds a device, it may be connecting at this moment. So the notification is then
+/// stored, and announced with ``stored(_:offer:)``. A courier attaches a stream before it reads the mailboxes. So if
+/// the device connects meanwhile, the announcement finds the stream, or the courier finds the notification in its
+/// mailbox.
 ///
 /// If devices may be connected to other nodes, a switchboard must also meet these conditions:
-/// - For ``stored(_:offer:)`` it finds the device's node after the store has answered; earlier knowledge is only
-///   good enough for an offer. It repeats the announcement until that node has received it or has lost the device.
+/// - For ``stored(_:offer:)`` it finds out which node holds the device after the store has answered. What it knew
+///   before may be outdated, and is only good enough for an offer. It repeats the announcement until that node has
+///   received it or has lost the device.
 /// - For one device, a node's offer does not overtake what the same node has announced before. Announcements of
 ///   stored notifications may come late and in any order.
-/// - When a node loses another one, it reads the mailboxes of its devices again.
+/// - When a node loses its connection to another one, it reads the mailboxes of its devices again.
 /// - When a node cannot renew its hold on its devices, it ends their streams before other nodes may assume that it
 ///   has none.
 /// - A stream's attempts have greater numbers than all earlier ones to the device, at any node.
@@ -42,8 +43,8 @@ package protocol Switchboard: Sendable {
     /// Records the device's power state, which decides when notifications that are not urgent are sent.
     func changePower(of device: DeviceKey, to power: DevicePower)
 
-    /// An app was removed from the device: what waits here for a reason to wake the
-    /// device is not sent to it any more.
+    /// Handles that an app was removed from the device: notifications for it that wait here because of the device's
+    /// power are no longer sent.
     func removed(_ destination: Destination)
 
     /// Ends the device's stream, if it has one.
@@ -65,7 +66,7 @@ package protocol Switchboard: Sendable {
 }
 
 /// A notification that is offered to a connected device.
-package struct Offer: Sendable {
+package struct Offer: Sendable, Hashable {
     /// The offer's identifier; nil if nobody waits for the outcome, because the notification has a single attempt.
     package var id: OfferID?
     package var destination: Destination
@@ -80,14 +81,15 @@ package struct Offer: Sendable {
 
 package enum OfferAnswer: Sendable, Hashable {
     case taken
-    /// Somebody holds the device and sends the notification when there is a reason to wake it. Store it meanwhile.
+    /// A node holds the device, and sends the notification when there is a reason to wake the device. Store it
+    /// meanwhile.
     case held
     /// Nobody is known to hold the device, or it has too many notifications under way.
     case returned
 }
 
-/// Receives the outcomes of offers that were taken. Called on any thread. Outcomes of another origin's offers are
-/// ignored.
+/// Receives the outcomes of offers that were taken. Called on any thread. An outcome is ignored if the offer was not
+/// made by this node since its start.
 package protocol OfferOutcomes: AnyObject, Sendable {
     /// The device has taken the notification.
     func acknowledged(_ offer: OfferID, of destination: Destination)

@@ -13,7 +13,7 @@ package struct HTTP2ClientError: Error, Sendable, Hashable, CustomStringConverti
     }
 
     package let code: Code
-    /// What happened, in a sentence for a person.
+    /// A sentence for a person that says what happened.
     package let cause: String
 
     package init(_ code: Code, _ cause: String) {

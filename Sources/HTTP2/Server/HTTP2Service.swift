@@ -45,8 +45,8 @@ package protocol HTTP2Connection: HTTP2Application {
     /// Whether the client has authenticated in another way than by a certificate.
     var hasShownTrust: Bool { get }
 
-    /// The service shuts down. The connection finishes what is open and accepts nothing new. On the connection's event
-    /// loop.
+    /// Called on the connection's event loop when the service shuts down. The connection completes what is open, and
+    /// accepts nothing new.
     func drain()
 
     /// The time for finishing is over. The connection is closed after the bytes that this method writes have been sent.

@@ -2,15 +2,15 @@ package import NIOCore
 
 /// How to handle a request that takes longer than its limit. A connection checks its requests once a second.
 package enum OverdueRequest: Sendable, Hashable {
-    /// The request did not end and has no answer.
+    /// The request is incomplete and has no answer.
     case unanswered
-    /// The request has its answer, and the peer does not read it or still sends. Its stream is reset.
+    /// The request was answered, but the peer does not read the answer, or still sends the body. Its stream is reset.
     case answered
-    /// The same time has passed again, and the reset could not be sent because the peer does not read. The connection
-    /// is closed.
+    /// The stream was reset, and after the same time once more the reset could not be sent, because the peer does not
+    /// read. The connection is closed.
     case stuck
 
-    /// Nil while the request is in time.
+    /// Decides how to handle a request. Returns nil if the request is still in time.
     /// - Parameters:
     ///   - began: when its headers began.
     ///   - timeout: the time that it may take.

@@ -53,8 +53,8 @@ struct ConcurrencyLimit: Sendable {
         return number
     }
 
-    /// The client acknowledged its oldest unacknowledged SETTINGS. Returns whether an announcement that had to wait has
-    /// to be submitted now.
+    /// Records that the client has acknowledged its oldest unacknowledged SETTINGS. Returns whether an announcement
+    /// that had to wait has to be submitted now.
     mutating func settingsAcknowledged() -> Bool {
         guard !sent.isEmpty else { return false }
         acknowledged = sent.removeFirst()

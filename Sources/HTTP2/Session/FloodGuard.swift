@@ -23,7 +23,7 @@ package struct FloodGuard: Sendable {
         /// Frames that libnghttp2 ignores without a callback: DATA of closed streams, and frames of unknown types. They
         /// cost little. Limits the total bytes, not the number of frames.
         case ignoredBytes = "bytes of no stream"
-        /// One header list many times over its limit; not a rate.
+        /// A single header list that exceeds its limit many times. This is not a rate.
         case headers = "header bytes"
         /// CONTINUATION frames after one HEADERS; not a rate, counted by the library.
         case continuations = "CONTINUATION"
@@ -42,9 +42,9 @@ package struct FloodGuard: Sendable {
         package var pings = Rate(burst: 200, perSecond: 10)
         /// Browsers send a handful of PRIORITY at the start; the rest comes along with streams and data.
         package var idleFrames = Rate(burst: 2_000, perSecond: 100)
-        /// In bytes. When we reset streams, up to 1 MiB may be under way, the connection's window. Twice that is
-        /// allowed, because the window opens again while the resets travel. A client that has received the resets sends
-        /// nothing more for these streams.
+        /// The number of ignored bytes. After we have reset streams, up to 1 MiB for them may still be under way,
+        /// which is the connection's window. Twice that is allowed, because the window opens again before the resets
+        /// arrive. After that, a client sends nothing more for these streams.
         package var ignoredBytes = Rate(burst: 2_097_152, perSecond: 65_536)
 
         package init() {}

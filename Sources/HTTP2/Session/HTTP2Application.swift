@@ -22,9 +22,9 @@ package protocol HTTP2Application: AnyObject {
     func pingReceived()
     /// All fields have been received. With `endStream` there is no body, and `streamEnded` follows at once.
     func headersEnded(_ stream: StreamID, endStream: Bool)
-    /// Comes instead of `headersEnded` if the list is longer than `maxHeaderListBytes`. Fields after that limit were
-    /// left out. Return true to answer the request (a server: status 431); false, the default, resets the stream with
-    /// ENHANCE_YOUR_CALM.
+    /// Called instead of `headersEnded` if the list of fields is longer than `maxHeaderListBytes`. The fields after
+    /// that limit were left out. Return true to answer the request (a server answers 431). false, the default, resets
+    /// the stream with ENHANCE_YOUR_CALM.
     func headersTooLarge(_ stream: StreamID) -> Bool
 
     /// Bytes of a body. The windows are opened again at once, unless `pauseReading(_:)` was called.

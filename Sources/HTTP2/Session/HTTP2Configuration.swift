@@ -13,7 +13,8 @@ package struct HTTP2Configuration: Sendable {
     /// at once.
     package var streamHighMark = 65_536
 
-    /// After the high mark was reached, `writable` is called when a stream has fewer unsent body bytes than this.
+    /// When `write` has returned `wait` for a stream, `writable` is called as soon as the stream has fewer unsent
+    /// body bytes than this.
     package var streamLowMark = 16_384
 
     /// The largest number of unsent body bytes of all streams together. A write that would exceed it resets its stream.
@@ -88,11 +89,11 @@ package struct HTTP2Configuration: Sendable {
     /// send no more than its window, and the application decides when to reset the stream.
     package var resetsAfterEarlyAnswer = true
 
-    /// The two literals that do not enter a table (RFC 7541, 6.2).
+    /// How to encode a literal header field that is not added to HPACK's table (RFC 7541, 6.2).
     package enum Literals: Sendable, Hashable {
-        /// 6.2.3: an intermediary must not index the field either. libnghttp2 writes this form.
+        /// Intermediaries must not add the field to their tables either (RFC 7541, 6.2.3). libnghttp2 writes this form.
         case neverIndexed
-        /// 6.2.2: the form that the Guide asks of a provider (2.3.4.1).
+        /// Intermediaries may do so (RFC 7541, 6.2.2). The Guide asks this form of a provider (2.3.4.1).
         case withoutIndexing
     }
 

@@ -9,8 +9,8 @@ extension HTTP2Session {
         case more
         /// Accepted. Do not write more until `writable` is called, because the peer reads slowly.
         case wait
-        /// Not accepted: the stream is closed, was reset or is finished. Or `maxBufferedBytes` would be exceeded; then
-        /// the stream is reset, because the application did not wait.
+        /// The bytes were not accepted. The stream is closed, was reset or is finished. Or they would exceed
+        /// `maxBufferedBytes`; then the stream was reset now, because the application did not wait.
         case closed
     }
 
@@ -178,7 +178,7 @@ extension HTTP2Session {
         nghttp2_session_resume_data(library, body.stream.rawValue)
     }
 
-    /// Nil if there is nothing to send after the headers.
+    /// Makes the body of a stream; returns nil if nothing follows the headers.
     private func makeBody(_ stream: StreamID, _ bytes: ByteBuffer?, endStream: Bool) -> OutboundBody? {
         let count = bytes?.readableBytes ?? 0
         guard count > 0 || !endStream else { return nil }

@@ -60,9 +60,9 @@ package final class HTTP2Session: ChannelInboundHandler {
     var context: ChannelHandlerContext?
     /// libnghttp2's session; nil before the channel is active and after `teardown`.
     var library: OpaquePointer?
-    /// The same application without reference counting, for libnghttp2's callbacks: some fifteen for each request, and
-    /// counting a reference cost as much as finding the stream. Only `teardown` releases it, and it waits until
-    /// libnghttp2 has returned.
+    /// The application without reference counting, for libnghttp2's callbacks. There are about fifteen for each
+    /// request, and counting a reference costs as much as finding the stream. Only `teardown` releases the
+    /// application, after libnghttp2 has returned.
     private var receiver: Unmanaged<HeldApplication>?
     private var held: HeldApplication? { didSet { receiver = held.map { .passUnretained($0) } } }
     var streams = StreamTable<StreamState>()
@@ -147,7 +147,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     }
 
     deinit {
-        // Needed only if the handler never heard of the channel's end.
+        // Only needed if the handler was never told that the channel ended.
         if let library { nghttp2_session_del(library) }
     }
 
@@ -185,7 +185,7 @@ package final class HTTP2Session: ChannelInboundHandler {
         if state == .active { application?.batchEnded() }
         flush()
         if memory != nil { worked(context) }
-        // No handler behind the session reads, and the channel continues to read by itself.
+        // Do nothing: no handler after the session reads, and the channel continues to read by itself.
     }
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {

@@ -7,9 +7,9 @@ package struct HeaderBlock: Sendable {
     package enum Indexing: Sendable {
         /// The field may enter the peer's dynamic table: for values that repeat.
         case indexed
-        /// The field stays out of the table. For secrets, and for values that do not repeat, such as `apns-id`, which
-        /// would push repeating values out of the table. `HTTP2Configuration.literals` chooses between the two literal
-        /// forms.
+        /// The field is not added to the table. Use this for secrets, and for values that do not repeat, such as
+        /// `apns-id`: they would push repeating values out of the table. `HTTP2Configuration.literals` chooses
+        /// between the two forms of such literals.
         case never
     }
 
@@ -68,7 +68,7 @@ package struct HeaderBlock: Sendable {
         fields.append(Field(name: piece(name), value: value, indexing: indexing))
     }
 
-    /// Adds a field whose name is known at run time only. It has to be in lower case (RFC 9113, 8.2).
+    /// Adds a field whose name is only known at run time. The name has to be in lower case (RFC 9113, 8.2).
     package mutating func append(name: String, value: String, indexing: Indexing = .indexed) {
         fields.append(Field(name: piece(name.utf8), value: piece(value.utf8), indexing: indexing))
     }

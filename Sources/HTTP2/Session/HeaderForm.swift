@@ -1,11 +1,11 @@
 /// The encoding of a header field (RFC 7541, 6).
 package enum HeaderForm: Sendable, Hashable, CaseIterable {
-    /// 6.1: a table has the name and the value.
+    /// The index of a name and a value in a table (6.1).
     case indexed
-    /// 6.2.1: a literal that is added to the dynamic table.
+    /// A literal that is added to the dynamic table (6.2.1).
     case incremental
-    /// 6.2.2: a literal that is not added.
+    /// A literal that is not added to the table (6.2.2).
     case withoutIndexing
-    /// 6.2.3: a literal that no intermediary may add either.
+    /// A literal that no intermediary may add to its table either (6.2.3).
     case neverIndexed
 }

@@ -1,9 +1,9 @@
 /// Counts the received bytes of frames that libnghttp2 does not report.
 ///
-/// libnghttp2 skips DATA of closed streams and frames of unknown types without a callback. These are the difference
-/// between the bytes received and the bytes of reported frames.
+/// libnghttp2 skips DATA of closed streams and frames of unknown types without a callback. Their bytes are all received
+/// bytes minus the bytes of reported frames.
 struct IgnoredBytes {
-    /// RFC 9113, 4.1. libnghttp2 reports a frame only after its whole head has come.
+    /// The size of a frame's head (RFC 9113, 4.1). libnghttp2 reports a frame only after its whole head has come.
     private static let frameHeadBytes = 9
 
     private var received = 0

@@ -26,7 +26,7 @@ final class LibraryMemory {
     private(set) var frameCount = 0
     private var isMaking = false
 
-    /// Calls `body` with the functions that libnghttp2 has to use while it makes a session, and afterwards.
+    /// Calls `body` with the memory functions that libnghttp2 has to use for a session, from its making on.
     static func with<Result>(
         _ memory: LibraryMemory?,
         _ body: (UnsafeMutablePointer<nghttp2_mem>?) -> Result

@@ -11,7 +11,7 @@ final class OutboundBody {
     private(set) var buffer = ByteBuffer()
     /// Whether the body is complete.
     var isFinished = false
-    /// libnghttp2 has learnt that there is nothing to send, and has to be told when there is.
+    /// Whether libnghttp2 was told that there is nothing to send. If so, it has to be told when there is.
     var isDeferred = false
     /// The high mark was reached. The application waits for `writable`.
     var isAboveMark = false

@@ -28,7 +28,7 @@ struct OutgoingFrame {
     /// PADDED and PRIORITY, which put bytes before the header block (RFC 9113, 6.2).
     static let paddedOrPriorityFlags: UInt8 = 0x28
 
-    /// Nil for the client's preface, which is not a frame.
+    /// Returns nil for the client's preface, which is not a frame.
     init?(_ bytes: UnsafeRawBufferPointer) {
         // The preface begins with "PRI ". As the length of a frame this would be 5 MiB, which is more than we ever
         // send.

@@ -1,4 +1,4 @@
-/// What the session knows of an open stream.
+/// The session's state for an open stream.
 struct StreamState {
     struct Flags: OptionSet {
         let rawValue: UInt8

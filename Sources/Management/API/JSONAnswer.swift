@@ -3,11 +3,11 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Makes the answers that are JSON.
+/// Makes the API's JSON answers.
 enum JSONAnswer {
     static let mediaType = "application/json"
 
-    /// - Throws: never for what the API answers with, which is text, numbers and lists of them.
+    /// - Throws: never for the API's messages, which contain only text, numbers and lists of them.
     static func make(_ message: some Encodable) throws -> Response {
         response(.ok, mediaType, try encoder().encode(message))
     }

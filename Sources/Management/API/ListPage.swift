@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// A part of a list, by the parameters `limit` and `after`.
+/// One page of a list. The parameters `limit` and `after` select it.
 struct ListPage {
     /// The names of the items on the page.
     let names: ArraySlice<String>
@@ -16,8 +16,8 @@ struct ListPage {
         self.init(all[(start ?? 0)...], call)
     }
 
-    /// - Parameter names: the names of all items, in the order of the list. After an unknown name the list begins
-    ///   again.
+    /// - Parameter names: the names of all items, in the order of the list. If the name in `after` is not among them,
+    ///   the page is the first one.
     init(inOrder names: [String], _ call: ManagementCall) {
         let last = call.query("after").flatMap(names.firstIndex(of:))
         self.init(names[(last.map { $0 + 1 } ?? 0)...], call)
@@ -29,7 +29,8 @@ struct ListPage {
         next = rest.count > limit ? names.last.map { Self.link(call, limit, after: $0) } : nil
     }
 
-    /// The address of the next page (RFC 8288). Names are made of letters, digits, hyphens and periods.
+    /// The address of the next page (RFC 8288). Names contain only letters, digits, hyphens and periods, so they need
+    /// no escaping.
     private static func link(_ call: ManagementCall, _ limit: Int, after name: String) -> String {
         "\(call.request.uri.path)?limit=\(limit)&after=\(name)"
     }
@@ -37,7 +38,7 @@ struct ListPage {
     /// - Parameter items: the items on the page, as they are shown.
     func answer(_ items: some Encodable) throws -> Response { try Self.answer(items, next: next) }
 
-    /// The answer with a page of a list that is not read as a whole.
+    /// The answer with one page of a list, when only the items of this page were read.
     /// - Parameters:
     ///   - items: the items of the page, and one more if there is another page.
     ///   - limit: the most items of the page.

@@ -1,11 +1,11 @@
 import Delivery
 import Notifications
 
-// Reads names in requests.
+// Finds the items that requests name.
 extension ManagementAPI {
-    /// Returns the requested item.
+    /// Returns `value`, the requested item.
     /// - Parameter kind: the command that lists such items, for the error.
-    /// - Throws: ``StoreError/Code/missing`` if it is nil.
+    /// - Throws: ``StoreError/Code/missing`` if `value` is nil.
     func present<Value>(_ value: Value?, _ kind: String, _ id: some CustomStringConvertible) throws -> Value {
         guard let value else {
             throw StoreError(.missing, "There is no \(kind) \(id); carillon \(kind) list shows all of them.")
@@ -31,7 +31,7 @@ extension ManagementAPI {
 
     func deviceID(_ name: String) throws(Problem) -> DeviceID { try read(name, .deviceID) { DeviceID($0) } }
 
-    /// The schema has checked the format before. This reads it with the type's own rule.
+    /// The schema has already checked the format. This function parses the name with the type's own rule.
     private func read<Name>(
         _ text: String,
         _ format: TextFormat,

@@ -10,7 +10,7 @@ struct ManagementCall: Sendable {
     let request: Request
     /// Completes when the client's connection has ended.
     private let connectionEnd: EventLoopFuture<Void>
-    /// The console session that sent the request; nil if none did.
+    /// The console session that sent the request; nil if the request came from elsewhere.
     let session: ConsoleSessions.Name?
     private let api: ManagementAPI
     private let parameters: [String: String]
@@ -105,8 +105,8 @@ struct ManagementCall: Sendable {
         }
     }
 
-    /// Calls `finish` when the client has disconnected or its console session has ended. For answers that have no end
-    /// of their own.
+    /// Calls `finish` when the client has disconnected or its console session has ended. Streams, which do not end by
+    /// themselves, need this.
     func whenOver(_ finish: @escaping @Sendable () -> Void) {
         connectionEnd.whenComplete { _ in finish() }
         guard let session else { return }
@@ -119,12 +119,12 @@ struct ManagementCall: Sendable {
         }
     }
 
-    /// A parameter of the path, which the operation names.
+    /// The value of a path parameter. The operation's path must contain the name.
     func parameter(_ name: String) throws(Problem) -> String {
         guard let value = parameters[name] else { throw .notFound("There is nothing at this path.") }
         return value
     }
 
-    /// A parameter of the query; nil if it is not given.
+    /// The value of a query parameter; nil if the request does not have it.
     func query(_ name: String) -> String? { query[name] }
 }

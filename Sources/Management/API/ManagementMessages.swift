@@ -1,11 +1,11 @@
-/// The JSON of the management API, documented in docs/administration.md; ``ManagementSchemas`` has the rules for each value.
-/// Moments are milliseconds since 1970.
+/// The JSON of the management API, documented in docs/administration.md. ``ManagementSchemas`` has the rules for each
+/// value. Moments are milliseconds since 1970.
 package enum ManagementMessages {
     // MARK: Teams and apps
 
     package struct NewTeam: Codable, Sendable {
         package var name: String
-        /// The caller's own; nil for one that the service chooses.
+        /// The ID that the caller chose; nil if the service chooses one.
         package var teamID: String?
         package init(name: String, teamID: String? = nil) {
             self.name = name
@@ -48,18 +48,19 @@ package enum ManagementMessages {
 
     // MARK: Keys
 
-    /// A new key. The caller may supply its private or its public half; without either the service makes one.
+    /// A request for a new key. The caller may supply the private or the public half; without either, the service
+    /// makes a key.
     package struct NewKey: Codable, Sendable {
         package var team: String
-        /// The caller's own; nil for one that the service chooses.
+        /// The ID that the caller chose; nil if the service chooses one.
         package var keyID: String?
         /// The public half in PEM, or as X9.63 (65 bytes) in Base64.
         package var publicKey: String?
         /// The private half in PEM. The service keeps only its public half.
         package var privateKey: String?
-        /// Nil for both environments.
+        /// Nil if the key is valid in both environments.
         package var environment: String?
-        /// The apps that the key is for; nil for all of the team's.
+        /// The apps that the key is valid for; nil if it is valid for all apps of the team.
         package var bundleIDs: [String]?
         package init(
             team: String,
@@ -80,7 +81,8 @@ package enum ManagementMessages {
 
     package struct KeyMade: Codable, Sendable {
         package var keyID: String
-        /// In PEM, if the service made the key. No later answer has it.
+        /// The private half in PEM, if the service made the key. Only this answer contains it; the service does not
+        /// keep it.
         package var privateKey: String?
     }
 
@@ -103,8 +105,8 @@ package enum ManagementMessages {
         package var bundleID: String
         /// `development`, `production` or `universal`.
         package var environment: String
-        /// A certificate signing request (PKCS#10) in PEM, so that the key stays with the caller; without it the
-        /// service makes a key.
+        /// A certificate signing request (PKCS#10) in PEM. With it, the private key stays with the caller. Without
+        /// it, the service makes the key.
         package var request: String?
         /// Whether the certificate lists the app's topics, which is the default. If false, its only topic is its
         /// subject's UID.
@@ -137,9 +139,10 @@ package enum ManagementMessages {
         package var topics: [String]
         /// The certificate and its intermediate in PEM.
         package var chain: String
-        /// In PEM, if the service made the key. No later answer has it.
+        /// The private key in PEM, if the service made the key. Only this answer contains it; the service does not
+        /// keep it.
         package var privateKey: String?
-        /// The PKCS#12 bundle in Base64, if it was asked for.
+        /// The PKCS#12 bundle in Base64, if the request asked for one.
         package var p12: String?
     }
 
@@ -179,14 +182,14 @@ package enum ManagementMessages {
         package var tokenKeyID: UInt32
     }
 
-    /// A certificate for the administration over TLS.
+    /// A certificate with which an administrator uses the API over TLS.
     package struct Administrator: Codable, Sendable {
         package var serial: String
         /// The key, the certificate and its intermediate in PEM.
         package var identity: String
     }
 
-    /// Whether the service lives, or is ready.
+    /// Whether the service is alive (`/health`) or ready (`/ready`).
     package struct Status: Codable, Sendable {
         package var status: String
         package init(status: String) { self.status = status }

@@ -1,7 +1,7 @@
 import Hummingbird
 import Notifications
 
-// What a person who looks at the service wants to see.
+// The state of the service and its last hour, as the console's page "Service" shows them.
 extension ManagementOperation {
     static let service = [
         ManagementOperation(
@@ -26,18 +26,18 @@ extension ManagementOperation {
 extension ManagementMessages {
     package struct Service: Codable, Sendable {
         package var ready: Bool
-        /// Why it is not ready.
+        /// Why the service is not ready; nil if it is ready.
         package var reason: String?
-        /// Moments are in milliseconds since 1970.
+        /// The present moment. All moments are in milliseconds since 1970.
         package var time: UInt64
         package var started: UInt64
         package var samples: [ServiceSample]
     }
 
-    /// What happened in some seconds.
+    /// The counts of one period of some seconds.
     package struct ServiceSample: Codable, Sendable, Hashable {
         package var time: UInt64
-        /// In milliseconds.
+        /// The length of the period, in milliseconds.
         package var duration: UInt64
         package var accepted: UInt64
         package var rejected: UInt64
@@ -45,9 +45,9 @@ extension ManagementMessages {
         package var delivered: UInt64
         package var connectedDevices: UInt64
         package var pendingStores: UInt64
-        /// In bytes.
+        /// The memory of the process, in bytes.
         package var memory: UInt64?
-        /// How often each limit was exceeded, by its name; those that were not are left out.
+        /// How often each limit was exceeded, by its name. Limits that were not exceeded are left out.
         package var limits: [String: UInt64]
         package var storing: Latency?
         package var acknowledging: Latency?
@@ -81,7 +81,7 @@ extension ManagementMessages {
         }
     }
 
-    /// Percentiles in microseconds.
+    /// Percentiles of a duration, in microseconds.
     package struct Latency: Codable, Sendable, Hashable {
         package var p50: UInt64
         package var p90: UInt64
@@ -103,7 +103,7 @@ extension ManagementSchemas {
     static let service = Schema.named(
         "Service",
         .object([
-            .required("ready", .boolean), .optional("reason", .string(.any), "Why it is not ready."),
+            .required("ready", .boolean), .optional("reason", .string(.any), "Why the service is not ready."),
             .required("time", count), .required("started", count),
             .required(
                 "samples",
@@ -111,10 +111,10 @@ extension ManagementSchemas {
                     .named(
                         "ServiceSample",
                         .object([
-                            .required("time", count, "The end of what the sample is about."),
-                            .required("duration", count, "How long that was, in milliseconds."),
+                            .required("time", count, "The end of the sample's period."),
+                            .required("duration", count, "The length of the sample's period, in milliseconds."),
                             .required("accepted", count), .required("rejected", count), .required("stored", count),
-                            .required("delivered", count, "Acknowledged by devices."),
+                            .required("delivered", count, "Notifications that devices acknowledged."),
                             .required("connectedDevices", count), .required("pendingStores", count),
                             .optional("memory", count, "In bytes, as the system counts it."),
                             .required("limits", .openObject, "How often each limit was exceeded, by its name."),

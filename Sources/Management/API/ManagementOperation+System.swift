@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-// The state of the service.
+// Health, readiness, metrics and the API's description.
 extension ManagementOperation {
     static let system = [
         ManagementOperation(

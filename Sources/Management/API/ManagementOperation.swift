@@ -13,11 +13,11 @@ struct ManagementOperation: Sendable {
     /// The JSON body; nil if the request has none.
     var body: Body?
     let answer: Answer
-    /// The statuses of a ``Problem`` that this request can get, beside those that every request can get.
+    /// The error statuses of this request, beside those that every request can get. Their bodies are a ``Problem``.
     var problems: [Int] = []
-    /// Answers with a status other than 200 that are not a ``Problem``, by status.
+    /// The answers whose status is not 200 and whose body is not a ``Problem``, by status.
     var otherAnswers: [Int: Schema] = [:]
-    /// Who may send it over TCP without the key.
+    /// Which clients may send the request over TCP without the key.
     var access = Access.key
     let perform: @Sendable (ManagementAPI, ManagementCall) async throws -> Response
 
@@ -35,9 +35,9 @@ struct ManagementOperation: Sendable {
 
     struct Body: Sendable {
         let schema: Schema
-        /// In bytes.
+        /// The largest allowed body, in bytes.
         var maximumBytes = ManagementLimits.bodyBytes
-        /// Whether a request without a body counts as one with `{}`.
+        /// Whether a request may leave out the body. It is then read as `{}`.
         var isOptional = false
     }
 
@@ -55,9 +55,9 @@ struct ManagementOperation: Sendable {
     }
 
     enum Access: Sendable {
-        /// Every client needs the key.
+        /// Every client must send the key.
         case key
-        /// Clients need no key if the listener's address is loopback.
+        /// Clients need no key if the listener's address is a loopback address.
         case loopback
         /// No client needs the key.
         case everybody
@@ -68,9 +68,9 @@ extension ManagementOperation {
     /// All operations. docs/administration.md has the same list, and a test compares them.
     static let all: [ManagementOperation] =
         system + service + teams + apps + keys + certificates + devices + virtualDevices + administrators
-        + fixtures + journal + log + reasons + rehearsals + clock + reports + console
+        + channels + fixtures + journal + log + reasons + rehearsals + clock + reports + nodes + console
 
-    /// The parameters of every list: the most items, and the name after which it begins.
+    /// The parameters of every list: the maximum number of items, and the name after which the page begins.
     static func listParameters(after name: String, _ format: TextFormat = .any) -> [Parameter] {
         [
             Parameter(

@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import Trust
 
-/// The form of the API's messages: ``ManagementMessages`` with the rules for each value.
+/// The schemas of the API's messages: the members of ``ManagementMessages``, with the rules for each value.
 enum ManagementSchemas {
     private static let moment = Schema.integer(0...Int64.max)
     private static let text = Schema.string(.any)

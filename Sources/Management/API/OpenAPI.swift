@@ -115,7 +115,7 @@ enum OpenAPI {
         }
     }
 
-    /// `getTeamsByTeamID` for `GET /v1/teams/{teamID}`.
+    /// The operation's identifier: `getTeamsByTeamID` for `GET /v1/teams/{teamID}`.
     private static func identifier(of operation: ManagementOperation) -> String {
         let words = operation.path.split(whereSeparator: { "/-.".contains($0) }).filter { $0 != "v1" }
         return words.reduce(operation.method.rawValue.lowercased()) { name, word in

@@ -1,15 +1,16 @@
 import Foundation
 import HTTPTypes
 
-/// Why a request fails: one form for all errors of the API (RFC 9457).
+/// Why a request fails. All errors of the API have this form (RFC 9457).
 package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The HTTP status.
     package var status: Int
     /// What happened and what to do, in one sentence for a person.
     package var detail: String
-    /// The place of the fault in a document (RFC 6901); "" is the whole document. Nil if no document is at fault.
+    /// The place of the fault in a document, as a JSON pointer (RFC 6901); "" is the whole document. Nil if the fault
+    /// is not in a document.
     package var pointer: String?
-    /// With status 405: the methods that the path takes.
+    /// With status 405: the methods that the path allows.
     var allow: String?
 
     package init(_ status: Int, _ detail: String, pointer: String? = nil) {

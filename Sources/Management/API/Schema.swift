@@ -2,8 +2,8 @@ import Notifications
 
 /// The allowed form of a JSON value in a request or an answer.
 ///
-/// The same schema checks the bodies that arrive, with a pointer to the fault, and is shown in `/openapi.json`. So the
-/// two cannot differ.
+/// One schema checks the bodies that arrive, with a pointer to the fault, and appears in `/openapi.json`. So the
+/// description always says what is checked.
 package indirect enum Schema: Sendable {
     case string(TextFormat)
     case integer(ClosedRange<Int64>)
@@ -81,7 +81,7 @@ extension Schema {
         }
     }
 
-    /// The name escaped for a JSON pointer (RFC 6901, 3).
+    /// The name, escaped for a JSON pointer (RFC 6901, 3).
     static func escaped(_ name: String) -> String {
         name.replacing("~", with: "~0").replacing("/", with: "~1")
     }

@@ -2,11 +2,12 @@ import Foundation
 import Matching
 import Notifications
 
-/// A kind of text in a request: a pattern for the API's description, and a function that checks it.
+/// A kind of text in a request: a pattern for the API's description, and a function that checks a text.
 ///
-/// Both mean the same. The pattern is for clients; the service checks with the types that it uses elsewhere.
+/// The pattern and the function allow the same texts. Clients can use the pattern; the service uses the function,
+/// which calls the types that the rest of the service uses.
 package struct TextFormat: Sendable {
-    /// For error messages, after "has to be".
+    /// Describes the format in error messages, after the words "has to be".
     let name: String
     /// A regular expression (ECMA 262) for OpenAPI; nil if no pattern can describe the format.
     let pattern: String?
@@ -58,17 +59,26 @@ extension TextFormat {
         pattern: "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
     ) { NotificationID($0) != nil }
 
-    /// A duration that `Duration(iso8601:)` can read, not negative.
+    /// A duration that `Duration(iso8601:)` can read and that is not negative.
     static let duration = TextFormat(
         "a duration of ISO 8601 in days, hours, minutes and seconds, up to 366 days, such as PT1H or PT0.5S",
         pattern: "^P(?=[0-9T])(?:[0-9]{1,9}D)?"
             + "(?:T(?=[0-9])(?:[0-9]{1,9}H)?(?:[0-9]{1,9}M)?(?:[0-9]{1,9}(?:[.][0-9]{1,9})?S)?)?$"
     ) { Duration(iso8601: $0) != nil }
 
+    static let nodeName = TextFormat("the name of a node", pattern: "^[A-Za-z0-9._-]{1,64}$") { name in
+        (1...64).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f: true
+                default: false
+                }
+            }
+    }
     static let pem = TextFormat("text in PEM") { $0.contains("-----BEGIN ") }
 
     /// A text of 1 to `maximum` bytes on one line. Control characters are not allowed, because a terminal that lists
-    /// the names would obey them.
+    /// the names would interpret them.
     static func line(maximumBytes maximum: Int) -> TextFormat {
         TextFormat(
             "1 to \(maximum) bytes on one line, without control characters",

@@ -7,11 +7,11 @@ struct DeviceRevocation: Sendable {
     let registrations: any Registrations
     let switchboard: any Switchboard
 
-    /// Revokes the device. Doing so again is harmless.
+    /// Revokes the device. Revoking it again is harmless.
     /// - Parameters:
-    ///   - moment: by the machine's clock, which certificates use.
-    ///   - serviceTime: by the service's clock, which registrations use.
-    /// - Returns: how many registrations it ended.
+    ///   - moment: the present time of the machine's clock, which certificates use.
+    ///   - serviceTime: the present time of the service's clock, which registrations use.
+    /// - Returns: how many registrations ended.
     func revoke(_ device: DeviceKey, at moment: Timestamp, serviceTime: Timestamp) async throws(StoreError) -> Int {
         // Do this first: from then on the device can neither connect nor register.
         _ = try await accounts.apply(.revokeDevice(device, at: moment))

@@ -4,7 +4,7 @@ import Foundation
 import Notifications
 import Trust
 
-// Provider certificates.
+// Issues provider certificates and administrators' certificates.
 extension ManagementAPI {
     func createCertificate(
         _ request: ManagementMessages.NewCertificate
@@ -17,12 +17,13 @@ extension ManagementAPI {
         }
         var issued = try issueCertificate(request)
         issued.made.p12 = try PKCS12.base64(issued.made, passphrase: passphrase)
-        // Kept before it is handed out: a certificate that nobody knows could not be revoked.
+        // Store the certificate before handing it out: a certificate that the service does not know could not be
+        // revoked.
         _ = try await accounts.apply(.createCertificate(issued.certificate))
         return issued.made
     }
 
-    /// Issues a certificate that nobody knows yet: it is good once the accounts have it.
+    /// Issues a certificate and does not store it. The service refuses it until it is stored with the accounts.
     func issueCertificate(
         _ request: ManagementMessages.NewCertificate
     ) throws -> (made: ManagementMessages.CertificateMade, certificate: TeamCertificate) {
@@ -80,7 +81,7 @@ extension ManagementAPI {
         )
     }
 
-    /// A certificate for the API over TLS, and its key.
+    /// Makes a key and a certificate with which an administrator uses the API over TLS.
     func makeAdministrator() throws -> ManagementMessages.Administrator {
         var random = SystemRandomNumberGenerator()
         let issued = try authority.issueAdministratorCertificate(

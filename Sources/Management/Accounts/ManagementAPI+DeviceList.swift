@@ -6,13 +6,14 @@ import VirtualDevices
 
 // Lists all devices, from the store, the switchboard and the virtual devices.
 extension ManagementAPI {
-    /// The devices that have an app, that are connected, or that are virtual.
+    /// Lists the devices that have an app, are connected, or are virtual.
     func listDevices(_ call: ManagementCall) async throws -> Response {
         let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
         var after = try call.query("after").map { try deviceID($0) }
         var messages: [ManagementMessages.Device] = []
-        // Collect one more than the page has, to know whether there is another page. Devices that are not shown, such
-        // as revoked ones, are replaced by later ones, because a page that is not full is the last.
+        // Collect one device more than the page has, to find out whether there is another page. If devices are left
+        // out, such as revoked ones, read on until the page is full: clients take a page that is not full for the
+        // last.
         while messages.count <= limit {
             let seen = try await devices(after: after, limit: limit + 1)
             for device in seen.prefix(limit + 1) {
@@ -25,10 +26,10 @@ extension ManagementAPI {
         return try ListPage.answer(messages, of: limit, name: \.deviceID, call)
     }
 
-    /// One device, as the list has it.
+    /// One device, in the form of the list.
     func device(_ name: String) async throws -> ManagementMessages.Device {
         let id = try deviceID(name)
-        // The page of one device that comes after the ID before.
+        // Read the page that begins after the preceding ID, and has one device.
         let before = id.rawValue == 0 ? nil : DeviceID(rawValue: id.rawValue - 1)
         guard let seen = try await devices(after: before, limit: 1).first, seen.key.device == id,
             let message = try await message(seen)
@@ -36,7 +37,7 @@ extension ManagementAPI {
         return message
     }
 
-    /// What the sources know of a device.
+    /// What the store, the switchboard and the virtual devices know of one device.
     private struct Seen {
         let key: DeviceKey
         var stored: ListedDevice?
@@ -59,11 +60,11 @@ extension ManagementAPI {
         for virtual in parts.testing?.devices.devices(after: device, limit: limit) ?? [] {
             seen[virtual.key, default: Seen(key: virtual.key)].virtual = virtual
         }
-        // IDs are random, so no two devices have the same, also in different environments.
+        // IDs are random, so two devices never have the same ID, even in different environments.
         return Array(seen.values.sorted { $0.key.device < $1.key.device }.prefix(limit))
     }
 
-    /// - Returns: nil if the device is not listed: it was revoked, or it has no app and is not connected.
+    /// - Returns: nil if the device is not listed, because it was revoked, or has no app and is not connected.
     private func message(_ seen: Seen) async throws -> ManagementMessages.Device? {
         let accounts = accounts.current
         if let virtual = seen.virtual { return message(virtual, waiting: { waiting($0, seen) }) }
@@ -90,8 +91,8 @@ extension ManagementAPI {
             apps: apps.sorted { $0.bundleID < $1.bundleID })
     }
 
-    /// How many notifications wait for an app: the one in its mailbox, and those that are held back because the
-    /// device's power is low. The newest of these is usually in the mailbox too, and is counted once.
+    /// How many notifications wait for an app: the one in its mailbox, and those that the service holds back while
+    /// the device's power is low. The newest of the latter is usually in the mailbox too, and is counted once.
     private func waiting(_ app: AppID, _ seen: Seen) -> Int {
         let stored = seen.stored?.apps.first { $0.app == app }?.stored
         guard let held = seen.connected?.held[app] else { return stored == nil ? 0 : 1 }

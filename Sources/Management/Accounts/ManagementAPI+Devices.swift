@@ -18,15 +18,15 @@ extension ManagementAPI {
         return ManagementMessages.Invitation(code: code.text)
     }
 
-    /// - Parameter environment: nil revokes the device in both, because in an emergency nobody remembers its
-    ///   environment.
+    /// - Parameter environment: nil revokes the device in both environments. In an emergency, nobody has to look the
+    ///   environment up.
     func revokeDevice(_ name: String, in environment: String?) async throws -> ManagementMessages.RevokedDevice {
         let device = try deviceID(name)
         let environments = try environment.map { [try self.environment($0)] } ?? Environment.allCases
         let revocation = DeviceRevocation(
             accounts: accounts, registrations: parts.registrations, switchboard: parts.switchboard)
         var registrations = 0
-        // A virtual device is removed. It has no certificate, so the accounts need not refuse it.
+        // A virtual device is only removed. It has no certificate, so the accounts need not revoke it.
         if environments.contains(.development), let ended = try await removeVirtualDevice(device) {
             return ManagementMessages.RevokedDevice(
                 deviceID: device.description, environments: [Environment.development.rawValue], registrations: ended)

@@ -4,7 +4,7 @@ import Foundation
 import Notifications
 import Trust
 
-// The teams' signing keys.
+// Creates and revokes the signing keys of teams.
 extension ManagementAPI {
     func createKey(_ request: ManagementMessages.NewKey) async throws -> ManagementMessages.KeyMade {
         let (publicKey, made) = try Self.publicKey(of: request)

@@ -2,7 +2,7 @@ import Delivery
 import Notifications
 import VirtualDevices
 
-// Teams and their apps.
+// Creates and deletes teams and their apps.
 extension ManagementAPI {
     func createTeam(_ request: ManagementMessages.NewTeam) async throws -> ManagementMessages.TeamMade {
         var random = SystemRandomNumberGenerator()
@@ -23,7 +23,7 @@ extension ManagementAPI {
         return message(try present(accounts.teams[id], "team", id), accounts)
     }
 
-    /// - Returns: the team and what belonged to it.
+    /// - Returns: the deleted team, with the apps and keys that it had.
     func deleteTeam(_ name: String) async throws -> ManagementMessages.Team {
         let team = try team(name)
         let id = try teamID(name)
@@ -31,7 +31,7 @@ extension ManagementAPI {
             _ = try await accounts.apply(.deleteTeam(id, at: now))
             return team
         }
-        // Do not run while a fixture is being made.
+        // Wait if a fixture is being made: it may use this team.
         try await devices.inTurn { [self] in try await remove(id) }
         return team
     }

@@ -4,7 +4,7 @@ import Hummingbird
 import Matching
 import Notifications
 
-// The service's clock.
+// Reads and advances the service's clock.
 extension ManagementOperation {
     static let clock = [
         ManagementOperation(
@@ -44,13 +44,13 @@ extension ManagementAPI {
 
 extension ManagementMessages {
     package struct ClockAdvance: Codable, Sendable {
-        /// ISO 8601, for example `PT1H`.
+        /// By how much to advance the clock: a duration of ISO 8601, for example `PT1H`.
         package var advance: String
         package init(advance: String) { self.advance = advance }
     }
 
     package struct ClockReading: Codable, Sendable {
-        /// ISO 8601 in UTC, with milliseconds.
+        /// The time of the service's clock: ISO 8601 in UTC, with milliseconds.
         package var now: String
 
         init(_ time: Timestamp) {

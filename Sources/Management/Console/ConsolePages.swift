@@ -6,7 +6,7 @@ import Notifications
 
 /// The console's page, style and modules: the files in `Files`, embedded in the binary.
 ///
-/// They are the same for everybody and contain no secret, so a browser gets them without signing in.
+/// The files are the same for every user and contain no secret, so a browser gets them without signing in.
 struct ConsolePages: Sendable {
     static let path = "/console"
     static let signInPath = "/console/sign-in"
@@ -32,17 +32,18 @@ struct ConsolePages: Sendable {
                 return file.response(to: request).createHeadResponse()
             }
         }
-        // No HEAD: what looks at links before people do has to leave them good.
+        // Do not allow HEAD here. Programs that preview links send it, and must not use a link up.
         router.on(RouterPath(Self.signInPath), method: .get) { [index] request, context in
             if let problem = context.refusal(of: request, access: .loopback, now: api.now) { throw problem }
             guard !Self.isPrefetch(request) else {
-                throw Problem(503, "A link is not used up by a browser that looks ahead; open it.")
+                throw Problem(503, "The browser loaded this link ahead, which does not use it up; open the link.")
             }
             return Self.signIn(request, api, index)
         }
     }
 
-    /// Whether a browser asks before a person does: for an address that is still being typed, or a link in sight.
+    /// Whether the browser loads the page ahead, before a person has opened it: while an address is being typed, or
+    /// because a link is visible.
     private static func isPrefetch(_ request: Request) -> Bool {
         let purposes = request.headers[values: secPurpose] + request.headers[values: purpose]
         return purposes.contains { $0.lowercased().contains("prefetch") || $0.lowercased().contains("prerender") }
@@ -50,14 +51,14 @@ struct ConsolePages: Sendable {
 
     // Static names, which are always allowed.
     private static let secPurpose = HTTPField.Name("Sec-Purpose") ?? .eTag
-    /// What browsers sent before `Sec-Purpose` was agreed on.
+    /// The header that browsers sent before `Sec-Purpose` became the standard.
     private static let purpose = HTTPField.Name("Purpose") ?? .eTag
 
     private static func signIn(_ request: Request, _ api: ManagementAPI, _ index: ConsoleFile) -> Response {
         guard let code = request.uri.queryParameters["code"],
             let secret = api.console.signIn(link: String(code), now: api.now)
         else {
-            // The page says what to do; a program sees the status.
+            // People read on the page what to do; programs read the status.
             var response = index.response(to: request)
             response.status = .forbidden
             return response
@@ -89,12 +90,13 @@ struct ConsoleFile: Sendable {
         tag = "\"\(Hexadecimal.string(SHA256.hash(data: bytes).prefix(16)))\""
     }
 
-    /// Every file but the page itself, by its name. A test compares the names with the folder.
+    /// All files except the page itself, by name. A test compares the names with the folder.
     static var all: [String: ConsoleFile] {
         [
             "console.css": ConsoleFile(PackageResources.console_css, .style),
             "icon.svg": ConsoleFile(PackageResources.icon_svg, .image),
             "accounts.js": ConsoleFile(PackageResources.accounts_js, .module),
+            "activities.js": ConsoleFile(PackageResources.activities_js, .module),
             "api.js": ConsoleFile(PackageResources.api_js, .module),
             "curl.js": ConsoleFile(PackageResources.curl_js, .module),
             "detail.js": ConsoleFile(PackageResources.detail_js, .module),
@@ -107,9 +109,11 @@ struct ConsoleFile: Sendable {
             "list.js": ConsoleFile(PackageResources.list_js, .module),
             "main.js": ConsoleFile(PackageResources.main_js, .module),
             "model.js": ConsoleFile(PackageResources.model_js, .module),
+            "names.js": ConsoleFile(PackageResources.names_js, .module),
             "notifications.js": ConsoleFile(PackageResources.notifications_js, .module),
             "payload.js": ConsoleFile(PackageResources.payload_js, .module),
             "phone.js": ConsoleFile(PackageResources.phone_js, .module),
+            "rawjson.js": ConsoleFile(PackageResources.rawjson_js, .module),
             "rehearsals.js": ConsoleFile(PackageResources.rehearsals_js, .module),
             "send.js": ConsoleFile(PackageResources.send_js, .module),
             "service.js": ConsoleFile(PackageResources.service_js, .module),
@@ -126,7 +130,8 @@ struct ConsoleFile: Sendable {
             body: isKnown ? ResponseBody() : ResponseBody(byteBuffer: .init(bytes: bytes)))
         response.headers[.contentType] = kind.rawValue
         response.headers[.eTag] = tag
-        // Asked for each time, and sent only if it is another one: after an update nothing old is shown.
+        // The browser asks for the file each time, and downloads it only if it has changed. So it shows nothing old
+        // after an update.
         response.headers[.cacheControl] = "no-cache"
         response.headers[.contentSecurityPolicy] = Self.contentPolicy
         response.headers[Self.referrerPolicy] = "no-referrer"
@@ -134,8 +139,8 @@ struct ConsoleFile: Sendable {
         return response
     }
 
-    /// Allows only files of the service itself, no script in a page and no frame around it. The browser refuses to turn
-    /// text into markup (Trusted Types), even if the code tries: payloads come from strangers.
+    /// Allows only files of the service itself, no script inside a page, and no frame around it. Payloads come from
+    /// strangers, so the browser also refuses to turn text into markup (Trusted Types), even if the code tries to.
     private static let contentPolicy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",

@@ -5,15 +5,15 @@ import Synchronization
 
 /// The console's sign-in links and sessions. A link starts one session.
 ///
-/// Only digests of the secrets are kept, so the time of a comparison reveals nothing. All links and sessions end with
-/// the service.
+/// Memory has only digests of the secrets, and digests are compared, so the time of a comparison reveals nothing.
+/// When the service ends, all links and sessions end.
 final class ConsoleSessions: Sendable {
     /// Identifies a session: the digest of the secret in its cookie.
     typealias Name = SHA256.Digest
 
     private struct Session {
         let end: Timestamp
-        /// Closures that end the session's answers that have no end of their own.
+        /// Closures that end the session's streams, by the names that ``add(_:of:now:)`` gave them.
         var answers: [UInt64: @Sendable () -> Void] = [:]
     }
 
@@ -33,7 +33,7 @@ final class ConsoleSessions: Sendable {
         set { state.withLock { $0.address = newValue } }
     }
 
-    /// Makes the secret of a link. If the limit is reached, the oldest link becomes invalid.
+    /// Makes a sign-in link, and returns its secret. If the limit is reached, the oldest link becomes invalid.
     func makeLink(now: Timestamp) -> String {
         let secret = Self.secret()
         state.withLock { state in
@@ -48,7 +48,7 @@ final class ConsoleSessions: Sendable {
         return secret
     }
 
-    /// Uses a link, which becomes invalid, and begins a session. If the limit is reached, the oldest session ends.
+    /// Uses up a link and begins a session. If the limit is reached, the oldest session ends.
     /// - Returns: the secret for the session's cookie; nil if the link is not valid.
     func signIn(link: String, now: Timestamp) -> String? {
         let secret = Self.secret()
@@ -72,7 +72,7 @@ final class ConsoleSessions: Sendable {
         return isGood ? secret : nil
     }
 
-    /// The session of a cookie; nil if there is none or it has expired.
+    /// The session that a cookie belongs to; nil if there is none or it has expired.
     func session(cookie: String, now: Timestamp) -> Name? {
         let name = Self.name(cookie)
         return state.withLock { state in
@@ -89,8 +89,8 @@ final class ConsoleSessions: Sendable {
         return session != nil
     }
 
-    /// Ends all sessions, and invalidates all links.
-    /// - Returns: the number of sessions.
+    /// Ends all sessions and invalidates all links.
+    /// - Returns: the number of sessions that ended.
     func endAll() -> Int {
         let sessions = state.withLock { state in
             defer { (state.sessions, state.links) = ([:], [:]) }
@@ -113,11 +113,11 @@ final class ConsoleSessions: Sendable {
     private static func name(_ secret: String) -> Name { SHA256.hash(data: Data(secret.utf8)) }
 }
 
-// MARK: - Answers without an end
+// MARK: - Streams
 
 extension ConsoleSessions {
-    /// Makes an answer end with its session.
-    /// - Returns: the session's remaining time, and the answer's name for ``remove(_:of:)``; nil if the session has
+    /// Adds a stream, which ends with its session.
+    /// - Returns: the session's remaining time, and the stream's name for ``remove(_:of:)``; nil if the session has
     ///   ended.
     func add(
         _ finish: @escaping @Sendable () -> Void, to name: Name, now: Timestamp
@@ -140,8 +140,8 @@ extension ConsoleSessions {
 extension ConsoleSessions {
     /// The name of the cookie. It contains the port, because browsers send a cookie to all ports of a host, and several
     /// services may run on one machine.
-    /// - Parameter authority: that of the request, as the browser sees it. Behind a forwarded port it is not the
-    ///   service's own.
+    /// - Parameter authority: the host and port that the browser used. They differ from the service's own if the port
+    ///   is forwarded.
     static func cookieName(_ authority: String) -> String {
         let end = authority.lastIndex(of: "]") ?? authority.startIndex
         let port = authority[end...].lastIndex(of: ":").map { authority[authority.index(after: $0)...] } ?? "80"
@@ -154,7 +154,7 @@ extension ConsoleSessions {
             + "HttpOnly; SameSite=Strict"
     }
 
-    /// The value of `Set-Cookie` that removes the cookie.
+    /// The value of `Set-Cookie` that makes the browser remove the cookie.
     static func cookieRemoval(_ authority: String) -> String {
         "\(cookieName(authority))=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
     }

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Notifications
 
-// Signing in to the console, and what it shows beside what everybody sees.
+// Signing in to the console and out of it, and the table of reasons that the console shows.
 extension ManagementOperation {
     static let console = [
         ManagementOperation(
@@ -10,7 +10,7 @@ extension ManagementOperation {
             body: Body(schema: ManagementSchemas.nothing, isOptional: true),
             answer: .json(ManagementSchemas.consoleLink), problems: [409, 413, 415]
         ) { api, call in
-            // Otherwise a session could last for ever, by links that it makes for itself.
+            // Without this check a session could last for ever, because it could make links for its own successors.
             guard call.session == nil else {
                 throw Problem(
                     403, "A session of the console cannot make links; run carillon console where the service runs.")
@@ -36,7 +36,7 @@ extension ManagementOperation {
         },
     ]
 
-    /// The one table of reasons, for whoever shows one.
+    /// The meaning and advice of every rejection reason. All clients that explain a reason use this table.
     static let reasons = [
         ManagementOperation(
             method: .get, path: "/v1/reasons", summary: "What each reason of a rejection means, and what to do",
@@ -86,14 +86,14 @@ extension ManagementMessages {
 
 extension ManagementSchemas {
     static let consoleLink = Schema.named(
-        "ConsoleLink", .object([.required("url", .string(.any), "Good once, and for five minutes.")]))
+        "ConsoleLink", .object([.required("url", .string(.any), "The link works once, within five minutes.")]))
     static let endedSessions = Schema.named(
         "EndedSessions", .object([.required("ended", .integer(0...Int64(ManagementLimits.consoleSessions)))]))
     static let reason = Schema.named(
         "Reason",
         .object([
             .required("reason", .string(.any)), .required("status", .integer(400...599)),
-            .required("meaning", .string(.any), "What it says of the request."),
+            .required("meaning", .string(.any), "What the reason says about the request."),
             .required("advice", .string(.any), "What a provider should do."),
         ]))
 }

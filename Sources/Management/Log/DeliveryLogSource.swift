@@ -2,13 +2,13 @@ package import Delivery
 
 /// Gives the API access to the delivery log.
 package struct DeliveryLogSource: Sendable {
-    /// Returns the device token of an address, in hexadecimal digits; nil if it is not known.
+    /// Returns the device token that belongs to an address, in hexadecimal digits; nil if it is not known.
     package typealias TokenName = @Sendable (_ address: NotificationSubject.Address, _ key: UInt32) -> String?
 
     let folder: String
     let token: TokenName
     let signal: LogSignal
-    /// Returns after all events recorded before the call are in the files.
+    /// Returns after all events recorded before the call have been written to the files.
     let flush: @Sendable () async -> Void
 
     package init(

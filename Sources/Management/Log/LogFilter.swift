@@ -5,13 +5,13 @@ import Notifications
 /// Selects the entries of the delivery log that a request asks for.
 struct LogFilter: Sendable {
     var notification: NotificationID?
-    /// In lower-case hexadecimal digits.
+    /// Selects the entries of this device token, in lower-case hexadecimal digits.
     var token: String?
     var team: TeamID?
     /// Selects only later events. In milliseconds since 1970.
     var after: UInt64?
 
-    /// - Parameter accounts: tell which team's app an entry is about.
+    /// - Parameter accounts: say which team an entry's app belongs to.
     func wants(_ item: LogPages.Item, _ accounts: AccountsSnapshot) -> Bool {
         if let notification, item.entry.notification != notification { return false }
         if let token, item.entry.token != token { return false }

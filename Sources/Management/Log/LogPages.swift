@@ -4,7 +4,7 @@ import Dispatch
 import Notifications
 import Synchronization
 
-/// Reads the log's files on a separate thread. Reading blocks, and must not block the threads of tasks.
+/// Reads the log's files on a separate thread, because reading blocks, and the threads that run tasks must not block.
 final class LogPages: Sendable {
     /// An entry, its position, and the destination that it is about.
     struct Item: Sendable {
@@ -18,7 +18,7 @@ final class LogPages: Sendable {
     private let reader: Mutex<DeliveryLogReader>
     private let admits: @Sendable (NotificationID) -> Bool
 
-    /// - Parameter admits: whether to return a notification's entries. The others are skipped, which costs little.
+    /// - Parameter admits: returns whether to read the entries of a notification. Skipping the others costs little.
     init(
         _ source: DeliveryLogSource,
         after position: LogPosition?,
@@ -29,7 +29,7 @@ final class LogPages: Sendable {
         reader = Mutex(DeliveryLogReader(folder: source.folder, after: position))
     }
 
-    /// The next entries; nil if there are none now.
+    /// The next entries; nil if there are no more at present.
     func next() async throws -> [Item]? {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { [self] in continuation.resume(with: Result { try read() }) }

@@ -1,24 +1,25 @@
 import Notifications
 import Synchronization
 
-/// Chooses which notifications of a busy delivery log a person is shown: some of those that come, each with all of its
-/// later entries.
+/// Chooses the notifications that a stream of a busy delivery log shows. A person cannot read them all. Each chosen
+/// notification is shown with all of its later entries.
 final class LogSample: Sendable {
     fileprivate struct State {
-        /// Whether entries are chosen; before that all are shown, because they are the past that was asked for.
+        /// Whether new entries arrive. Entries before that are the past that the request asked for, and all of them
+        /// are shown.
         var isLive = false
-        /// The notifications that were chosen; the next one takes the place of the oldest.
+        /// The chosen notifications, as a ring: when it is full, the next one replaces the oldest.
         var chosen: [NotificationID] = []
         var oldest = 0
         var isChosen: Set<NotificationID> = []
-        /// How many were chosen since the last time.
+        /// How many notifications were chosen in this period.
         var new = 0
         var leftOut = 0
     }
 
     private let state = Mutex(State())
 
-    /// From now on, entries are chosen.
+    /// Begins to choose entries. Call it when all entries of the past have been shown.
     func begin() { state.withLock { $0.isLive = true } }
 
     /// Whether an entry is shown.
@@ -35,8 +36,8 @@ final class LogSample: Sendable {
         }
     }
 
-    /// Begins the time for the next ones to be chosen.
-    /// - Returns: how many entries were not shown in the last.
+    /// Begins the next period (``ManagementLimits/samplePace``).
+    /// - Returns: how many entries of the last period were not shown.
     func next() -> Int {
         state.withLock { state in
             defer { (state.new, state.leftOut) = (0, 0) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Wakes the readers of the delivery log when something was written to its files.
+/// Wakes the readers of the delivery log when entries were written to its files.
 package final class LogSignal: Sendable {
     private struct State {
         var readers: [UInt64: AsyncStream<Void>.Continuation] = [:]
@@ -12,7 +12,8 @@ package final class LogSignal: Sendable {
 
     package init() {}
 
-    /// Called on the log's own thread after each write. It never waits.
+    /// Tells all readers that entries were written. The log calls this on its own thread after each write, so it
+    /// never waits.
     package func notify() {
         state.withLock { state in
             for reader in state.readers.values { reader.yield() }
@@ -23,12 +24,12 @@ package final class LogSignal: Sendable {
     struct WakeUps {
         /// Has an element after one or more writes. It ends when the service ends.
         let stream: AsyncStream<Void>
-        /// For waking up the reader for other reasons.
+        /// Lets the reader be woken for other reasons too.
         let continuation: AsyncStream<Void>.Continuation
         fileprivate let name: UInt64
     }
 
-    /// Adds a reader. ``remove(_:)`` has to remove it again.
+    /// Adds a reader. The caller must remove it with ``remove(_:)``.
     func add() -> WakeUps {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let name = state.withLock { state in

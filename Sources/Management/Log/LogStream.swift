@@ -3,7 +3,8 @@ import DeliveryLogFiles
 import Hummingbird
 import NIOCore
 
-/// Writes the delivery log as an answer, which may have no end: as lines of JSON or as server-sent events.
+/// Writes the delivery log into an answer, as lines of JSON or as server-sent events. The answer may go on without
+/// end.
 struct LogStream: Sendable {
     enum Form: Sendable {
         /// `application/x-ndjson`: one entry on each line.
@@ -11,7 +12,7 @@ struct LogStream: Sendable {
         /// `text/event-stream`: one entry for each event, whose `id` is its position.
         case events
 
-        /// The form that the request asks for.
+        /// The form that the request's `Accept` header selects.
         init(_ request: Request) {
             self = request.headers[.accept]?.contains(Self.events.mediaType) == true ? .events : .lines
         }
@@ -31,13 +32,13 @@ struct LogStream: Sendable {
     let position: LogPosition?
     let isFollowing: Bool
     let limit: Int
-    /// Whether a busy log is shown in part.
+    /// Whether to show only a sample of the entries when many arrive.
     let isSampled: Bool
     /// Registers a closure that is called when the client or its session is gone.
     let whenOver: @Sendable (_ finish: @escaping @Sendable () -> Void) -> Void
 
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
-        // Begin this before the first read, so that no write after it is missed.
+        // Begin to listen before the first read, so that no write after that read is missed.
         let wakeUps = source.signal.add()
         whenOver { wakeUps.continuation.finish() }
         let pulse = Task {
@@ -65,7 +66,7 @@ struct LogStream: Sendable {
                     try await writer.write(ByteBuffer(string: Self.line(leftOut: leftOut, form)))
                 }
                 sample.begin()
-                // The entries of this time are read together.
+                // Gather the entries of one period, and write them together.
                 try await Task.sleep(for: ManagementLimits.samplePace)
             }
             guard isFollowing, left > 0 else { break }
@@ -77,7 +78,7 @@ struct LogStream: Sendable {
         try await writer.finish(nil)
     }
 
-    /// Writes the entries that are there now.
+    /// Writes the entries that the log has now.
     /// - Parameter left: how many entries may still be written.
     /// - Returns: how many were written.
     @concurrent private func writePages(

@@ -2,6 +2,7 @@ import Delivery
 import DeliveryLogFiles
 import HTTPTypes
 import Hummingbird
+import NIOCore
 import Notifications
 
 // The delivery log.
@@ -27,7 +28,8 @@ extension ManagementOperation {
             ],
             answer: .other([LogStream.Form.lines.mediaType, LogStream.Form.events.mediaType])
         ) { api, call in
-            try api.streamLog(call)
+            if let answer = try await api.clusterLog(call) { return answer }
+            return try api.streamLog(call)
         }
     ]
 
@@ -45,6 +47,25 @@ extension TextFormat {
 }
 
 extension ManagementAPI {
+    /// The entries of all nodes about one notification, in the order of their times.
+    /// - Returns: nil if something else is asked for, or if there are no other nodes.
+    fileprivate func clusterLog(_ call: ManagementCall) async throws -> Response? {
+        let form = LogStream.Form(call.request)
+        let asksForMore = ["token", "team", "limit", "after"].contains { call.query($0) != nil }
+        guard let id = call.query("id").flatMap({ NotificationID($0) }), let otherLogs = parts.otherLogs,
+            form == .lines, call.query("follow") != "true", !asksForMore
+        else { return nil }
+        async let others = otherLogs(id)
+        let own = try await parts.log.lines(of: id, limit: ManagementLimits.entriesOfOne)
+        let (lines, unanswered) = (ClusterLog.merged(own + (await others).lines), await others.unanswered)
+        let all = unanswered.isEmpty ? lines : lines + [ClusterLog.line(unanswered: unanswered)]
+        var headers = HTTPFields()
+        headers[.contentType] = form.mediaType
+        return Response(
+            status: .ok, headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(string: all.map { $0 + "\n" }.joined())))
+    }
+
     fileprivate func streamLog(_ call: ManagementCall) throws -> Response {
         let form = LogStream.Form(call.request)
         // A browser that connects again sends the identifier of its last event (HTML, 9.2).

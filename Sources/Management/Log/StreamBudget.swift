@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Limits the number of answers that have no end of their own.
+/// Limits the number of open streams: answers that do not end by themselves.
 final class StreamBudget: Sendable {
     private let count = Mutex(0)
     private let limit: Int
 
     init(limit: Int = ManagementLimits.streams) { self.limit = limit }
 
-    /// Permits one answer. Releasing the last reference to it returns the permit.
+    /// Permits one stream. Releasing the last reference to it returns the permit.
     final class Permit: Sendable {
         private let budget: StreamBudget
 

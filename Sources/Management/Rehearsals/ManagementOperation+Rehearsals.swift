@@ -3,7 +3,7 @@ import Matching
 import Notifications
 import Rehearsals
 
-// Scripted faults.
+// Begins, shows and ends rehearsals, which are scripted faults.
 extension ManagementOperation {
     static let rehearsals = [
         ManagementOperation(
@@ -39,6 +39,7 @@ extension ManagementOperation {
 }
 
 extension ManagementAPI {
+    /// The rehearsals of the service.
     /// - Throws: 403 if the service does not serve the development environment.
     fileprivate var director: RehearsalDirector {
         get throws(Problem) {
@@ -58,7 +59,7 @@ extension ManagementAPI {
         } catch {
             throw Problem.invalid(error.pointer, error.detail)
         }
-        guard let id = director.begin(rehearsal) else {
+        guard let id = director.begin(rehearsal, time: now) else {
             throw Problem(409, "\(RehearsalLimits.active) rehearsals are active, which is the limit; end one of them.")
         }
         return ManagementMessages.RehearsalBegun(rehearsal: id)
@@ -83,11 +84,16 @@ extension ManagementMessages {
     package struct Rehearsal: Codable, Sendable {
         package var rehearsal: String
         package var active: Bool
+        /// Moments are in milliseconds since 1970.
+        package var began: UInt64
+        package var ends: UInt64
         package var rules: [RehearsalRule]
 
         init(_ shown: RehearsalStage.Shown) {
             rehearsal = shown.id
             active = shown.isActive
+            began = shown.began.milliseconds
+            ends = shown.ends.milliseconds
             rules = zip(shown.rehearsal.rehearsal.rules, shown.rehearsal.counts).map { rule, counts in
                 RehearsalRule(rule: rule.name, matched: counts.matched, fired: counts.fired)
             }
@@ -103,7 +109,7 @@ extension ManagementMessages {
 }
 
 extension ManagementSchemas {
-    /// Any object: `Rehearsal` checks the contents, with a pointer to the fault.
+    /// The schema allows any object, because `Rehearsal` checks the contents and gives a pointer to the fault.
     static let newRehearsal = Schema.named("NewRehearsal", .openObject)
     static let rehearsalBegun = Schema.named(
         "RehearsalBegun", .object([.required("rehearsal", .string(.any), "Its identifier.")]))
@@ -112,6 +118,8 @@ extension ManagementSchemas {
         .object([
             .required("rehearsal", .string(.any), "Its identifier."),
             .required("active", .boolean, "false after it was ended or its time is over."),
+            .required("began", .integer(0...Int64.max), "In milliseconds since 1970."),
+            .required("ends", .integer(0...Int64.max), "When its time is over, or when it was ended."),
             .required(
                 "rules",
                 .array(

@@ -29,16 +29,16 @@ extension ManagementAPI {
         }
         var match = RequestMatch()
         match.team = team.flatMap(TeamID.init)
-        // Notifications sent by the management API say nothing about a client.
+        // Notifications sent by the management API say nothing about a client, and the Guide nothing about channels.
         let requests = testing.journal.requests(match, limit: JournalLimits.requests)
-            .filter { $0.facts.interface != .management }
+            .filter { ProviderInterface.ofNotifications.contains($0.facts.interface) }
             .map { RecordedRequest($0.facts, isAnswered: $0.isAnswered) }
         let judged = ClientReport.findings(requests, unusedConnections: testing.journal.unusedConnections(match))
         let findings = judged.map(ManagementMessages.Finding.init) + silentRules(match.team)
         return ManagementMessages.Report(findings: findings)
     }
 
-    /// A rule that never fired tested nothing.
+    /// A finding for each rule of a rehearsal that never fired, because such a rule tested nothing.
     private func silentRules(_ team: TeamID?) -> [ManagementMessages.Finding] {
         (parts.rehearsals?.all ?? []).flatMap { shown in
             zip(shown.rehearsal.rehearsal.rules, shown.rehearsal.counts).compactMap { rule, counts in
@@ -49,7 +49,7 @@ extension ManagementAPI {
                     id: "rule-never-fired", severity: "note", section: "",
                     text: "The rule \(rule.name) of the rehearsal \(shown.id) matched \(counts.matched) times and "
                         + "never fired.",
-                    advice: "Let the test send what the rule is about, or correct its match and its when.",
+                    advice: "Let the test send a request that the rule matches, or correct the rule's match and when.",
                     requests: [])
             }
         }
@@ -68,7 +68,7 @@ extension ManagementMessages {
         package var section: String
         package var text: String
         package var advice: String
-        /// The journal's numbers.
+        /// The requests that show the finding, by their numbers in the journal.
         package var requests: [UInt64]
     }
 }
@@ -91,10 +91,14 @@ extension ManagementSchemas {
                     .object([
                         .required("id", .string(.any), "Always the same for the same kind of finding."),
                         .required("severity", .string(.oneOf(["error", "warning", "note"]))),
-                        .required("section", .string(.any), "Of the Guide; empty for what is not about the client."),
+                        .required(
+                            "section", .string(.any),
+                            "The Guide's section; empty if the finding is not about the client."),
                         .required("text", .string(.any), "What the client did."),
                         .required("advice", .string(.any), "What to change."),
-                        .required("requests", .array(.integer(0...Int64.max)), "Numbers of the journal that show it."),
+                        .required(
+                            "requests", .array(.integer(0...Int64.max)),
+                            "The journal's numbers of the requests that show it."),
                     ])))
         ]))
 }

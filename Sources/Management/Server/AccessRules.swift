@@ -5,15 +5,17 @@ import HTTPTypes
 import Notifications
 import Trust
 
-/// Decides from a request's header whether it is allowed. This is a pure value, and the only place with these rules.
+/// Decides from a request's header whether the request is allowed. This is a value without side effects, and the only
+/// place with these rules.
 ///
-/// The rules keep out web pages, which can make any browser send requests. With DNS rebinding `Host` has a foreign
-/// name, a page of another site sends its own `Origin`, and a form cannot send JSON.
+/// The rules keep out web pages, which can make any browser send requests. Each attack shows in the header: with DNS
+/// rebinding `Host` has a foreign name, a page of another site sends that site's `Origin`, and a form cannot send
+/// JSON.
 struct AccessRules: Sendable {
-    /// The allowed hosts over the network: names and addresses in lower case.
+    /// The allowed values of `Host` over the network: names and addresses in lower case.
     let hosts: Set<String>
-    /// Whether any IP address is allowed as host, for a listener on all addresses of the machine. A rebound name is
-    /// never an IP address.
+    /// Whether `Host` may be any IP address. This is for a listener on all addresses of the machine. It is safe,
+    /// because DNS rebinding needs a name.
     let allowsAddresses: Bool
     /// SHA-256 of the key. Digests are compared, so the time of a comparison reveals nothing about the key.
     private let keyDigest: SHA256.Digest
@@ -23,7 +25,7 @@ struct AccessRules: Sendable {
     ///   - host: the listener's address.
     ///   - hostnames: more names of the service.
     ///   - key: the key that `Authorization: Bearer` needs over TCP.
-    ///   - sessions: the console's. A cookie of one of them replaces the key.
+    ///   - sessions: the console's sessions. The cookie of a session replaces the key.
     init(host: String, hostnames: [String], key: String, sessions: ConsoleSessions = ConsoleSessions()) {
         let loopback = ["localhost", "127.0.0.1", "::1"]
         hosts = Set((loopback + [host] + hostnames).map { $0.lowercased() })
@@ -39,11 +41,13 @@ struct AccessRules: Sendable {
         access: ManagementOperation.Access,
         now: Timestamp,
     ) -> Problem? {
-        // Requests with a whole URL are for proxies (RFC 9112, 3.2.2). The URL would name another host beside `Host`.
+        // Only requests to proxies contain a whole URL (RFC 9112, 3.2.2), which would name a second host beside
+        // `Host`.
         guard request.path?.hasPrefix("/") == true else {
             return Problem(400, "The request's target has to be a path, as in /v1/teams.")
         }
-        // The first `Host` is the authority. A second one could make a proxy see another host (RFC 9112, 3.2).
+        // This server uses the first `Host`. A proxy might use the second one (RFC 9112, 3.2), so refuse a request
+        // with two.
         guard !request.headerFields.contains(where: { $0.name.canonicalName == "host" }) else {
             return Problem(400, "The request has more than one Host header field.")
         }
@@ -75,7 +79,7 @@ struct AccessRules: Sendable {
         "The request needs the key in management.key: Authorization: Bearer <key>; a browser is signed in by the link that "
             + "carillon console prints.")
 
-    /// The console session of the request's cookie; nil if it has none, or if it has the key.
+    /// The console session of the request's cookie; nil if the request has no valid cookie, or if it has the key.
     func session(of request: HTTPRequest, from caller: ManagementCaller, now: Timestamp) -> ConsoleSessions.Name? {
         guard case .network = caller, let authority = request.authority, !showsKey(request) else { return nil }
         let name = ConsoleSessions.cookieName(authority) + "="
@@ -89,9 +93,9 @@ struct AccessRules: Sendable {
         return nil
     }
 
-    /// A browser sends the cookie whichever page makes the request, and `SameSite` does not distinguish the ports of a
+    /// Browsers send the cookie with the requests of any page, and `SameSite` does not distinguish the ports of a
     /// host. So a request that can change something needs the console's own `Origin`. For other requests
-    /// `Sec-Fetch-Site` says where they come from.
+    /// `Sec-Fetch-Site` says which page sent them.
     private func refusalOfSession(_ request: HTTPRequest) -> Problem? {
         let site = request.headerFields[Self.fetchSite]
         let isRead = request.method == .get || request.method == .head
@@ -131,8 +135,8 @@ struct AccessRules: Sendable {
         return SHA256.hash(data: Data(parts[1].utf8)) == keyDigest
     }
 
-    /// The host in `host:port`, in lower case and without the brackets of an IPv6 address; nil if the text has another
-    /// form.
+    /// The host in `host:port`, in lower case and without the brackets of an IPv6 address; nil if the text does not
+    /// have this form.
     static func host(of authority: String) -> String? {
         let text = authority.lowercased()
         guard text.hasPrefix("[") else {

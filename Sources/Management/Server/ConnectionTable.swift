@@ -6,7 +6,7 @@ import Synchronization
 final class ConnectionTable: Sendable {
     /// One connection.
     final class Entry: Sendable {
-        /// Since when the connection is idle; nil while a request is being answered.
+        /// When the connection became idle; nil while a request is being answered.
         private let idleSince: Mutex<NIODeadline?>
         private let channel: any Channel
 
@@ -27,7 +27,7 @@ final class ConnectionTable: Sendable {
     init(limit: Int) { self.limit = limit }
 
     /// Adds a connection. If the limit is reached, closes the one that has been idle for longest.
-    /// - Returns: false if all connections are busy: the new one has to be closed.
+    /// - Returns: false if no connection is idle. The caller then has to close the new connection.
     func add(_ entry: Entry) -> Bool {
         let (isAdmitted, leaving) = entries.withLock { entries -> (Bool, Entry?) in
             var leaving: Entry?

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The tasks that answer requests, one for each connection. The event loop has to outlive them.
+/// The tasks that answer requests, one for each connection. Do not shut down the event loop before they have ended.
 final class ConnectionTasks: Sendable {
     private struct State {
         var running: [UInt64: Task<Void, Never>] = [:]
@@ -20,7 +20,7 @@ final class ConnectionTasks: Sendable {
         }
     }
 
-    /// Waits until all tasks have ended. Their connections are already closed.
+    /// Waits until all tasks have ended. Call this after the connections have been closed.
     func finish() async {
         for task in state.withLock({ Array($0.running.values) }) { await task.value }
     }

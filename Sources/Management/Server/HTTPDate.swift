@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Notifications
 
-/// Writes a time for the header `Date` (RFC 9110, 5.6.7).
+/// Formats a time for the header `Date` (RFC 9110, 5.6.7).
 enum HTTPDate {
     static func text(of moment: Timestamp) -> String {
         let date = Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000)

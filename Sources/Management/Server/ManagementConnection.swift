@@ -3,8 +3,8 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Watches one connection of the API. Ends it if a request arrives too slowly, if an answer is not read, or if it is
-/// idle for too long. Confined to the connection's event loop.
+/// Watches one connection of the API. It closes the connection if a request arrives too slowly, if the client does
+/// not read an answer, or if the connection is idle for too long. Confined to the connection's event loop.
 final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler, ServedConnection {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -20,17 +20,17 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
     private let installation: Installation
     /// How many requests have begun and have no answer yet.
     private var unanswered = 0
-    /// Since when a request has been arriving; nil if none is.
+    /// When the request that is arriving began; nil if no request is arriving.
     private var arriving: NIODeadline?
-    /// Since when the connection has been idle: since its beginning or its last answer.
+    /// When the connection became idle: when it began, or after its last answer.
     private var idle = NIODeadline.now()
     private var hasAnswered = false
-    /// Since when the client has not read an answer; nil while it reads.
+    /// When the client stopped reading an answer; nil while it reads.
     private var unread: NIODeadline?
     private var isDraining = false
-    /// Whether the client offered an upgrade to another protocol, as Java's client and curl do. The service may ignore
-    /// the offer (RFC 9110, 7.8), but SwiftNIO reads nothing after such a request, so the connection ends with the
-    /// answer.
+    /// Whether the client offered an upgrade to another protocol, as curl and Java's client do. The service ignores
+    /// the offer, which is allowed (RFC 9110, 7.8). But SwiftNIO reads nothing after such a request, so the
+    /// connection ends after the answer.
     private var hasOfferedUpgrade = false
 
     /// - Returns: nil if there are too many connections and all of them are busy.
@@ -42,7 +42,7 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
         guard table.add(entry) else { return nil }
     }
 
-    /// Hummingbird adds its handlers behind those of the listener.
+    /// Adds Hummingbird's handlers after those of the listener.
     func addHandlers(to pipeline: ChannelPipeline.SynchronousOperations, before last: any ChannelHandler) throws {
         installation(channel, self)
     }
@@ -56,9 +56,9 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
         switch unwrapInboundIn(data) {
         case .head(let head):
             unanswered += 1
-            // Limit the requests that are sent ahead: their answers would fill the memory.
+            // Limit the requests that a client sends ahead: the memory for their answers has to be bounded.
             guard unanswered <= ManagementLimits.requestsAhead else { return context.close(promise: nil) }
-            // The client waits for this answer before it sends the body (RFC 9110, 10.1.1).
+            // The client waits for 100 (Continue) before it sends the body (RFC 9110, 10.1.1).
             if head.headerFields[.expect]?.lowercased() == "100-continue" {
                 context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
             }
@@ -78,7 +78,7 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
             head.headerFields[.connection] = "close"
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .end where hasOfferedUpgrade:
-            // Close after everything is written.
+            // Close the connection after the whole answer has been written.
             let written = promise ?? context.eventLoop.makePromise()
             context.write(data, promise: written)
             written.futureResult.assumeIsolated().whenComplete { _ in self.close() }

@@ -3,7 +3,7 @@ import Logging
 import NIOCore
 import Notifications
 
-/// What the router knows of a request beside its head: who sent it.
+/// What the router knows of a request's connection: who sent the request, and which rules apply.
 struct ManagementContext: RequestContext {
     struct Source: RequestContextSource {
         let logger: Logger

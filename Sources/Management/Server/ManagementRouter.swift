@@ -22,7 +22,7 @@ struct ManagementRouter: Sendable {
         responder = router.buildResponder()
     }
 
-    /// All operations of one path, and `HEAD` for each `GET`.
+    /// Adds all operations of one path, and a `HEAD` for each `GET`.
     private static func add(
         _ operations: [ManagementOperation],
         at path: String,
@@ -64,7 +64,8 @@ struct ManagementRouter: Sendable {
             response = JSONAnswer.make(problem(of: error, request, context))
         }
         response.headers[.date] = HTTPDate.text(of: api.now)
-        // No answer may be cached, interpreted as another media type, or embedded by pages of another origin.
+        // Tell browsers not to cache an answer, not to guess another media type, and not to embed it in pages of
+        // other origins.
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[Self.resourcePolicy] = "same-origin"
@@ -89,7 +90,7 @@ struct ManagementRouter: Sendable {
 }
 
 extension Problem {
-    /// - Parameter isNamedInPath: whether the missing item is the one in the path. Then the status is 404.
+    /// - Parameter isNamedInPath: whether the path names the missing item. If so, the status is 404.
     init(_ error: StoreError, isNamedInPath: Bool) {
         switch error.code {
         case .missing: self.init(isNamedInPath ? 404 : 409, error.cause)
@@ -111,7 +112,7 @@ private struct UnknownPaths: RouterMiddleware {
     ) async throws -> Response {
         let path = request.head.path?.prefix { $0 != "?" } ?? ""
         do {
-            // An empty name would be taken for the path of the list.
+            // Without this check, `/v1/teams/` with an empty name would be taken for the list `/v1/teams`.
             guard !path.contains("//"), path == "/" || !path.hasSuffix("/") else { throw HTTPError(.notFound) }
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
@@ -128,7 +129,7 @@ private struct UnknownPaths: RouterMiddleware {
 }
 
 extension ManagementOperation {
-    /// Whether a path matches that of the operation.
+    /// Whether a request's path matches the operation's path.
     fileprivate func matches(_ path: some StringProtocol) -> Bool {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let pattern = self.path.split(separator: "/", omittingEmptySubsequences: false)

@@ -7,12 +7,13 @@ package import NIOSSL
 /// Serves the API over HTTP/1.1 on a Unix socket, over TCP with the key, and over TLS with administrators'
 /// certificates.
 ///
-/// It has its own event loop, and its handlers run in tasks, so it does not delay the event loops of providers and
-/// devices.
+/// The server has its own event loop, and handles requests in tasks. So it does not delay the event loops of
+/// providers and devices.
 package final class ManagementServer: Sendable {
     private let api: ManagementAPI
     private let router: ManagementRouter
-    /// Separate tables: connections from the network take no room from those of the Unix socket.
+    /// There are two tables, so that connections from the network never take the place of connections to the Unix
+    /// socket.
     private let networkConnections = ConnectionTable(limit: ManagementLimits.openConnections)
     private let socketConnections = ConnectionTable(limit: ManagementLimits.openConnections)
     private let tasks = ConnectionTasks()
@@ -23,7 +24,8 @@ package final class ManagementServer: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - hostnames: names of the service, beside the addresses that it listens on.
+    ///   - hostnames: the service's names, which are allowed as `Host` in addition to the addresses that it listens
+    ///     on.
     ///   - key: the key that a request over TCP needs.
     ///   - connects: limits the connections of each address over TCP; nil for no limit.
     package init(
@@ -50,7 +52,8 @@ package final class ManagementServer: Sendable {
     /// - Parameter isLoopback: whether only this machine can reach the address.
     package func listen(host: String, port: Int, isLoopback: Bool) async throws -> Listener {
         let listener = try await listen(to: .tcp(host: host, port: port), .network(isLoopback: isLoopback))
-        // Sign-in links work on this machine only, because a session without TLS is not safe elsewhere.
+        // Offer sign-in links only if the address is loopback: without TLS, a session is safe only within this
+        // machine.
         if isLoopback { api.console.address = listener.localAddress?.hostAndPort.map { "http://\($0)" } }
         return listener
     }
@@ -80,19 +83,19 @@ package final class ManagementServer: Sendable {
             .always(service), to: address, tls: context, connects: connects, group: group, logger: logger)
     }
 
-    /// Ends the answers that have no end of their own, such as streams of the delivery log. Later ones end at once.
+    /// Ends all streams, such as those of the delivery log. Streams that begin later end at once.
     package func endStreams() { api.endStreams() }
 
     /// Ends the event loop. The listeners have to be shut down before.
     package func close() async {
         await tasks.finish()
-        // This fails only if the threads are gone already.
+        // This can fail only if the threads have ended already.
         try? await group.shutdownGracefully()
     }
 }
 
 extension Listener.Address {
-    /// Empty for a Unix socket.
+    /// The host that the listener is bound to. Empty for a Unix socket.
     fileprivate var host: String {
         switch self {
         case .tcp(let host, _): host

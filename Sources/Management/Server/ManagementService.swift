@@ -6,7 +6,8 @@ import NIOCore
 import Notifications
 import Trust
 
-/// Serves the connections of one of the API's listeners: finds out who the client is, and adds Hummingbird's handlers.
+/// Serves the connections of one of the API's listeners: determines who the client is, and adds Hummingbird's
+/// handlers.
 final class ManagementService: ConnectionService {
     /// The kind of the listener.
     enum Transport: Sendable, Hashable {

@@ -5,20 +5,20 @@ import Notifications
 import Trust
 import VirtualDevices
 
-/// What a fixture makes, checked whole before any of it is made.
+/// A fixture that has been checked completely, and the changes that make it.
 ///
-/// The accounts' own rules are applied to a copy of the accounts, so that what they would refuse is refused here, with the
-/// place in the document.
+/// The plan applies all changes to a copy of the accounts first. So a change that the accounts' rules refuse is found
+/// before anything is made, with its place in the document.
 struct FixturePlan: Sendable {
-    /// The teams that are there already and are deleted first.
+    /// The existing teams that the fixture replaces. They are deleted first.
     private(set) var replaced: [TeamID] = []
     private(set) var teams: [PlannedTeam] = []
-    /// The document, completed as far as it can be without the store.
+    /// The document with the values that the service chooses, except for those that only the store can give.
     private(set) var document = ManagementMessages.Fixture(teams: [])
 
     struct PlannedTeam: Sendable {
         let id: TeamID
-        /// In the order in which they are to be applied.
+        /// The changes, in the order in which they have to be applied.
         var changes: [AccountChange] = []
         var devices: [PlannedDevice] = []
     }
@@ -26,7 +26,7 @@ struct FixturePlan: Sendable {
     struct PlannedDevice: Sendable {
         let name: String?
         let apps: [BundleID]
-        let tokens: [BundleID: [UInt8]]
+        let tokens: [BundleID: [TopicKind: [UInt8]]]
         let behaviour: DeviceBehaviour
         let power: DevicePower
     }
@@ -36,8 +36,8 @@ struct FixturePlan: Sendable {
     /// The accounts as they would be.
     private var accounts: AccountsSnapshot
     private var nextAppID = AppID(rawValue: .max)
-    /// The named tokens of the document.
-    private var tokens: [BundleID: Set<[UInt8]>] = [:]
+    /// The named tokens of the document, by topic.
+    private var tokens: [String: Set<[UInt8]>] = [:]
     private var random = SystemRandomNumberGenerator()
 
     /// - Parameter replaces: whether teams that are there are deleted first.
@@ -128,7 +128,7 @@ extension FixturePlan {
         let id = try written.keyID.map(api.keyID) ?? .random(using: &random)
         let key: P256.Signing.PrivateKey
         if let pem = written.privateKey {
-            // The error does not say why the key is invalid: it could quote it.
+            // The error does not say why the key is invalid, because it could quote the key.
             guard let read = try? P256.Signing.PrivateKey(pemRepresentation: pem) else {
                 throw Problem.invalid(
                     pointer + "/privateKey", "The value has to be a P-256 private key in PEM, as a .p8 file holds it.")
@@ -195,18 +195,23 @@ extension FixturePlan {
         guard Set(apps).count == apps.count else {
             throw Problem.invalid(pointer + "/apps", "The list has an app twice.")
         }
-        var named: [BundleID: [UInt8]] = [:]
+        guard apps.count <= VirtualDeviceLimits.apps else {
+            throw Problem.invalid(
+                pointer + "/apps",
+                "A device may have \(VirtualDeviceLimits.apps) apps, and it gets all of its team's without this list.")
+        }
+        var named: [BundleID: [TopicKind: [UInt8]]] = [:]
         for (name, text) in (written.tokens ?? [:]).sorted(by: { $0.key < $1.key }) {
             let place = "\(pointer)/tokens/\(Schema.escaped(name))"
-            guard let bundleID = apps.first(where: { $0.rawValue == name }) else {
-                throw Problem.invalid(place, "The device has no app \(name).")
+            guard let (bundleID, service) = Self.purpose(of: name, among: apps) else {
+                throw Problem.invalid(place, "The device has no app \(name), and none with this topic.")
             }
-            named[bundleID] = try token(text, of: bundleID, at: place)
+            named[bundleID, default: [:]][service] = try token(text, of: bundleID, service, at: place)
         }
         written.apps = apps.map(\.rawValue)
         written.environment = Environment.development.rawValue
         written.behaviour = ManagementMessages.Behaviour(behaviour)
-        // It has no screen to wake and no battery to save, so it takes every notification at once.
+        // The default is `charging`: then the device takes every notification at once.
         let power = written.power.flatMap(DevicePower.init) ?? .charging
         return (
             written,
@@ -214,7 +219,20 @@ extension FixturePlan {
         )
     }
 
-    private mutating func token(_ text: String, of bundleID: BundleID, at pointer: String) throws -> [UInt8] {
+    /// Returns the app and the service whose topic this is. A bundle ID may end like a service's topic.
+    private static func purpose(of topic: String, among apps: [BundleID]) -> (BundleID, TopicKind)? {
+        for service in TopicKind.allCases {
+            if let app = apps.first(where: { $0.topic(service) == topic }) { return (app, service) }
+        }
+        return nil
+    }
+
+    private mutating func token(
+        _ text: String,
+        of bundleID: BundleID,
+        _ service: TopicKind,
+        at pointer: String,
+    ) throws -> [UInt8] {
         guard let bytes = Hexadecimal.bytes(text), NamedTokens.byteCounts.contains(bytes.count) else {
             let counts = NamedTokens.byteCounts
             throw Problem.invalid(
@@ -223,14 +241,14 @@ extension FixturePlan {
         }
         // An app that is deleted first takes its tokens with it.
         let app = api.accounts.current.apps[bundleID].flatMap { replaced.contains($0.team) ? nil : $0 }
-        let isTaken = app.map { testing.devices.names.contains(bytes, app: $0.id) } ?? false
-        guard !isTaken, tokens[bundleID, default: []].insert(bytes).inserted else {
-            throw Problem(409, "Another device has this token for \(bundleID).", pointer: pointer)
+        let isTaken = app.map { testing.devices.names.contains(bytes, app: $0.id, service: service) } ?? false
+        guard !isTaken, tokens[bundleID.topic(service), default: []].insert(bytes).inserted else {
+            throw Problem(409, "Another device has this token for \(bundleID.topic(service)).", pointer: pointer)
         }
         return bytes
     }
 
-    /// A device that joins a team that is there.
+    /// Plans a device for a team that exists already.
     static func joining(
         _ written: ManagementMessages.FixtureDevice,
         _ team: TeamID,
@@ -240,7 +258,9 @@ extension FixturePlan {
         var plan = try FixturePlan(ManagementMessages.Fixture(), replaces: false, api, testing)
         let apps = api.accounts.current.apps.values.filter { $0.team == team }.map(\.bundleID.rawValue).sorted()
         guard testing.devices.count < VirtualDeviceLimits.devices else {
-            throw Problem(409, "There are \(VirtualDeviceLimits.devices) virtual devices, and no more may be.")
+            throw Problem(
+                409, "There are \(VirtualDeviceLimits.devices) virtual devices, which is the limit; remove one of them."
+            )
         }
         return try plan.device(written, apps: apps, at: "").1
     }

@@ -4,9 +4,9 @@ import Matching
 import Notifications
 import VirtualDevices
 
-// Fixtures: everything that a test needs, in one request.
+// Makes fixtures: everything that a test needs, in one request.
 extension ManagementAPI {
-    /// Makes all of a fixture, or nothing.
+    /// Makes everything in a fixture. If a part fails, removes what was made.
     func createFixture(
         _ fixture: ManagementMessages.Fixture,
         replaces: Bool,
@@ -27,7 +27,7 @@ extension ManagementAPI {
                 document.service = testing.service()
                 return document
             } catch {
-                // Removing may fail too. Report the first error, because it is the cause.
+                // The removal may fail too. Report the first error, because it is the cause.
                 for team in begun { try? await remove(team) }
                 throw error
             }
@@ -42,16 +42,16 @@ extension ManagementAPI {
     ) async throws -> [ManagementMessages.FixtureDevice]? {
         guard var written else { return nil }
         let apps = accounts.current.apps
-        // Together: a store that writes to disk takes them in one go.
-        try await withThrowingTaskGroup(of: (Int, VirtualDevice).self) { group in
-            for (index, device) in planned.enumerated() {
-                group.addTask { (index, try await Self.create(device, of: team, apps, testing)) }
-            }
-            for try await (index, device) in group {
-                written[index].deviceID = device.key.device.description
-                written[index].tokens = Dictionary(
-                    uniqueKeysWithValues: device.apps.map { ($0.app.bundleID.rawValue, $0.token) })
-            }
+        // Some together, because a store that writes to disk takes them in one go.
+        let made = try await planned.mapInTasks(atMost: ManagementLimits.devicesAtOnce) { device in
+            try await Self.create(device, of: team, apps, testing)
+        }
+        for (index, device) in made.enumerated() {
+            written[index].deviceID = device.key.device.description
+            // An app whose bundle ID is also a topic of another app keeps its own token.
+            let services = device.apps.flatMap(\.tokens)
+            let own = device.apps.map { ($0.app.bundleID.rawValue, $0.token) }
+            written[index].tokens = Dictionary(services + own) { _, last in last }
         }
         return written
     }
@@ -66,19 +66,20 @@ extension ManagementAPI {
             guard let app = apps[bundleID], app.team == team else {
                 throw StoreError(.conflict, "The accounts have changed meanwhile: try again.")
             }
-            return VirtualApp(app, named: device.tokens[bundleID])
+            return VirtualApp(app, named: device.tokens[bundleID] ?? [:])
         }
         return try await testing.devices.create(
             name: device.name, team: team, apps: virtualApps, behaviour: device.behaviour, power: device.power)
     }
 
-    /// Removes a team with everything below it, what tests have of it among that.
+    /// Deletes a team with everything that belongs to it, including its virtual devices and its requests in the
+    /// journal.
     func remove(_ team: TeamID) async throws {
         _ = try await accounts.apply(.deleteTeam(team, at: now))
         await forget(team)
     }
 
-    /// Forgets what tests have of a team that was deleted.
+    /// Removes the virtual devices and the journal's requests of a team that was deleted.
     func forget(_ team: TeamID) async {
         guard let testing = parts.testing else { return }
         await testing.devices.removeAll(of: team)
@@ -88,7 +89,7 @@ extension ManagementAPI {
     }
 }
 
-// Virtual devices.
+// Creates, changes and removes virtual devices.
 extension ManagementAPI {
     func createDevice(_ written: ManagementMessages.FixtureDevice) async throws -> ManagementMessages.Device {
         let testing = try testing("A virtual device")
@@ -112,10 +113,11 @@ extension ManagementAPI {
         }
         let power = change.power.flatMap(DevicePower.init)
         guard behaviour != nil || power != nil else {
-            throw Problem.invalid("", "The keys behaviour and power are missing; name what is to change.")
+            throw Problem.invalid("", "The keys behaviour and power are missing; give at least one of them.")
         }
         let device = try await testing.devices.inTurn {
-            // Before a device connects, so that nothing comes that would have been held.
+            // Change the power before the behaviour connects the device. Otherwise a device that is to have low power
+            // could get notifications that have to be held back.
             let changed = power.flatMap { testing.devices.change(id, to: $0) }
             guard let behaviour else { return changed }
             return try await testing.devices.change(id, to: behaviour)
@@ -129,7 +131,7 @@ extension ManagementAPI {
         return message(device, waiting: { stored.contains($0) ? 1 : 0 })
     }
 
-    /// - Parameter waiting: how many notifications wait for an app.
+    /// - Parameter waiting: returns how many notifications wait for an app.
     func message(_ device: VirtualDevice, waiting: (AppID) -> Int) -> ManagementMessages.Device {
         ManagementMessages.Device(
             deviceID: device.key.device.description,
@@ -156,7 +158,7 @@ extension ManagementAPI {
     }
 }
 
-// Notifications without a provider.
+// Sends notifications for the management API, without a provider.
 extension ManagementAPI {
     func send(_ notification: ManagementMessages.NewNotification) async throws -> ManagementMessages.NotificationSent {
         let (id, outcome) = try await testing("Sending without a provider").send(notification)
@@ -166,7 +168,7 @@ extension ManagementAPI {
         return message
     }
 
-    /// Says what a provider would be answered, and sends nothing.
+    /// Says which answer a provider would get, and sends nothing.
     func check(_ notification: ManagementMessages.NewNotification) async throws -> ManagementMessages.NotificationSent {
         guard let check = try await testing("Sending without a provider").check(notification) else {
             throw Problem(503, "The service is starting.")
@@ -186,7 +188,8 @@ extension ManagementAPI {
     private func note(_ rejection: Rejection, in message: inout ManagementMessages.NotificationSent) {
         message.status = rejection.reason.status
         message.reason = rejection.reason.rawValue
-        // As a provider would read it: it does not know that the clock was advanced.
+        // Convert the time to the machine's clock, as in a provider's answer: providers do not know that the
+        // service's clock was advanced.
         message.timestamp = rejection.timestamp.map {
             parts.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds
         }

@@ -1,6 +1,6 @@
 package import Notifications
 
-// What tests send and get, documented in docs/testing.md.
+// The messages of the API's operations for tests, documented in docs/testing.md.
 extension ManagementMessages {
     package struct Journal: Codable, Sendable {
         package var keep: Int
@@ -14,7 +14,7 @@ extension ManagementMessages {
     package struct Wait: Codable, Sendable {
         package var match: JSONValue?
         package var count: Int?
-        /// ISO 8601.
+        /// How long to wait: a duration of ISO 8601.
         package var timeout: String?
         package init(match: JSONValue? = nil, count: Int? = nil, timeout: String? = nil) {
             self.match = match
@@ -23,7 +23,7 @@ extension ManagementMessages {
         }
     }
 
-    /// The keys of a line of `carillon send --batch`.
+    /// A notification to send, with the same keys as a line of `carillon send --batch`.
     package struct NewNotification: Codable, Sendable {
         package var token: String
         package var topic: String
@@ -35,18 +35,20 @@ extension ManagementMessages {
         package var pushType: String?
     }
 
-    /// What a provider would have been answered.
+    /// The answer that a provider would have got.
     package struct NotificationSent: Codable, Sendable {
         package var status: Int
-        /// Missing if it was only checked.
+        /// Nil if the notification was only checked.
         package var apnsID: String?
         package var reason: String?
         package var timestamp: UInt64?
         package var detail: String?
-        /// The size of the payload, and the largest for the topic, if it was only checked.
+        /// The size of the payload, and the largest allowed for the topic. Present if the notification was only
+        /// checked.
         package var bytes: Int?
         package var maximumBytes: Int?
-        /// What the conformance `strict` would answer, if it was only checked and `strict` would refuse it.
+        /// The answer of a service with `--conformance strict`. Present if the notification was only checked and such
+        /// a service would refuse it.
         package var strict: StrictRefusal?
 
         init(status: Int, apnsID: String? = nil) {
@@ -65,9 +67,9 @@ extension ManagementMessages {
 
     package struct Behaviour: Codable, Sendable, Hashable {
         package var kind: String
-        /// ISO 8601, for `slow`.
+        /// The delay of the behaviour `slow`: a duration of ISO 8601.
         package var delay: String?
-        /// Milliseconds since 1970, for `removed`.
+        /// When the app was removed, for the behaviour `removed`: milliseconds since 1970.
         package var since: UInt64?
         package init(kind: String, delay: String? = nil, since: UInt64? = nil) {
             self.kind = kind
@@ -91,8 +93,8 @@ extension ManagementMessages {
         package var environment: String
         package var virtual: Bool
         package var connected: Bool
-        /// Since when it is connected, or a virtual one is as it is, in milliseconds since 1970; nil for others that
-        /// are not connected.
+        /// When a real device connected, or when a virtual device got its behaviour, in milliseconds since 1970. Nil
+        /// for a real device that is not connected.
         package var since: UInt64?
         package var power: String?
         package var behaviour: Behaviour?
@@ -102,7 +104,8 @@ extension ManagementMessages {
     package struct DeviceApp: Codable, Sendable {
         package var bundleID: String
         package var token: String
-        /// How many notifications wait: in the app's mailbox, and because the device's power is low.
+        /// How many notifications wait: the one in the app's mailbox, and those held back while the device's power is
+        /// low.
         package var waiting: Int
     }
 
@@ -124,7 +127,7 @@ extension ManagementMessages {
 
     package struct FixtureKey: Codable, Sendable {
         package var keyID: String?
-        /// In PEM.
+        /// The private key in PEM.
         package var privateKey: String?
         package var environment: String?
         package init() {}
@@ -139,7 +142,7 @@ extension ManagementMessages {
         package var topics: [String]?
         package var chain: String?
         package var privateKey: String?
-        /// PKCS#12 in Base64.
+        /// The PKCS#12 bundle in Base64.
         package var p12: String?
     }
 

@@ -5,7 +5,7 @@ import Journal
 import Matching
 import Notifications
 
-// The journal of what providers sent.
+// Reads, follows and switches the journal of providers' requests.
 extension ManagementOperation {
     static let journal = [
         ManagementOperation(
@@ -25,14 +25,14 @@ extension ManagementOperation {
         ManagementOperation(
             method: .get, path: "/v1/requests", summary: "What providers sent, oldest request first",
             parameters: matchParameters + [
-                query("follow", .boolean, "Whether the answer goes on with what comes, a line for each request."),
+                query("follow", .boolean, "Whether the answer continues with new requests, one line for each."),
                 query(
                     "changes", .boolean,
-                    "With follow: whether the answer begins with what comes, and has a request again when it changes."),
+                    "With follow: whether the answer has only new requests, and repeats a request when it changes."),
                 query(
                     "sample", .boolean,
-                    "With follow and changes: whether a busy stream shows some requests only, at most \(JournalLimits.sampled) "
-                        + "at a time, and says {\"leftOut\":n} of the others."),
+                    "With follow and changes: whether a busy stream shows only some requests, at most \(JournalLimits.sampled) "
+                        + "at a time, and reports the number of the others as {\"leftOut\":n}."),
                 query("limit", .integer(1...Int64(ManagementLimits.listItems)), "How many at most."),
             ],
             answer: .other([JSONAnswer.mediaType, LogStream.Form.lines.mediaType, LogStream.Form.events.mediaType])
@@ -59,7 +59,7 @@ extension ManagementOperation {
         Parameter(place: .query, name: name, schema: schema, meaning: meaning)
     }
 
-    /// The keys of a match as parameters.
+    /// The keys of a match, as parameters of the query.
     private static let matchParameters = RequestMatch.Key.allCases.map { key in
         let schema: Schema
         switch key {
@@ -67,13 +67,13 @@ extension ManagementOperation {
         case .after: schema = .integer(0...Int64.max)
         default: schema = .string(.any)
         }
-        let meaning = key == .payload ? "A JSON object; a payload has to have all of it." : "As in a match."
+        let meaning = key == .payload ? "A JSON object; the payload must contain all of its members." : "As in a match."
         return query(key.rawValue, schema, meaning)
     }
 }
 
 extension ManagementCall {
-    /// The match that the parameters of the query make.
+    /// The match that the query's parameters describe.
     fileprivate func match() throws(Problem) -> RequestMatch {
         var members: [String: JSONValue] = [:]
         for key in RequestMatch.Key.allCases {
@@ -97,10 +97,13 @@ extension ManagementCall {
 }
 
 extension RequestMatch {
-    /// - Throws: if it can match nothing, because there is nothing of production in the journal.
+    /// Returns the match itself.
+    /// - Throws: if the match names the production environment. The journal has no requests of production, so it
+    ///   would match nothing.
     fileprivate func checked(at pointer: String = "") throws(MatchError) -> RequestMatch {
         guard environment != .production else {
-            throw MatchError(pointer + "/environment", "The journal is of the development environment only.")
+            throw MatchError(
+                pointer + "/environment", "The journal contains only requests of the development environment.")
         }
         return self
     }
@@ -109,7 +112,8 @@ extension RequestMatch {
 extension ManagementAPI {
     fileprivate func setJournal(_ message: ManagementMessages.Journal) throws -> ManagementMessages.Journal {
         let testing = try testing("The journal")
-        // Off: nothing new first; on: there is room before anything comes.
+        // The order matters. Switching off: first stop watching, then remove the requests. Switching on: first make
+        // room, then watch.
         if message.keep == 0 { testing.watch.set(.journal, false) }
         testing.journal.setKeep(message.keep)
         if message.keep > 0 { testing.watch.set(.journal, true) }
@@ -166,7 +170,7 @@ extension ManagementAPI {
         return response
     }
 
-    /// Waits until enough has come, and no longer than the request allows.
+    /// Waits until enough matching requests have arrived, but no longer than the request's timeout.
     fileprivate func wait(_ call: ManagementCall) async throws -> Response {
         let journal = try testing("The journal").journal
         let message: ManagementMessages.Wait = try call.message()

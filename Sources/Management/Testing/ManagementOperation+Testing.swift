@@ -12,7 +12,7 @@ extension ManagementOperation {
             parameters: [
                 Parameter(
                     place: .query, name: "replace", schema: .boolean,
-                    meaning: "Whether teams that are there already are deleted first.")
+                    meaning: "Whether existing teams with the same IDs are deleted first.")
             ],
             body: Body(schema: ManagementSchemas.fixture, maximumBytes: ManagementLimits.fixtureBytes),
             answer: .json(ManagementSchemas.completedFixture), problems: [409, 413, 415]
@@ -26,7 +26,7 @@ extension ManagementOperation {
             parameters: [
                 Parameter(
                     place: .query, name: "dryRun", schema: .boolean,
-                    meaning: "Whether it is only checked, also by the rules of strict, and not sent.")
+                    meaning: "Whether the notification is only checked, also by the rules of strict, and not sent.")
             ],
             body: Body(schema: ManagementSchemas.newNotification),
             answer: .json(ManagementSchemas.notificationSent), problems: [413, 415]

@@ -4,7 +4,7 @@ import Notifications
 import Trust
 import VirtualDevices
 
-// What tests send and get.
+// The schemas of the API's messages for tests.
 extension ManagementSchemas {
     private static let text = Schema.string(.any)
     private static let moment = Schema.integer(0...Int64.max)
@@ -113,7 +113,7 @@ extension ManagementSchemas {
         .optional("behaviour", behaviour, "online without it."),
         .optional("power", power, "charging without it."),
         .optional(
-            "tokens", .openObject, "The device tokens of its apps, by their bundle IDs, in hexadecimal digits."),
+            "tokens", .openObject, "The device tokens of its apps and their services, by topic, in hexadecimal digits."),
     ]
     static let newDevice = named(
         "NewDevice", [.required("team", .string(.tenCharacters))] + deviceMembers)
@@ -156,18 +156,18 @@ extension ManagementSchemas {
         ])
 }
 
-/// How a certificate is handed out.
+/// The file format in which a certificate is handed out.
 enum CertificateFormat: String, CaseIterable {
     case pem
     /// PKCS#12 (RFC 7292), as many client libraries want it.
     case p12
 }
 
-/// The bounds of one fixture, each more than a test suite has.
+/// The limits of one fixture, each higher than a test suite needs.
 package enum FixtureLimits {
     package static let teams = 100
     package static let apps = 100
     package static let keys = 100
-    /// Each takes a signature of the authority.
+    /// The certificate authority has to sign each of them, which takes time.
     package static let certificates = 100
 }

@@ -4,20 +4,20 @@ package import Matching
 package import Notifications
 package import VirtualDevices
 
-/// The parts for tests, in the development environment only.
+/// The parts of the service that only tests use. They exist only if the service serves the development environment.
 package struct ManagementTesting: Sendable {
-    /// Sends a notification by the gateway's rules.
+    /// Sends a notification according to the gateway's rules.
     package typealias Send =
         @Sendable (_ notification: ManagementMessages.NewNotification) async -> (id: NotificationID, outcome: Outcome)
 
-    /// What the gateway's rules say of a notification that is not sent.
+    /// How the gateway's rules judge a notification that is not sent.
     package struct Check: Sendable {
-        /// Nil if it would be accepted.
+        /// The rejection; nil if the notification would be accepted.
         package let rejection: Rejection?
-        /// What `strict` would answer; nil if it would accept it.
+        /// The rejection by `--conformance strict`; nil if it would accept the notification.
         package let strictRejection: Rejection?
         package let bytes: Int
-        /// Nil if the topic leads to no app.
+        /// The largest payload that the topic allows; nil if no app has the topic.
         package let maximumBytes: Int?
 
         package init(rejection: Rejection?, strictRejection: Rejection?, bytes: Int, maximumBytes: Int?) {
@@ -58,7 +58,7 @@ package struct ManagementTesting: Sendable {
 }
 
 extension ManagementAPI {
-    /// - Parameter what: what was asked for, as in "The journal".
+    /// - Parameter what: the feature that the request needs, for the error message, such as "The journal".
     /// - Throws: 403 if the service does not serve the development environment.
     func testing(_ what: String) throws(Problem) -> ManagementTesting {
         guard let testing = parts.testing else {

@@ -3,7 +3,7 @@ import NIOSSL
 
 /// A provider certificate and its key as PKCS#12 (RFC 7292), as many client libraries want them.
 package enum PKCS12 {
-    /// In bytes: more than anybody types.
+    /// The maximum length of a passphrase in bytes: more than anybody types.
     package static let maximumPassphraseBytes = 100
 
     /// Describes what ``isAllowed(_:)`` allows, for messages with "has to be".
@@ -27,9 +27,9 @@ package enum PKCS12 {
             .serialize(passphrase: Array(passphrase.utf8))
     }
 
-    /// Checks the format that a request asks for, before anything is made.
+    /// Checks the requested format before anything is made.
     /// - Parameter pointer: the place of the certificate in the request's document.
-    /// - Returns: the passphrase; nil if PKCS#12 was not asked for.
+    /// - Returns: the passphrase; nil if the request does not ask for PKCS#12.
     static func passphrase(
         _ passphrase: String?,
         format: String?,
@@ -50,7 +50,7 @@ package enum PKCS12 {
         return passphrase
     }
 
-    /// - Parameter passphrase: nil if PKCS#12 was not asked for.
+    /// - Parameter passphrase: nil if the request does not ask for PKCS#12.
     /// - Returns: the bundle in Base64; nil if there is no passphrase or no private key.
     static func base64(_ made: ManagementMessages.CertificateMade, passphrase: String?) throws -> String? {
         guard let passphrase, let key = made.privateKey else { return nil }

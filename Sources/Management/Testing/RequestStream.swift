@@ -3,7 +3,8 @@ import Journal
 import Matching
 import NIOCore
 
-/// Writes requests of the journal as an answer, which may have no end: as lines of JSON or as server-sent events.
+/// Writes the journal's requests into an answer, as lines of JSON or as server-sent events. The answer may go on
+/// without end.
 struct RequestStream: Sendable {
     let entries: AsyncStream<JournalEntry>
     let form: LogStream.Form
@@ -15,7 +16,7 @@ struct RequestStream: Sendable {
         let reading = Task { [entries, form, limit] in
             var left = limit
             for await entry in entries {
-                // End the stream if its reader is too slow, as the journal does.
+                // End the stream if its reader is too slow. The journal does the same with its own streams.
                 if case .dropped = continuation.yield(Self.line(entry, form)) { break }
                 left -= 1
                 if left == 0 { break }
@@ -33,7 +34,7 @@ struct RequestStream: Sendable {
             reading.cancel()
             pulse.cancel()
         }
-        // A browser considers the stream open when it gets the first byte.
+        // A browser does not report the stream as open before its first byte.
         if form == .events { try await writer.write(ByteBuffer(string: ": open\n\n")) }
         for await line in lines { try await writer.write(ByteBuffer(string: line)) }
         try await writer.finish(nil)

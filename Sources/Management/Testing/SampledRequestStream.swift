@@ -3,12 +3,13 @@ import Journal
 import Matching
 import NIOCore
 
-/// Writes a sample of the journal's requests, a batch four times a second at most, and how many requests it left out.
+/// Writes a sample of the journal's requests, one batch at most every quarter of a second, and how many requests each
+/// batch leaves out.
 struct SampledRequestStream: Sendable {
     let journal: RequestJournal
     let match: RequestMatch
     let form: LogStream.Form
-    /// Registers a closure to call when the reader has gone.
+    /// Registers a closure to call when the client or its session is gone.
     let whenOver: @Sendable (_ finish: @escaping @Sendable () -> Void) -> Void
 
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
@@ -26,7 +27,7 @@ struct SampledRequestStream: Sendable {
             clock.cancel()
             remove()
         }
-        // A browser takes the stream for open at its first byte.
+        // A browser does not report the stream as open before its first byte.
         if form == .events { try await writer.write(ByteBuffer(string: ": open\n\n")) }
         var lastWrite = ContinuousClock.now
         for await _ in ticks {

@@ -17,6 +17,8 @@ actor HookDesk {
     /// Made when it is first needed.
     private var client: HTTPClient?
     private var underWay: [Int64: Task<Void, Never>] = [:]
+    /// The deliveries that were attempted during a look. What the look has read of them is old.
+    private var settled: Set<Int64> = []
     private var alarm: Task<Void, Never>?
     private var isClosed = false
     private var isLooking = false
@@ -55,10 +57,11 @@ actor HookDesk {
 
     private func lookOnce() async {
         do throws(StoreError) {
+            settled = []
             let now = clock.now()
             var next: Timestamp?
             for delivery in try await store.openDeliveries(limit: ProviderServerLimits.listItems)
-            where underWay[delivery.number] == nil && !isClosed {
+            where underWay[delivery.number] == nil && !settled.contains(delivery.number) && !isClosed {
                 guard let due = delivery.next, due <= now else {
                     next = min(next ?? .distant, delivery.next ?? .distant)
                     continue
@@ -114,6 +117,7 @@ actor HookDesk {
             await clock.sleep(.seconds(1))
         }
         underWay[delivery.number] = nil
+        settled.insert(delivery.number)
         await look()
     }
 

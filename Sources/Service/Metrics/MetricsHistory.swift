@@ -8,7 +8,7 @@ final class MetricsHistory: Sendable {
     /// The time between two samples. A graph of an hour has 360 points, about as many as a screen shows.
     static let interval = Duration.seconds(10)
 
-    /// The number of samples that are kept: an hour of them, about 100 KB.
+    /// The number of samples that are kept: those of one hour, about 100 KB.
     static let samples = 360
 
     private struct State {
@@ -18,7 +18,7 @@ final class MetricsHistory: Sendable {
 
     private let state = Mutex(State())
 
-    /// Adds what has happened since the last reading.
+    /// Adds a sample: the difference between this reading and the last one.
     func add(_ reading: MetricsReading) {
         state.withLock { state in
             if let last = state.last, let sample = reading.sample(since: last) {
@@ -29,19 +29,19 @@ final class MetricsHistory: Sendable {
         }
     }
 
-    /// The samples from after a moment in milliseconds since 1970, oldest first.
+    /// The samples that are later than a moment in milliseconds since 1970, the oldest first.
     func samples(after moment: UInt64) -> [ManagementMessages.ServiceSample] {
         state.withLock { $0.samples.filter { $0.time > moment } }
     }
 }
 
-/// The metrics at one time.
+/// The values of the metrics at one moment.
 struct MetricsReading: Sendable {
     let time: Timestamp
     let values: [String: Double]
     let histograms: [String: HistogramReading]
 
-    /// What has happened since an earlier reading; nil if no time has passed.
+    /// The difference to an earlier reading; nil if no time has passed in between.
     func sample(since earlier: MetricsReading) -> ManagementMessages.ServiceSample? {
         guard time > earlier.time else { return nil }
         func growth(_ name: String) -> UInt64 {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// How much memory the process has in use, as the system counts it.
+/// The memory that the process uses, as the system counts it.
 enum ResidentMemory {
-    /// In bytes; nil if the system does not say.
+    /// The memory in bytes; nil if the system does not say.
     static var bytes: Int? {
         #if os(Linux)
             // The second number is the resident size in pages (proc_pid_statm(5)).

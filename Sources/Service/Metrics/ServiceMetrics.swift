@@ -6,13 +6,14 @@ import Notifications
 import Rates
 import Synchronization
 
-/// Counts the events of the delivery log, and measures how long storing and acknowledging take (docs/metrics.md). It
-/// runs on the delivery log's thread, so notifications do not wait for it.
+/// Counts the events of the delivery log, and measures how long storing and acknowledging take (docs/metrics.md).
+/// This happens on the delivery log's thread, so notifications do not wait for it.
 final class ServiceMetrics: Sendable {
     private let events: [DeliveryStep.Kind: Counter]
     private let rejections: Mutex<[Rejection.Reason: Counter]>
     private let limits: [Limit: Counter]
     private let lost: Counter
+    private let broadcastDeliveries: Counter
     private let storing: Timer
     private let acknowledging: Timer
     private let devices: Meter
@@ -30,7 +31,8 @@ final class ServiceMetrics: Sendable {
                 )
             })
         rejections = Mutex([:])
-        // All counters exist from the start, because a monitor cannot watch the rate of a missing one.
+        // Create all counters at the start, because a monitoring system cannot watch the rate of a counter that does
+        // not exist yet.
         limits = Dictionary(
             uniqueKeysWithValues: Limit.all.map { limit in
                 let dimensions = [("limit", limit.rawValue)]
@@ -38,6 +40,7 @@ final class ServiceMetrics: Sendable {
                     limit, Counter(label: "carillon_limits_exceeded_total", dimensions: dimensions, factory: factory)
                 )
             })
+        broadcastDeliveries = Counter(label: "carillon_broadcast_deliveries_total", factory: factory)
         lost = Counter(label: "carillon_delivery_log_lost_total", factory: factory)
         storing = Timer(label: "carillon_accepted_to_stored_seconds", factory: factory)
         acknowledging = Timer(label: "carillon_sent_to_acknowledged_seconds", factory: factory)
@@ -57,6 +60,9 @@ final class ServiceMetrics: Sendable {
         if losses > 0 { lost.increment(by: losses) }
     }
 
+    /// Counts the devices that a broadcast was sent to.
+    func broadcastSent(to devices: Int) { broadcastDeliveries.increment(by: devices) }
+
     /// Counts an exceeded limit.
     func limitExceeded(_ limit: Limit) { limits[limit]?.increment() }
 
@@ -70,7 +76,7 @@ final class ServiceMetrics: Sendable {
         }
     }
 
-    /// The values that are computed when somebody reads the metrics.
+    /// Sets the values that are computed only when the metrics are read.
     func sample(connectedDevices: Int, pendingStores: Int) {
         devices.set(connectedDevices)
         self.pendingStores.set(pendingStores)

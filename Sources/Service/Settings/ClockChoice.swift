@@ -3,12 +3,13 @@ import Notifications
 /// The clock that the service uses.
 package enum ClockChoice: String, Sendable, CaseIterable {
     case system
-    /// The system's clock plus an offset that the management API advances, for tests.
+    /// The system's clock plus an offset, which tests advance through the management API.
     case virtual
 }
 
 extension Settings {
-    /// A virtual clock is a tool of the development environment, and each process has its own.
+    /// Checks that a virtual clock is allowed: only if the development environment is served, and no other process uses
+    /// the store, because each process has its own clock.
     func checkClock() throws(ServiceError) {
         guard clock == .virtual else { return }
         guard !store.isShared else {

@@ -29,7 +29,7 @@ package struct LimitSetting: Sendable {
         self.set = set
     }
 
-    /// A number as people write it.
+    /// The number in the form that people write.
     func shown(_ number: Double) -> String {
         number == number.rounded() ? "\(Int(number))" : "\(number)"
     }
@@ -38,10 +38,10 @@ package struct LimitSetting: Sendable {
     private static let bursts = 1.0...10_000_000
     private static let seconds = 1.0...1_000_000
 
-    /// The environment variable that sets it.
+    /// The name of the environment variable that sets the limit.
     package var variable: String { "CARILLON_LIMIT_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined() }
 
-    /// All limits. A rate of 0 disables its limit.
+    /// All limits. Setting a rate to 0 switches its limit off.
     package static let all: [LimitSetting] = [
         LimitSetting("token-rate", "requests a second to one device token", rates) {
             $0.delivery.requestsPerDeviceToken.perSecond = $1

@@ -8,7 +8,8 @@ package struct ListenAddress: Sendable, Hashable {
         self.port = port
     }
 
-    /// - Parameter text: `127.0.0.1:2199`, `[::1]:2199`; port 0 lets the system choose.
+    /// - Parameter text: an address such as `127.0.0.1:2199` or `[::1]:2199`. With port 0 the system chooses the
+    ///   port.
     package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             return nil
@@ -18,6 +19,12 @@ package struct ListenAddress: Sendable, Hashable {
         guard !host.isEmpty else { return nil }
         self.init(host: String(host), port: Int(port))
     }
+
+    /// Whether it means all addresses of a machine, so that nobody can connect to it by this name.
+    var isEveryAddress: Bool { host == "0.0.0.0" || host == "::" }
+
+    /// `host:port`, with brackets around an IPv6 address.
+    var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     /// Whether only this machine reaches an address.
     static func isLoopback(_ host: String) -> Bool {

@@ -2,13 +2,13 @@ package import Notifications
 
 /// Which ports the listeners of each environment use.
 package enum PortPlan: String, Sendable, CaseIterable {
-    /// For development the Guide's ports, and for production the same plus 10,000, so that both fit on one machine
-    /// (2.3.3, 3.1.1). The courier has the port that devices use.
+    /// The Guide's ports for development (2.3.3, 3.1.1), and these plus 10,000 for production, so that both
+    /// environments fit on one machine. The courier has the port that devices use.
     case standard
-    /// The system chooses the ports: for tests, and for several services on one machine.
+    /// The system chooses the ports. This is for tests, and for several services on one machine.
     case ephemeral
-    /// The Guide's ports for both environments together. The name in the TLS handshake selects the environment. For a
-    /// machine whose resolver sends Apple's names here.
+    /// The Guide's ports, shared by both environments. The server name in the TLS handshake selects the environment.
+    /// This is for a machine that resolves Apple's host names to this service.
     case apple
 
     /// The kinds of listeners of an environment.
@@ -19,7 +19,7 @@ package enum PortPlan: String, Sendable, CaseIterable {
         case courier
     }
 
-    /// The ports of a listener. The first is announced; 0 lets the system choose.
+    /// The ports of a listener. The service announces the first one; with 0 the system chooses it.
     package func ports(_ listener: Listener, _ environment: Environment) -> [Int] {
         switch (self, listener) {
         case (.ephemeral, _): [0]
@@ -34,14 +34,14 @@ package enum PortPlan: String, Sendable, CaseIterable {
         }
     }
 
-    /// The listener whose port the management of channels is announced on. Clients that offer HTTP/2 get it there, others
-    /// the legacy protocol. With Apple's ports it is on both of the legacy ones, and its production is known by the port
-    /// of feedback.
+    /// The listener on whose port the management of broadcast channels is announced. Both protocols share the port:
+    /// clients that offer HTTP/2 get the management of channels, others the legacy protocol. With Apple's ports, both
+    /// legacy ports have it, and the feedback service's port is announced for production.
     func channels(_ environment: Environment) -> Listener {
         self == .apple && environment == .production ? .feedback : .binary
     }
 
-    /// Whether a listener's port has the management of channels.
+    /// Whether the management of broadcast channels is on the listener's port.
     func hasChannels(_ listener: Listener) -> Bool { listener == .binary || self == .apple && listener == .feedback }
 
     /// Returns the environment for a server name: production for the names of Apple's production service, development
@@ -59,6 +59,6 @@ package enum PortPlan: String, Sendable, CaseIterable {
         "feedback.sandbox.push.apple.com", "api-manage-broadcast.sandbox.push.apple.com",
     ]
 
-    /// The names that the server's certificate needs if clients select the environment by name.
+    /// The names that the server's certificate has to contain if the server name selects the environment.
     var serverNames: [String] { self == .apple ? Self.productionNames + Self.developmentNames : [] }
 }

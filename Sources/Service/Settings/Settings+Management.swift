@@ -4,7 +4,7 @@ import Journal
 
 /// Where the management API listens on TCP.
 package enum ManagementListening: Sendable, Hashable {
-    /// ``Settings/standardManagement``; with `--ports ephemeral` a port that the system chooses.
+    /// At ``Settings/standardManagement``. With `--ports ephemeral`, on a port that the system chooses.
     case standard
     case at(ListenAddress)
     /// Only on the Unix socket.
@@ -13,19 +13,20 @@ package enum ManagementListening: Sendable, Hashable {
 
 // The store and the management API.
 extension Settings {
-    /// The port after the provider API's.
+    /// Its port is the one after the provider API's.
     static let standardManagement = ListenAddress(host: "127.0.0.1", port: 2198)
 
-    /// The data folder: the one that is set, or else a temporary one for the store in memory, and the default one for others.
+    /// The data folder: the configured one. Without one, a temporary folder if the store is in memory, and the
+    /// default folder otherwise.
     package var folder: DataFolder {
         if let dataFolder { return DataFolder(dataFolder) }
         return store == .memory ? .temporary() : DataFolder(Self.defaultDataFolder)
     }
 
-    /// The number of requests of providers that are kept at the start.
+    /// The number of providers' requests that the journal keeps from the start.
     var keptRequests: Int { journal ?? (store == .memory ? JournalLimits.requestsInMemory : 0) }
 
-    /// The TCP address of the management API; nil if there is none.
+    /// The TCP address of the management API; nil if it is switched off.
     var managementAddress: ListenAddress? {
         switch management {
         case .off: nil
@@ -37,12 +38,13 @@ extension Settings {
 
     /// - Parameters:
     ///   - text: `sqlite`, `memory`, or a PostgreSQL URL.
-    ///   - isArgument: whether everybody on the machine can read the text.
+    ///   - isArgument: whether the text is an argument of the command, which all users of the machine can read.
     package mutating func setStore(_ text: String, isArgument: Bool = false) throws(ServiceError) {
         store = try StoreChoice(text, isArgument: isArgument)
     }
 
-    /// - Parameter name: 1 to 64 letters, digits, hyphens, underscores and periods: it is part of messages and commands.
+    /// - Parameter name: 1 to 64 letters, digits, hyphens, underscores and periods, because the name is shown in
+    ///   messages and used in commands.
     package mutating func setNodeName(_ name: String) throws(ServiceError) {
         let isAllowed = name.utf8.allSatisfy { byte in
             switch byte {
@@ -58,6 +60,42 @@ extension Settings {
         nodeName = name
     }
 
+    /// - Parameter text: `HOST:PORT`; port 0 lets the system choose.
+    package mutating func setPeer(_ text: String) throws(ServiceError) {
+        guard let address = ListenAddress(text) else {
+            throw ServiceError(.badSetting, "The setting peer is \(text); it takes ADDRESS:PORT.")
+        }
+        peer = address
+    }
+
+    /// - Parameter text: `HOST:PORT`, as other nodes connect to it.
+    package mutating func setPeerAddress(_ text: String) throws(ServiceError) {
+        guard let address = ListenAddress(text), address.port > 0, !address.isEveryAddress else {
+            throw ServiceError(
+                .badSetting,
+                "The setting peer-address is \(text); it takes the ADDRESS:PORT at which other nodes connect.")
+        }
+        peerAddress = address
+    }
+
+    /// Settings of a node are a mistake if the service is none.
+    func checkNode() throws(ServiceError) {
+        let set = [("node-name", nodeName != nil), ("peer", peer != nil), ("peer-address", peerAddress != nil)]
+        if !store.isShared, let setting = set.first(where: \.1)?.0 {
+            throw ServiceError(
+                .badSetting, "The setting \(setting) is for the nodes of a cluster: it needs a PostgreSQL store.")
+        }
+        if peerAddress != nil, peer == nil {
+            throw ServiceError(
+                .badSetting, "The setting peer-address needs the setting peer, the address on which this node listens.")
+        }
+        if let peer, peer.isEveryAddress, peerAddress == nil {
+            throw ServiceError(
+                .badSetting,
+                "The setting peer is \(peer.host): add peer-address, the address at which other nodes reach this one.")
+        }
+    }
+
     /// - Parameter ranges: addresses, or ranges as in `192.0.2.0/24`.
     package mutating func setProxies(_ ranges: [String]) throws(ServiceError) {
         proxies = try ranges.map { text throws(ServiceError) in
@@ -71,7 +109,7 @@ extension Settings {
         }
     }
 
-    /// - Parameter count: how many requests of providers to keep.
+    /// - Parameter count: how many requests of providers the journal keeps.
     package mutating func setJournal(_ count: Int) throws(ServiceError) {
         guard (0...JournalLimits.requests).contains(count) else {
             throw ServiceError(
@@ -105,7 +143,8 @@ extension Settings {
         return address
     }
 
-    /// Settings of earlier versions are an error: without them the service would listen on other ports than expected.
+    /// Refuses the settings of earlier versions. If the service ignored them, it would listen on other ports than the
+    /// operator expects.
     static func refuseReplaced(_ reader: ConfigReader) throws(ServiceError) {
         let replaced = [
             ("metrics-port", "management"), ("metrics-host", "management"),

@@ -1,9 +1,9 @@
 import Configuration
 import Trust
 
-// Certificates and keys that the operator supplies instead of those that the service makes.
+// Reads the settings for keys and certificates that the operator supplies. The service makes those that are not set.
 extension Settings {
-    /// Reads the settings of keys and certificates. Some of them are valid only together.
+    /// Reads the settings for keys and certificates. Some of them are valid only together.
     mutating func readTrust(_ reader: ConfigReader) throws(ServiceError) {
         let names = ["tls.certificate", "tls.key", "tls.authority"]
         switch names.map({ Self.path(reader, $0) }) {

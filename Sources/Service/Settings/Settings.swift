@@ -11,29 +11,33 @@ package import Notifications
 package import ProviderGateway
 import Rates
 
-/// Everything that can be set. docs/settings.md lists it in one table.
+/// All settings of the service. docs/settings.md lists them in one table.
 ///
-/// An option of the command wins over an environment variable, and that over the settings file.
+/// A command's option overrides an environment variable, and that overrides the settings file.
 package struct Settings: Sendable {
-    /// The folder that holds everything the service keeps; nil for ``defaultDataFolder``, or with the store in memory for a
-    /// temporary one.
+    /// The folder for everything that the service keeps. If nil, it is ``defaultDataFolder``, or a temporary folder
+    /// if the store is in memory.
     package var dataFolder: String?
     package static let defaultDataFolder = "./carillon-data"
     package var store = StoreChoice.sqlite
     /// The file with the key that seals the secrets in a PostgreSQL store.
     package var storeKeyFile: String?
-    /// The name of this node among those that use the store; nil for the machine's name.
+    /// This node's name among the nodes that share the store; nil for the machine's name.
     package var nodeName: String?
+    /// Where the node listens for other nodes; nil for nowhere.
+    package var peer: ListenAddress?
+    /// Where other nodes reach it; nil for ``peer``.
+    package var peerAddress: ListenAddress?
     /// Whether PostgreSQL may lose commits in a crash (`synchronous_commit = off`).
     package var allowsAsynchronousCommit = false
-    /// How many requests of providers are kept for tests, in the development environment; nil for none, or with the store in
-    /// memory for ``JournalLimits/requestsInMemory``.
+    /// How many requests of providers the journal keeps, in the development environment. If nil, it keeps none, or
+    /// ``JournalLimits/requestsInMemory`` if the store is in memory.
     package var journal: Int?
     /// The address to listen on; by default only this machine can connect.
     package var host = "127.0.0.1"
-    /// More names for the server's certificate.
+    /// Additional names for the server's certificate.
     package var hostnames: [String] = []
-    /// The addresses of load balancers that begin connections with a PROXY header.
+    /// The addresses of load balancers, which begin their connections with a PROXY header.
     package var proxies: [AddressRange] = []
     /// The environments that the service serves, each once.
     package var environments: [Environment] = Environment.allCases {
@@ -41,32 +45,36 @@ package struct Settings: Sendable {
     }
     package var conformance = Conformance.apple
     package var clock = ClockChoice.system
-    /// The spelling of the reason that rejects a key of the other environment.
+    /// Which spelling the service uses for the reason that rejects a key of the other environment.
     package var environmentKeyReason = EnvironmentKeyReason.documented
-    /// Whether the provider API's answers in development have the key `detail`.
+    /// Whether answers of the provider API contain the key `detail`, in the development environment.
     package var answerDetail = true
-    /// How many bytes a device token has.
+    /// The length of device tokens, in bytes.
     package var deviceTokenBytes = DeviceToken.byteCount
+    /// Whether an app's own device token does not serve the topics of its services.
+    package var tokensByService = false
     package var ports = PortPlan.standard
     package var logFormat = LogFormat.text
-    /// Messages less important than this are not logged.
+    /// The least important level of messages that are logged.
     package var logLevel = Logger.Level.info
-    /// Whether to start although the store's write-ahead log is damaged and accepted notifications are lost with it. Only an
-    /// option of the command sets it, so that it holds for one start only.
+    /// Whether to start although the store's write-ahead log is damaged, and to lose the notifications in it. Only an
+    /// option of the command can set this, so that it is valid for one start only.
     package var acceptsDamagedLog = false
-    /// Where the management API's Unix socket is; nil for the data folder.
+    /// The path of the management API's Unix socket; nil for one in the data folder.
     package var socketPath: String?
-    /// The operator's certificate for the listeners; nil for one of the service's own authority.
+    /// The operator's certificate for the listeners; nil if the service's own authority issues one.
     package var serverCertificate: ServerCertificateFiles?
-    /// The root to make a new folder's authority under; nil to make one.
+    /// The operator's root certificate, under which a new data folder's authority is made; nil if the service makes
+    /// its own root.
     package var authority: AuthorityFiles?
-    /// Where the management API listens on TCP, for whoever has its key.
+    /// Where the management API listens on TCP. Clients there need the key.
     package var management = ManagementListening.standard
-    /// Where it listens with TLS, for administrators' certificates; nil for nowhere.
+    /// Where the management API listens on TLS. Clients there need an administrator's certificate. Nil if it does
+    /// not.
     package var managementTLS: ListenAddress?
-    /// How many threads serve connections; nil for one a core.
+    /// The number of threads that serve connections; nil for one for each core.
     package var eventLoops: Int?
-    /// How long a clean shutdown may take before open connections are closed.
+    /// How long a clean shutdown may take. After this time, connections that are still open are closed.
     package var shutdownTimeout = TimeAmount.seconds(10)
     package var delivery = DeliveryLimits()
     package var channels = ChannelLimits()
@@ -75,20 +83,22 @@ package struct Settings: Sendable {
     package var binary = BinaryLimits()
     package var courier = CourierLimits()
     package var listener = ListenerLimits()
-    /// Counted over the listeners of the provider API, the binary API and the feedback service together.
+    /// The limits of one address on all listeners of the provider API, the binary API and the feedback service
+    /// together.
     package var providerConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 20_000)
-    /// Counted over the couriers' listeners together: a fleet behind one address comes back all at once.
+    /// The limits of one address on all couriers' listeners together. They are high, because many devices behind one
+    /// address may connect at the same moment.
     package var courierConnects = ConnectLimits(connects: Rate(burst: 20_000, perSecond: 2000), open: 20_000)
-    /// Counted over the management API's TCP and TLS listeners together. `open` is 0, because one limit of open
-    /// connections holds for all addresses together.
+    /// The limits of one address on the management API's TCP and TLS listeners together. `open` is 0, because one
+    /// limit for all addresses together bounds the open connections.
     package var managementConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 0)
 
     package init() {}
 
-    /// Reads what the configuration sets, and leaves the rest as it is.
+    /// Reads the configured values. Settings that are not configured keep their values.
     ///
-    /// Keys are those of the settings file; as environment variables they are in capitals, with underscores in the
-    /// place of periods and hyphens, after `CARILLON_`.
+    /// The keys are those of the settings file. As environment variables, they are in capitals, have underscores in
+    /// place of periods and hyphens, and begin with `CARILLON_`.
     package mutating func read(_ source: ConfigReader) throws(ServiceError) {
         let reader = source.scoped(to: "carillon")
         try Self.refuseReplaced(reader)
@@ -96,6 +106,8 @@ package struct Settings: Sendable {
         if let text = reader.string(forKey: "store") { try setStore(text) }
         if let file = reader.string(forKey: "store-key-file"), !file.isEmpty { storeKeyFile = DataFolder(file).path }
         if let name = reader.string(forKey: "node-name") { try setNodeName(name) }
+        if let text = reader.string(forKey: "peer"), !text.isEmpty { try setPeer(text) }
+        if let text = reader.string(forKey: "peer-address"), !text.isEmpty { try setPeerAddress(text) }
         allowsAsynchronousCommit = try Self.flag(reader, "store-asynchronous-commit") ?? allowsAsynchronousCommit
         journal = try Self.number(reader, "journal", in: 0...JournalLimits.requests) ?? journal
         host = reader.string(forKey: "host", default: host)
@@ -114,6 +126,7 @@ package struct Settings: Sendable {
                 name, of: "environment-key-reason", EnvironmentKeyReason.init(rawValue:), EnvironmentKeyReason.allCases)
         }
         deviceTokenBytes = try Self.number(reader, "device-token-bytes", in: DeviceToken.lengths) ?? deviceTokenBytes
+        tokensByService = try Self.flag(reader, "tokens-by-service") ?? tokensByService
         answerDetail = try Self.flag(reader, "answer-detail") ?? answerDetail
         if let name = reader.string(forKey: "ports") {
             ports = try Self.value(name, of: "ports", PortPlan.init(rawValue:), PortPlan.allCases)
@@ -150,13 +163,13 @@ package struct Settings: Sendable {
         }
     }
 
-    /// A number as text: environment variables hold text, a JSON file may hold a number.
+    /// The value as text. Environment variables contain text, and a JSON file may contain a number.
     private static func text(_ reader: ConfigReader, _ key: ConfigKey) -> String? {
         reader.string(forKey: key) ?? reader.int(forKey: key).map(String.init)
             ?? reader.double(forKey: key).map { String($0) }
     }
 
-    /// `true` or `false`: environment variables hold text, a JSON file holds either.
+    /// The value as `true` or `false`. Environment variables contain text, and a JSON file may contain either.
     private static func flag(_ reader: ConfigReader, _ key: ConfigKey) throws(ServiceError) -> Bool? {
         guard let text = reader.string(forKey: key) ?? reader.bool(forKey: key).map({ "\($0)" }) else { return nil }
         guard let flag = Bool(text) else {

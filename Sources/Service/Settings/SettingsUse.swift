@@ -2,17 +2,17 @@ package import Configuration
 package import Foundation
 import Synchronization
 
-/// Records which settings are read, to find those that nothing reads: a misspelt name, or a value of the wrong type.
-/// Both would otherwise be ignored silently.
+/// Records which settings are read, to find those that nothing reads. Such a setting has a misspelt name or a value
+/// of the wrong type, and would otherwise be ignored without a message.
 package final class SettingsUse: AccessReporter {
     private struct State {
         /// All names that were read.
         var known: Set<[String]> = []
         /// The names that had a value of the requested type.
         var readable: Set<[String]> = []
-        /// The names of Boolean settings.
+        /// The names of settings that are true or false.
         var truths: Set<[String]> = []
-        /// The names whose values have another type, and the type that was last requested.
+        /// The names whose values have the wrong type, each with the type that was requested last.
         var unreadable: [[String]: ConfigType] = [:]
     }
 
@@ -36,9 +36,9 @@ package final class SettingsUse: AccessReporter {
         }
     }
 
-    /// Checks for unread settings, after all have been read.
+    /// Checks that every setting was read. Call it after all settings have been read.
     /// - Parameters:
-    ///   - environment: the process's variables.
+    ///   - environment: the environment variables of the process.
     ///   - file: the contents of the settings file; nil if there is none.
     package func check(environment: [String: String], file: Data?) throws(ServiceError) {
         let state = state.withLock { $0 }
@@ -66,7 +66,7 @@ package final class SettingsUse: AccessReporter {
             guard state.known.contains(name) else {
                 throw ServiceError(.badSetting, "There is no setting \(shown(name)); docs/settings.md lists them all.")
             }
-            // The library reads true as 1.
+            // The library reads JSON's true as the number 1, so it does not notice this mistake itself.
             guard !isTruth(value) || state.truths.contains(name) else {
                 throw ServiceError(.badSetting, "The setting \(shown(name)) takes neither true nor false.")
             }
@@ -83,7 +83,7 @@ package final class SettingsUse: AccessReporter {
         }
     }
 
-    /// Whether a value of `JSONSerialization` is a Boolean and not a number.
+    /// Whether a value from `JSONSerialization` is a Boolean, not a number.
     private static func isTruth(_ value: Any) -> Bool {
         (value as? NSNumber).map { String(cString: $0.objCType) == "c" } ?? false
     }
@@ -95,7 +95,7 @@ package final class SettingsUse: AccessReporter {
         name.joined(separator: "_").uppercased().replacing("-", with: "_")
     }
 
-    /// The setting's name as in docs/settings.md.
+    /// The setting's name in the form of docs/settings.md.
     private static func shown(_ name: [String]) -> String { name.dropFirst().joined(separator: ".") }
 
     private static func words(_ type: ConfigType) -> String {
@@ -107,8 +107,8 @@ package final class SettingsUse: AccessReporter {
         }
     }
 
-    /// Whether a variable is not a setting of the service: other commands or the scripts use it, or Kubernetes sets it
-    /// in every container for a service named carillon
+    /// Whether a variable that begins with `CARILLON_` is not a setting of the service. Other commands and scripts
+    /// use some, and Kubernetes sets some in every container if a service is named carillon
     /// (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
     private static func isForSomethingElse(_ name: String) -> Bool {
         others.contains(name) || name == "CARILLON_PORT"

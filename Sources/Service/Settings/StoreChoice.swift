@@ -10,20 +10,20 @@ import SQLiteStore
     import PostgresStore
 #endif
 
-/// The store of the service. Only this type knows all kinds of stores.
+/// Which store the service uses. Only this type knows all kinds of stores.
 package enum StoreChoice: Sendable, Hashable {
-    /// The embedded store, in the data folder.
+    /// The embedded SQLite store in the data folder.
     case sqlite
-    /// In memory: nothing is kept after the service ends.
+    /// A store in memory. It is lost when the service ends.
     case memory
     #if PostgreSQL
-        /// In a PostgreSQL database.
+        /// A PostgreSQL database.
         case postgresql(PostgresLocation)
     #endif
 
     /// - Parameters:
-    ///   - text: the setting `store`. Errors do not repeat it, because it may hold a password.
-    ///   - isArgument: whether everybody on the machine can read the text.
+    ///   - text: the value of the setting `store`. Errors do not repeat it, because it may contain a password.
+    ///   - isArgument: whether the text is an argument of the command, which all users of the machine can read.
     init(_ text: String, isArgument: Bool = false) throws(ServiceError) {
         switch text {
         case "sqlite": self = .sqlite
@@ -36,7 +36,7 @@ package enum StoreChoice: Sendable, Hashable {
         }
     }
 
-    /// Whether the store is not in the data folder and outlives it.
+    /// Whether the store is outside the data folder, and remains when the folder is removed.
     var isShared: Bool {
         switch self {
         case .sqlite, .memory: false
@@ -73,7 +73,7 @@ package enum StoreChoice: Sendable, Hashable {
 
     /// Opens the store.
     /// - Parameters:
-    ///   - log: records the notifications that leave the mailboxes without a requested removal.
+    ///   - log: records notifications that the store itself removes from mailboxes, for example because they expire.
     func open(
         in folder: DataFolder,
         _ settings: Settings,
@@ -89,7 +89,7 @@ package enum StoreChoice: Sendable, Hashable {
                     folder: folder.path, log: log, acceptsDamage: settings.acceptsDamagedLog,
                     clock: { clock.time })
                 if let loss = store.loss {
-                    logger.warning("The store lost what was accepted", metadata: ["cause": "\(loss)"])
+                    logger.warning("The store has lost data that it had accepted", metadata: ["cause": "\(loss)"])
                 }
                 if !store.exposedSecrets.isEmpty {
                     logger.warning(

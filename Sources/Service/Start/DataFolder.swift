@@ -7,12 +7,13 @@ import PrivateFiles
 import SQLiteStore
 import Trust
 
-/// The folder with everything that the service keeps, and with the files by which commands find the service.
+/// The folder with everything that the service keeps. It also contains the files with which commands find the running
+/// service.
 package struct DataFolder: Sendable {
     /// An absolute path.
     package let path: String
 
-    /// - Parameter path: absolute, or relative to the working directory; `~` stands for the home folder.
+    /// - Parameter path: an absolute path, or one relative to the working directory. `~` stands for the home folder.
     package init(_ path: String) { self.init(path, isTemporary: false) }
 
     private init(_ path: String, isTemporary: Bool) {
@@ -21,36 +22,36 @@ package struct DataFolder: Sendable {
         self.path = URL(fileURLWithPath: expanded).standardizedFileURL.path
     }
 
-    /// Whether it is removed when the service ends.
+    /// Whether the folder is removed when the service ends.
     package let isTemporary: Bool
 
-    /// A new folder among the system's temporary ones, which is removed when the service ends.
+    /// A new folder in the system's folder for temporary files. It is removed when the service ends.
     static func temporary() -> DataFolder {
         let name = "carillon-" + UUID().uuidString.prefix(8)
         return DataFolder(FileManager.default.temporaryDirectory.appendingPathComponent(name).path, isTemporary: true)
     }
 
-    /// The root certificate, for clients.
+    /// The root certificate, which clients have to trust.
     package var authorityFile: String { path + "/ca.pem" }
     /// Describes the running service.
     package var descriptionFile: String { path + "/service.json" }
     /// The key of the management API.
     package var managementKeyFile: String { path + "/management.key" }
-    /// Where the management API listens unless a setting says otherwise.
+    /// The default place of the management API's socket.
     package var socketFile: String { path + "/admin.sock" }
     /// The delivery log.
     package var logFolder: String { path + "/log" }
-    /// The identity with which the service uses a store outside of the folder.
+    /// The identity of this node in a store outside the folder.
     var nodeFile: String { path + "/\(NodeIdentity.fileName)" }
     var lockFile: String { path + "/lock" }
 
-    /// The state before the start, so that a failed start can restore it.
+    /// What was there before the start, so that a failed start can restore it.
     struct Before {
-        /// The highest folder that was missing; nil if the data folder exists.
+        /// The uppermost folder that has to be created; nil if the data folder exists.
         let missing: String?
     }
 
-    /// Returns the folder's state. Call it before anything is created.
+    /// Returns what is there now. Call this before anything is created.
     func before() -> Before {
         var missing: String?
         var url = URL(fileURLWithPath: path)
@@ -61,23 +62,24 @@ package struct DataFolder: Sendable {
         return Before(missing: missing)
     }
 
-    /// Whether the folder contains only this start's lock, and nothing of an earlier start.
+    /// Whether the folder contains nothing but the lock of this start.
     var isFresh: Bool { (try? FileManager.default.contentsOfDirectory(atPath: path)) == ["lock"] }
 
-    /// Removes the files that a failed first start has made. Call it with the lock held: without it, another service
-    /// may have started in the folder.
+    /// Removes the files that a failed first start has made. Call this while holding the lock; otherwise another
+    /// service may have started in the folder meanwhile.
     func removeHalfMade(_ before: Before) {
-        // A file that cannot be removed does not prevent another start.
+        // If a file cannot be removed, the next start still works.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
             try? FileManager.default.removeItem(atPath: path + "/" + name)
         }
         guard let missing = before.missing else { return }
         var url = URL(fileURLWithPath: path)
-        // Removes only empty folders, because somebody else may have added files.
+        // This removes only empty folders, so files that somebody else has added stay.
         while url.path.hasPrefix(missing), rmdir(url.path) == 0 { url.deleteLastPathComponent() }
     }
 
-    /// Creates the folder if it is missing, and checks that it is empty or ours, for the same kind of store.
+    /// Creates the folder if it is missing. If it exists, checks that it is empty, or that a service with the same
+    /// kind of store made it.
     func prepare(for store: StoreChoice) throws(ServiceError) {
         let manager = FileManager.default
         var isFolder: ObjCBool = false
@@ -86,8 +88,8 @@ package struct DataFolder: Sendable {
                 throw ServiceError(.dataFolder, "\(path) is a file; name a folder with --data.")
             }
             try checkContents(for: store)
-            // Close an existing folder to others, as a new one would be. If the service may not change the folder's
-            // permissions, those of the files protect them.
+            // Make an existing folder as private as a new one. If the service may not change the folder's
+            // permissions, the permissions of the files in it still protect them.
             chmod(path, 0o700)
         } else {
             do {
@@ -105,7 +107,7 @@ package struct DataFolder: Sendable {
         }
     }
 
-    /// Checks that the folder is empty or one of ours, because other people's files must not be touched.
+    /// Checks that the folder is empty or was made by the service, because other people's files must not be touched.
     private func checkContents(for store: StoreChoice) throws(ServiceError) {
         let names: [String]
         do {
@@ -115,7 +117,7 @@ package struct DataFolder: Sendable {
         }
         let visible = names.filter { !$0.hasPrefix(".") }
         guard visible.contains(SQLiteStore.fileName) else {
-            // A first start that was interrupted, or a service with the store in memory, may have left these.
+            // An interrupted first start, or a service with the store in memory, may have left these files.
             let ours: Set<String> = [
                 "lock", "log", "\(SQLiteStore.fileName).new", "\(SQLiteStore.fileName).new-journal",
                 SQLiteStore.secretsFolderName, "ca.pem", "development.json", "management.key", "service.json",
@@ -128,7 +130,8 @@ package struct DataFolder: Sendable {
                     "\(path) holds other files (\(others.sorted()[0]) for one); name an empty or a new folder with --data."
                 )
             }
-            // Another store would make another authority in place of the one that clients trust.
+            // The folder was used with a shared store. Another store would have another authority, which the clients
+            // do not trust.
             guard store.isShared || !visible.contains(NodeIdentity.fileName) else {
                 throw ServiceError(
                     .dataFolder,
@@ -142,8 +145,8 @@ package struct DataFolder: Sendable {
         }
     }
 
-    /// Checks that the folder belongs to the authority of this shared store. A memory store makes a new authority at
-    /// each start, and the embedded store is in the folder itself, so neither is checked.
+    /// Checks that the authority of a shared store is the one that the folder names. This is not needed for other
+    /// stores: a memory store makes a new authority at each start, and the embedded store is inside the folder.
     func check(_ authorityPEM: String, of store: StoreChoice) throws(ServiceError) {
         guard store.isShared, let present = FileManager.default.contents(atPath: authorityFile),
             present != Data(authorityPEM.utf8)
@@ -154,19 +157,19 @@ package struct DataFolder: Sendable {
         )
     }
 
-    /// Whether the folder exists and this process may not read it.
+    /// Whether the folder exists, but this process may not read it.
     package var isClosedToThisUser: Bool { access(descriptionFile, F_OK) != 0 && errno == EACCES }
 
-    /// Removes a temporary folder with all that is in it.
+    /// Removes the folder and everything in it, if it is a temporary folder.
     func removeIfTemporary() {
-        // Files that cannot be removed stay in the system's temporary folder.
+        // If files cannot be removed, they stay in the system's folder for temporary files.
         if isTemporary { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    /// Writes a file completely or not at all.
+    /// Writes a file completely or not at all, even if the machine fails meanwhile.
     /// - Parameters:
-    ///   - isPublic: whether everybody may read it; otherwise only its owner may.
-    ///   - replacing: whether it replaces an existing file.
+    ///   - isPublic: whether every user may read the file; otherwise only the owner may.
+    ///   - replacing: whether to replace an existing file.
     package static func write(
         _ text: String,
         to file: String,
@@ -192,7 +195,7 @@ package struct DataFolder: Sendable {
         }
     }
 
-    /// The reason why a file could not be used, in words for a person, without the libraries' types and file names.
+    /// Why a file could not be used, in words for a person, without names of libraries' types.
     package static func reason(_ error: any Error) -> String {
         switch error {
         case let error as ServiceError: return error.cause
@@ -206,7 +209,7 @@ package struct DataFolder: Sendable {
         if let underlying, underlying.domain == NSPOSIXErrorDomain {
             return String(cString: strerror(Int32(underlying.code)))
         }
-        // The system's text, as in other messages.
+        // Use the system's text, as other messages do.
         switch (error as? CocoaError)?.code {
         case .fileNoSuchFile, .fileReadNoSuchFile: return String(cString: strerror(ENOENT))
         case .fileReadNoPermission, .fileWriteNoPermission: return String(cString: strerror(EACCES))

@@ -2,18 +2,18 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The file by which commands find the running service.
+/// Writes the file with which commands find the running service.
 ///
-/// A disk without room for it does not stop the start: providers and devices are served nevertheless, and the file is
-/// written as soon as there is room.
+/// A full disk does not prevent the start: the service works without the file, and writes it as soon as the disk has
+/// room.
 final class DescriptionFile: Sendable {
-    /// How often it is tried again.
+    /// How often writing is tried again.
     private static let interval = Duration.seconds(1)
 
     private enum Phase {
         case missing
         case written
-        /// The service ends.
+        /// The service is ending, and the file was removed.
         case removed
     }
 
@@ -44,7 +44,7 @@ final class DescriptionFile: Sendable {
         }
     }
 
-    /// Tries again until the file is there, or the task is cancelled.
+    /// Tries again until the file is written or the task is cancelled.
     func run() async {
         while phase.withLock({ $0 == .missing }), !Task.isCancelled {
             do {
@@ -52,12 +52,12 @@ final class DescriptionFile: Sendable {
                 try write()
                 logger.notice("Commands can find the service again")
             } catch {
-                // It was logged once, and the next attempt follows.
+                // The failure was logged when it happened first. Try again after the interval.
             }
         }
     }
 
-    /// Removes the file: nothing is to be found from now on.
+    /// Removes the file, so that commands no longer find the service.
     func remove() {
         phase.withLock { phase in
             phase = .removed

@@ -11,7 +11,7 @@ import Synchronization
 import Trust
 import VirtualDevices
 
-/// The tools for tests. They exist only if the development environment is served.
+/// The tools for tests. They exist only if the service serves the development environment.
 final class DevelopmentParts: Sendable {
     let journal: RequestJournal
     let rehearsals: RehearsalDirector
@@ -19,7 +19,7 @@ final class DevelopmentParts: Sendable {
     let names = NamedTokens()
     let devices: VirtualDevices
     private let store: any Store
-    /// What fixtures say of the service; known once all of its listeners are.
+    /// The service's addresses, as fixtures contain them. They are known once all listeners are open.
     private let announcement = Mutex<JSONValue>([:])
     private let gateway = Mutex<ProviderGateway?>(nil)
 
@@ -30,11 +30,12 @@ final class DevelopmentParts: Sendable {
         switchboard: any Switchboard,
         tokenKeys: SharedTokenKeys,
         clock: ServiceClock,
+        tokensByService: Bool,
         file: VirtualDeviceFile?,
     ) {
         self.journal = journal
         self.store = store
-        // The machine's time, which a virtual clock does not advance.
+        // Rehearsals use the machine's time, which a virtual clock does not advance.
         rehearsals = RehearsalDirector(next: RequestDesk(journal: journal)) {
             .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds))
         }
@@ -42,18 +43,18 @@ final class DevelopmentParts: Sendable {
         rehearsals.direct(watch)
         devices = VirtualDevices(
             registrations: store, switchboard: switchboard, tokenKeys: tokenKeys, names: names,
-            clock: clock, remember: { try file?.add($0) })
+            clock: clock, tokensByService: tokensByService, remember: { try file?.add($0) })
         journal.setKeep(keep)
         watch.set(.journal, keep > 0)
     }
 
-    /// The gateway of the development environment, by whose rules notifications without a provider are sent.
+    /// Sets the gateway of the development environment. The management API sends notifications by its rules.
     func setGateway(_ gateway: ProviderGateway?) { self.gateway.withLock { $0 = gateway } }
 
     func announce(_ description: ServiceDescription) {
         let encoder = JSONEncoder()
         var members: [String: JSONValue] = ["ca": .string(description.ca)]
-        // Encoding does not fail, because the values contain only text.
+        // Encoding cannot fail, because the values contain only text.
         func add(_ name: String, _ value: (some Encodable)?) {
             guard let value, let data = try? encoder.encode(value) else { return }
             members[name] = try? JSONDecoder().decode(JSONValue.self, from: data)

@@ -4,8 +4,8 @@ import Foundation
 import Notifications
 import Trust
 
-/// Makes a team, an app and a signing key for a new service, so that the next command can send a notification. A file
-/// in the data folder says which they are.
+/// Makes a team, an app and a signing key at the first start, so that the next command can send a notification. A
+/// file in the data folder records their names.
 struct FirstStart {
     static let teamName = "Development"
     static let bundleID = "com.example.app"
@@ -13,7 +13,7 @@ struct FirstStart {
     let accounts: any Accounts
     let folder: DataFolder
 
-    /// The contents of the file.
+    /// The contents of the record file.
     private struct Record: Codable {
         var teamID: String
         var keyID: String
@@ -21,11 +21,11 @@ struct FirstStart {
 
     private var recordFile: String { folder.path + "/development.json" }
 
-    /// Makes what is missing, and returns the key that `carillon send` signs with. If a first start was interrupted,
-    /// the next one completes it. A revoked key is replaced.
+    /// Makes what is missing, and returns the key that `carillon send` signs with. An interrupted first start is
+    /// completed at the next one. A revoked key is replaced.
     func prepare() async throws(ServiceError) -> ServiceDescription.DevelopmentKey? {
         guard var record = try readRecord(), let team = TeamID(rawValue: record.teamID) else { return nil }
-        // If the accounts have changed since, they are in use, and deleted parts are not made again.
+        // If somebody has changed the accounts since, they are in use. Then do not make deleted items again.
         let version = accounts.current.version
         guard version == 0 || accounts.current.teams[team] != nil else { return nil }
         do throws(StoreError) {
@@ -51,7 +51,7 @@ struct FirstStart {
         )
     }
 
-    /// The file's record, or a new one if there is no team at all, which means a first start.
+    /// Reads the record, or makes a new one if there is no team at all, which means that this is the first start.
     private func readRecord() throws(ServiceError) -> Record? {
         if let data = FileManager.default.contents(atPath: recordFile) {
             do {
@@ -74,18 +74,18 @@ struct FirstStart {
         try DataFolder.write(text + "\n", to: recordFile)
     }
 
-    /// Whether the key exists, is not revoked, and has its private half in the folder.
+    /// Whether the key is registered and not revoked, and the folder has its private half.
     private func isGood(_ name: String) -> Bool {
         guard let id = KeyID(rawValue: name), let key = accounts.current.keys[id] else { return false }
         return key.revoked == nil && FileManager.default.fileExists(atPath: path(name))
     }
 
-    /// Registers the key whose file exists with a store that does not keep keys, so that providers can go on using the
-    /// file.
+    /// Registers the folder's key with a store that has forgotten it, such as one in memory, so that providers can
+    /// still use the key file.
     private func registerKey(_ name: String, of team: TeamID) async throws(ServiceError) {
         guard let id = KeyID(rawValue: name), accounts.current.keys[id] == nil,
             let data = FileManager.default.contents(atPath: path(name)),
-            // If the file is not a key, a new key replaces it.
+            // If the file is not a valid key, a new key will replace it.
             let key = try? P256.Signing.PrivateKey(pemRepresentation: String(decoding: data, as: UTF8.self))
         else { return }
         try await register(id, key.publicKey, of: team)
@@ -105,7 +105,8 @@ struct FirstStart {
         }
     }
 
-    /// The files are written first, because a key without its private half is useless.
+    /// Makes a key. The file is written before the key is registered, because a registered key without its private
+    /// half is useless.
     private func makeKey(of team: TeamID) async throws(ServiceError) -> String {
         var random = SystemRandomNumberGenerator()
         let key = SigningKey.create(using: &random)

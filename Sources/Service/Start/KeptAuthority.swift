@@ -3,7 +3,7 @@ import Foundation
 import Notifications
 import Trust
 
-/// The authority as a store keeps it, in JSON.
+/// The certificate authority in the form in which a store keeps it: as JSON.
 struct KeptAuthority: Codable {
     struct Issuer: Codable {
         var certificate: String
@@ -21,8 +21,8 @@ struct KeptAuthority: Codable {
     var servers: Issuer
     var providers: Issuer
     var devices: Issuer
-    /// Nil if the authority was stored before administrators had certificates. Then this issuer is stored as a secret
-    /// of its own, because a stored secret is never replaced.
+    /// The issuer of administrators' certificates. Nil if the authority was stored before there were such
+    /// certificates. A stored secret is never changed, so the issuer is then stored as a second secret.
     var administrators: Issuer?
 
     private init(_ secrets: AuthoritySecrets) {
@@ -39,8 +39,8 @@ struct KeptAuthority: Codable {
             administrators: administrators.issuer)
     }
 
-    /// Keeps a new authority, unless there is one already.
-    /// - Returns: The one that is kept.
+    /// Stores a new authority, unless one is stored already.
+    /// - Returns: The stored authority.
     static func keep(
         _ authority: CertificateAuthority,
         in secrets: any Secrets,
@@ -51,8 +51,8 @@ struct KeptAuthority: Codable {
         return try await load(try await secrets.keep(made, as: .authority), from: secrets, under: brought, now: now)
     }
 
-    /// Reads the stored authority, and adds what it lacks.
-    /// - Parameter brought: the operator's root with its key, used if the stored authority has none.
+    /// Reads the stored authority, and adds the issuer of administrators if it is missing.
+    /// - Parameter brought: the operator's root with its key. It is used to make what the stored authority lacks.
     static func load(
         _ kept: [UInt8],
         from secrets: any Secrets,
@@ -66,7 +66,7 @@ struct KeptAuthority: Codable {
         } else if let added = try await secrets.secret(.administrators) {
             administrators = try read(added, .administrators)
         } else {
-            // This also happens if the secret was lost. Administrators then need new certificates.
+            // The issuer may also be missing because its secret was lost. Then administrators need new certificates.
             administrators = try await authority.addAdministrators(to: secrets, under: brought, now: now)
         }
         return try CertificateAuthority(secrets: authority.secrets(administrators))
@@ -87,7 +87,7 @@ struct KeptAuthority: Codable {
         let made = Issuer(
             try CertificateAuthority.makeAdministrators(
                 under: root.key == nil ? brought : nil, or: root.issuer, now: now, using: &random))
-        // Check before storing: the operator's root may be another than that of the rest.
+        // Check before storing: the operator may have given another root than that of the other certificates.
         _ = try CertificateAuthority(secrets: self.secrets(made))
         let kept = try await secrets.keep(Array(try JSONEncoder().encode(made)), as: .administrators)
         return try Self.read(kept, .administrators)
@@ -104,7 +104,7 @@ struct KeptAuthority: Codable {
         }
     }
 
-    /// What is wrong, without any of its contents.
+    /// Says what is wrong with the stored authority, without quoting it.
     private static func fault(_ error: any Error) -> String {
         func name(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: ".") }
         return switch error {

@@ -8,14 +8,14 @@ import NIOSSL
 import Notifications
 import ProviderGateway
 
-/// Opens the listeners of each kind on the ports of the plan.
+/// Opens the listeners of each kind on the ports that the plan gives.
 struct ListenerOpening {
     let settings: Settings
     let certificate: ServerCertificate
     let group: MultiThreadedEventLoopGroup
     let logger: Logger
 
-    /// All listeners of one kind, and the announced one of each environment.
+    /// All listeners of one kind, and for each environment the one that the service announces.
     struct Listeners {
         var all: [Listener] = []
         private var announced: [Environment: Listener] = [:]
@@ -25,11 +25,11 @@ struct ListenerOpening {
             for environment in environments { announced[environment] = announced[environment] ?? listener }
         }
 
-        /// The address in the form `host:port`.
+        /// The announced address of an environment, in the form `host:port`.
         func address(_ environment: Environment) -> String { announced[environment]?.hostAndPort ?? "" }
     }
 
-    /// Opens listeners for HTTP/2.
+    /// Opens the listeners of a kind that speaks HTTP/2.
     func open<Service: HTTP2Service>(
         _ kind: PortPlan.Listener,
         _ services: [Environment: Service],
@@ -38,8 +38,9 @@ struct ListenerOpening {
         try await open(kind, services, connects) { [certificate] _ in certificate.context }
     }
 
-    /// Opens listeners for the binary API's ports.
-    /// - Parameter channels: the management of channels, for clients that offer HTTP/2; empty if the ports have none.
+    /// Opens the listeners of the binary API or the feedback service.
+    /// - Parameter channels: the management of broadcast channels, which clients that offer HTTP/2 get on these
+    ///   ports; empty if these ports do not have it.
     func openBinary<Service: CertifiedService>(
         _ kind: PortPlan.Listener,
         _ services: [Environment: Service],
@@ -58,7 +59,8 @@ struct ListenerOpening {
         }
     }
 
-    /// - Parameter http2: the services of clients that offer HTTP/2, if they are others.
+    /// - Parameter http2: the services for clients that offer HTTP/2, if these are other services than for the
+    ///   remaining clients.
     private func open<Service: ConnectionService>(
         _ kind: PortPlan.Listener,
         _ services: [Environment: Service],
@@ -121,7 +123,7 @@ struct ListenerOpening {
                 + remedy(error))
     }
 
-    /// Advice for a person if a port cannot be opened.
+    /// Says what a person can do if a port cannot be opened.
     static func remedy(_ error: any Error) -> String {
         switch (error as? IOError)?.errnoCode {
         case EADDRINUSE: "stop what uses it, or start with --ports ephemeral."

@@ -1,9 +1,10 @@
 import Crypto
 import Foundation
 
-/// The key that the management API needs over TCP. The first start makes it and writes it to a file in the data folder.
+/// The key that clients of the management API need over TCP. The first start makes it, and writes it to a file in the
+/// data folder.
 enum ManagementKey {
-    /// The size of the key, in bytes. 256 bits cannot be guessed.
+    /// The size of the key, in bytes. Nobody can guess 256 random bits.
     private static let bytes = 32
 
     /// The key in the data folder, or a new one.

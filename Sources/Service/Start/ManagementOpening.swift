@@ -7,13 +7,13 @@ import NIOPosix
 import Notifications
 import Trust
 
-/// Opens the listeners of the management API: the Unix socket, TCP unless it is switched off, and TLS if a setting asks
-/// for it.
+/// Opens the listeners of the management API: always the Unix socket, TCP unless it is switched off, and TLS if a
+/// setting asks for it.
 struct ManagementOpening {
     let settings: Settings
     let folder: DataFolder
     let certificate: ServerCertificate
-    /// Limits the connections of each address over TCP.
+    /// Limits how many connections each address may open over TCP and TLS.
     let connects: ConnectGuard
     let logger: Logger
 
@@ -73,7 +73,7 @@ struct ManagementOpening {
     }
 
     private func openSocket(of server: ManagementServer, at path: String) async throws(ServiceError) -> Listener {
-        // The system's limit includes the zero at the end (sys/un.h).
+        // The system's limit includes the terminating zero byte (sys/un.h).
         let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
         guard path.utf8.count <= limit else {
             throw ServiceError(
@@ -92,15 +92,15 @@ struct ManagementOpening {
         }
     }
 
-    /// Removes the socket that a killed service left behind. Other files stay.
+    /// Removes a socket that a killed service has left. Does not remove files of other kinds.
     private func removeAbandonedSocket(_ path: String) async throws(ServiceError) {
-        // Usually there is no file.
+        // If the attributes cannot be read, there is no file, which is the usual case.
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return }
         guard attributes[.type] as? FileAttributeType == .typeSocket else {
             throw ServiceError(
                 .cannotListen, "\(path) exists and is not a socket; name another place for the socket with --socket.")
         }
-        // If a process accepts the connection, it is alive, and the socket is in use.
+        // If a connection is accepted, a running process uses the socket.
         guard await !Self.answers(path) else {
             throw ServiceError(
                 .alreadyRunning, "Another service answers at \(path); name another place for the socket with --socket.")
@@ -108,11 +108,11 @@ struct ManagementOpening {
         unlink(path)
     }
 
-    /// Whether a process listens on the socket.
+    /// Whether a process accepts connections at the socket.
     private static func answers(_ path: String) async -> Bool {
         let connecting = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(unixDomainSocketPath: path)
-        // A failed connection is the answer.
+        // If the connection fails, no process listens.
         guard let channel = try? await connecting.get() else { return false }
         channel.close(promise: nil)
         return true

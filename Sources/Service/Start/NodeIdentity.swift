@@ -1,8 +1,8 @@
 import Foundation
 import Notifications
 
-/// Random bytes that distinguish this data folder from others that use the same store. A folder with this file belongs
-/// to a store elsewhere.
+/// Random bytes that identify this data folder among those that use one store. Only a folder whose store is elsewhere
+/// contains the file.
 struct NodeIdentity {
     static let fileName = "node.json"
     private static let byteCount = 16
@@ -13,7 +13,7 @@ struct NodeIdentity {
         var identity: String
     }
 
-    /// Reads the identity, or makes one at the first start.
+    /// Reads the identity. The first start makes it.
     static func load(in folder: DataFolder) throws(ServiceError) -> NodeIdentity {
         let file = folder.nodeFile
         guard let data = FileManager.default.contents(atPath: file) else {

@@ -1,11 +1,12 @@
 import Foundation
 
-/// How many files the process may have open.
+/// The number of files that the process may open.
 package enum OpenFiles {
-    /// The files for the store, the listeners, the management API and the log, several times over.
+    /// Files that are kept free for the store, the listeners, the management API and the log: several times what they
+    /// need.
     static let reserve = 200
 
-    /// How many files are left for connections.
+    /// How many of the files may be connections.
     static var forConnections: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return reserve }
@@ -17,7 +18,7 @@ package enum OpenFiles {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
-        // If this fails, the system's limit remains.
+        // If this fails, the system's present limit remains.
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 }

@@ -6,11 +6,12 @@ import Notifications
 import Synchronization
 import Trust
 
-/// The certificate of the service's listeners. The service makes it at the start and renews it before it expires, or it
-/// reads it from files and again when they change. Open connections keep their certificate.
+/// The certificate of the service's listeners. Either the service's authority issues it at the start and renews it
+/// before it expires, or it comes from files, which are read again when they change. Open connections keep the old
+/// certificate.
 final class ServerCertificate: Sendable {
-    /// How long before its expiry a certificate of our authority is renewed. If the authority itself ends soon, its
-    /// certificates are shorter than three times this, and are renewed in the last third of their life.
+    /// A certificate from our authority is renewed this long before it expires. If the authority itself expires soon,
+    /// its certificates have a shorter life, and are renewed in its last third.
     static let renewBefore = Duration.seconds(30 * 24 * 60 * 60)
     /// How often the certificate's expiry and files are checked.
     static let checkEvery = Duration.seconds(60)
@@ -26,11 +27,11 @@ final class ServerCertificate: Sendable {
 
     private struct State {
         var contexts: Contexts
-        /// When to renew the certificate.
+        /// When to renew a certificate that the service's authority issued.
         var made: Made
     }
 
-    /// The same certificate for HTTP/2, for the binary API and for the management API.
+    /// The TLS configurations of the three kinds of listeners. They contain the same certificate.
     private struct Contexts {
         var http2: NIOSSLContext
         var binary: NIOSSLContext
@@ -38,7 +39,7 @@ final class ServerCertificate: Sendable {
     }
 
     private enum Made: Equatable {
-        /// Renew it from this time on.
+        /// The certificate is good until this time, and is then renewed.
         case until(Timestamp)
         case from(ServerCertificateFiles.Contents)
     }
@@ -48,13 +49,13 @@ final class ServerCertificate: Sendable {
         state = Mutex(try Self.make(source, now))
     }
 
-    /// For new connections with HTTP/2.
+    /// The TLS configuration for new connections with HTTP/2.
     var context: NIOSSLContext { state.withLock { $0.contexts.http2 } }
 
-    /// For new connections to the binary API and the feedback service.
+    /// The TLS configuration for new connections to the binary API and the feedback service.
     var binaryContext: NIOSSLContext { state.withLock { $0.contexts.binary } }
 
-    /// For new connections to the management API.
+    /// The TLS configuration for new connections to the management API.
     var managementContext: NIOSSLContext { state.withLock { $0.contexts.management } }
 
     /// Renews the certificate if it expires soon or if its files have changed.
@@ -101,7 +102,8 @@ final class ServerCertificate: Sendable {
         }
     }
 
-    /// - Parameter validUntil: seconds since 1970.
+    /// When to renew a certificate.
+    /// - Parameter validUntil: when the certificate expires, in seconds since 1970.
     private static func renewal(now: Timestamp, validUntil: Double) -> Timestamp {
         let life = max(0, validUntil - Double(now.milliseconds) / 1000)
         let early = min(Double(renewBefore.components.seconds), life / 3)
@@ -113,10 +115,10 @@ final class ServerCertificate: Sendable {
         let key = try NIOSSLPrivateKey(bytes: keyPEM, format: .pem)
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-        // `CertificateAuthority` supplies the roots for checking client certificates. Without this line the system's
-        // roots are read, which a slim container does not have.
+        // `CertificateAuthority` supplies the roots for checking client certificates. Without this line, the library
+        // would read the system's roots, which a minimal container does not have.
         tls.trustRoots = .certificates([])
-        // The Guide requires TLS 1.2 or higher (2.3.3).
+        // The Guide requires TLS 1.2 or later (2.3.3).
         tls.minimumTLSVersion = .tlsv12
         // For TLS 1.2, HTTP/2 requires ephemeral keys and authenticated encryption (RFC 9113, 9.2.2). All cipher suites
         // of TLS 1.3 have both.
@@ -126,17 +128,17 @@ final class ServerCertificate: Sendable {
             .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
         ]
         tls.applicationProtocols = ["h2"]
-        // Wait only a second for close_notify. TLS's default of five seconds is long if a peer keeps sending after
-        // GOAWAY.
+        // Wait only one second for a peer's close_notify. The default of five seconds is too long if a peer keeps
+        // sending after GOAWAY.
         tls.shutdownTimeout = .seconds(1)
         // Client certificates are optional: providers may use tokens, and a device that is not activated has no
         // certificate yet.
         tls.certificateVerification = .optionalVerification
         var binary = tls
-        // Clients of the binary API may be old, so they get more cipher suites.
+        // Allow more cipher suites here, because clients of the binary API may be old.
         binary.cipherSuites = defaultCipherSuites
         binary.applicationProtocols = []
-        // A client certificate is required: nothing else names the sender (Guide, 3.1.1).
+        // Require a client certificate, because nothing else identifies the sender (Guide, 3.1.1).
         binary.certificateVerification = .noHostnameVerification
         var management = tls
         management.applicationProtocols = ["http/1.1"]

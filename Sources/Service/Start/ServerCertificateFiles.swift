@@ -1,12 +1,12 @@
 import Foundation
 import Trust
 
-/// A certificate for the listeners that the service does not make itself. It may come from an organisation's authority
-/// or an ACME client.
+/// The files of a certificate for the listeners that the operator supplies. It may come from an organisation's
+/// authority or an ACME client.
 package struct ServerCertificateFiles: Sendable, Hashable {
     /// The path of the certificate chain in PEM, the server's own certificate first.
     package var certificate: String
-    /// The path of its key in PEM, not encrypted.
+    /// The path of the certificate's private key in PEM, without a passphrase.
     package var key: String
     /// The path of the root certificate that clients trust, in PEM.
     package var authority: String
@@ -17,17 +17,18 @@ package struct ServerCertificateFiles: Sendable, Hashable {
         self.authority = authority
     }
 
-    /// The largest size of each file, in bytes. A chain of many certificates fits.
+    /// The largest allowed size of each file, in bytes: enough for a long chain of certificates.
     static let maximumBytes = 256 * 1024
 
-    /// What is in the files.
+    /// The contents of the files.
     struct Contents: Sendable, Equatable {
         var certificate: [UInt8]
         var key: [UInt8]
         var authority: [UInt8]
     }
 
-    /// - Throws: if a file cannot be read, or if the chain does not lead to the root.
+    /// Reads the files.
+    /// - Throws: if a file cannot be read, or if the chain does not end at the root.
     func read() throws(ServiceError) -> Contents {
         let contents = Contents(
             certificate: try Self.read(certificate), key: try Self.read(key), authority: try Self.read(authority))

@@ -1,16 +1,16 @@
 import Foundation
 package import Notifications
 
-/// What commands need to know of a running service. It is a file in the data folder while the service runs.
+/// What commands need to know about the running service. While the service runs, it is a file in the data folder.
 package struct ServiceDescription: Codable, Sendable, Hashable {
     /// The addresses of one environment's listeners, in the form `host:port`.
     package struct Addresses: Codable, Sendable, Hashable {
         package var provider: String
-        /// The binary API.
+        /// The address of the binary API.
         package var binary: String
         package var feedback: String
         package var courier: String
-        /// The management of broadcast channels.
+        /// The address of the management of broadcast channels.
         package var channels: String
 
         package init(provider: String, binary: String, feedback: String, courier: String, channels: String) {
@@ -22,7 +22,7 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
         }
     }
 
-    /// The key that the first start made. `carillon send` uses it if no other is given.
+    /// The key that the first start made. `carillon send` signs with it if no other key is given.
     package struct DevelopmentKey: Codable, Sendable, Hashable {
         package var teamID: String
         package var keyID: String
@@ -30,25 +30,26 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
         package var bundleID: String?
     }
 
-    /// The management API over TCP.
+    /// How to reach the management API over TCP.
     package struct Management: Codable, Sendable, Hashable {
         package var url: String
         /// The path of the file with the key.
         package var keyFile: String
-        /// The key itself, if the file is only temporary.
+        /// The key itself, if the data folder is a temporary one.
         package var key: String?
     }
 
     package var processID: Int32
     package var development: Addresses?
     package var production: Addresses?
-    /// The server name that selects production in the TLS handshake, if both environments share their ports.
+    /// The server name that selects production in the TLS handshake, if both environments share their ports;
+    /// otherwise nil.
     package var productionServerName: String?
     /// The path of the root certificate.
     package var ca: String
     /// The path of the management API's Unix socket.
     package var socket: String
-    /// The management API over TCP; nil if it is switched off.
+    /// How to reach the management API over TCP; nil if TCP is switched off.
     package var management: Management?
     /// The address of the management API over TLS, in the form `host:port`; nil if there is none.
     package var managementTLS: String?
@@ -66,7 +67,7 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
         }
     }
 
-    /// Reads the description of the service that runs on the folder.
+    /// Reads the description of the service that runs with this folder.
     package static func read(_ folder: DataFolder) throws(ServiceError) -> ServiceDescription {
         guard let data = FileManager.default.contents(atPath: folder.descriptionFile) else {
             guard !folder.isClosedToThisUser else {

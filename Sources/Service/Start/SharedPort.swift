@@ -4,8 +4,8 @@ import HTTP2
 import ProviderGateway
 import Trust
 
-/// A port that was the legacy protocol's, and has the management of broadcast channels too: what a client offers in its
-/// TLS handshake (ALPN) decides (docs/channels.md).
+/// Serves two protocols on one port: the legacy protocol, and the management of broadcast channels over HTTP/2. The
+/// protocols that a client offers in its TLS handshake (ALPN) decide which one it gets (docs/channels.md).
 final class SharedPort<Legacy: CertifiedService>: ConnectionService {
     enum Service {
         case legacy(Legacy)
@@ -16,7 +16,7 @@ final class SharedPort<Legacy: CertifiedService>: ConnectionService {
 
     init(_ service: Service) { self.service = service }
 
-    /// Clients of the legacy protocol offer none.
+    /// Why to refuse a client, if the legacy protocol refuses it; nil for a client that offers HTTP/2.
     static func refusal(of hello: ClientHello) -> String? {
         hello.offersHTTP2 ? nil : Legacy.refusal(of: hello)
     }

@@ -2,17 +2,18 @@ package import Delivery
 package import Notifications
 package import Trust
 
-/// The authority and the token keys. The first node makes and stores them.
+/// The certificate authority and the token keys, which all nodes share. The first node makes and stores them.
 package struct SharedSecrets: Sendable {
     package let authority: CertificateAuthority
     package let tokenKeys: TokenKeyRotation
 
-    /// Reads the secrets from the store. The first start makes them.
+    /// Reads the secrets from the store, or makes them at the first start.
     /// - Parameters:
-    ///   - brought: the operator's root for a new authority. A stored authority has to be under it.
+    ///   - brought: the operator's root, under which a new authority is made. A stored authority has to be under the
+    ///     same root.
     ///   - tokenByteCount: the length of device tokens, in bytes.
-    ///   - isFirstStart: whether the secrets may be missing. If there are accounts already, a missing secret is an
-    ///     error: a new one would silently make all certificates or device tokens worthless.
+    ///   - isFirstStart: whether the secrets may be missing. If accounts exist already, a missing secret is an error.
+    ///     A new secret would silently invalidate all certificates or device tokens.
     package static func load(
         from secrets: any Secrets,
         under brought: BroughtRoot? = nil,

@@ -2,15 +2,15 @@ import Delivery
 import Notifications
 package import Trust
 
-/// The keys that seal device tokens, and making further ones.
+/// Reads the keys that seal device tokens, and makes new ones.
 package struct TokenKeyRotation: Sendable {
     let secrets: any Secrets
     package let keys: SharedTokenKeys
 
-    /// Reads the keys, and makes the first one if there is none. The newest key seals.
+    /// Reads the keys. If there are none, makes the first one. The newest key seals new device tokens.
     /// - Parameters:
     ///   - isFirstStart: whether the keys may be missing.
-    ///   - tokenByteCount: the length of the tokens that they seal, in bytes.
+    ///   - tokenByteCount: the length of device tokens, in bytes.
     static func load(
         from secrets: any Secrets,
         isFirstStart: Bool,
@@ -36,7 +36,7 @@ package struct TokenKeyRotation: Sendable {
         keys = SharedTokenKeys(known) { try await Self.newer(than: $0, in: secrets) }
     }
 
-    /// The keys that were made after the newest known key.
+    /// The keys that other nodes have made since the newest key that this node knows.
     private static func newer(
         than known: TokenKeys,
         in secrets: any Secrets,
@@ -46,15 +46,15 @@ package struct TokenKeyRotation: Sendable {
         while number < UInt32(TokenKeys.maximumCount) {
             number += 1
             let id = TokenKeyID(rawValue: number)
-            // Keys have consecutive numbers.
+            // Keys have consecutive numbers, so the first missing number ends the search.
             guard let name = name(of: id), let key = try await secrets.secret(name) else { break }
             keys[id] = key
         }
         return keys
     }
 
-    /// Reads each key that another node makes, until the task is cancelled. Keys that are not known yet are read when a
-    /// device token needs them.
+    /// Reads the keys that other nodes make, until the task is cancelled. If a device token needs a key that is not
+    /// known yet, the key is read at that moment.
     package func follow() async {
         for await name in secrets.names() {
             guard let id = Self.id(of: name), !keys.current.contains(id) else { continue }
@@ -76,7 +76,7 @@ package struct TokenKeyRotation: Sendable {
             keys[id] = key
             newest = id
         }
-        // If a key between the others is missing, the device tokens that it sealed are lost.
+        // Device tokens that were sealed with a missing key are lost, so report the gap.
         for number in 1..<newest.rawValue where keys[TokenKeyID(rawValue: number)] == nil {
             if let name = name(of: TokenKeyID(rawValue: number)) { throw SharedSecrets.lost(name) }
         }

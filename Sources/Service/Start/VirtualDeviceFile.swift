@@ -3,8 +3,8 @@ import Foundation
 import Notifications
 import Synchronization
 
-/// The IDs of the virtual devices of this process, in the data folder. They end with the process, and a store on disk does
-/// not: the next start reads here what has to be ended there.
+/// A file in the data folder with the IDs of this process's virtual devices. The devices end with the process, but
+/// what a store on disk keeps about them remains. The next start reads the file, and removes that.
 final class VirtualDeviceFile: Sendable {
     static let name = "virtual-devices"
 
@@ -13,7 +13,7 @@ final class VirtualDeviceFile: Sendable {
 
     init(_ folder: DataFolder) { path = folder.path + "/" + Self.name }
 
-    /// Adds a device, before the store has anything of it.
+    /// Adds a device. Call this before the store keeps anything about the device.
     func add(_ device: DeviceID) throws(StoreError) {
         let failure = handle.withLock { handle -> StoreError? in
             do {
@@ -32,12 +32,12 @@ final class VirtualDeviceFile: Sendable {
         if let failure { throw failure }
     }
 
-    /// Ends what an earlier process has left in the store of its virtual devices, and empties the file.
+    /// Ends the registrations of an earlier process's virtual devices, and empties the file.
     func endEarlier(in registrations: any Registrations, at moment: Timestamp) async throws(StoreError) {
         guard let text = FileManager.default.contents(atPath: path), !text.isEmpty else { return }
         let devices = String(decoding: text, as: UTF8.self).split(separator: "\n").compactMap { DeviceID(String($0)) }
         do {
-            // Together: a store that writes to disk takes them in one go.
+            // Do this concurrently, so that a store can write it to disk in one transaction.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for device in devices {
                     group.addTask { try await Self.end(device, in: registrations, at: moment) }

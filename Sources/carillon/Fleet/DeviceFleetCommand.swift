@@ -107,7 +107,8 @@ struct DeviceFleetCommand: AsyncParsableCommand {
             group.addTask { try await fleet.misbehave() }
             if let duration { group.addTask { try await Task.sleep(for: .seconds(duration)) } }
             defer { group.cancelAll() }
-            // Only the task with the duration ends by itself. The others run until cancelled, or fail.
+            // Wait for the first task that ends: the one that sleeps for the duration, or one that fails. The others
+            // run until they are cancelled.
             try await group.next()
         }
     }

@@ -5,13 +5,13 @@ import Notifications
 
 /// Many devices in one process, each with its own identity and TLS connection.
 actor Fleet {
-    /// How many devices connect at the same time. This keeps both sides busy, and no handshake exceeds the courier's
-    /// time limit.
+    /// How many devices connect at the same time. This keeps both sides busy, without a handshake that exceeds the
+    /// courier's time limit.
     private static let handshakes = 64
-    /// How often a device tries to connect at first.
+    /// How often a device tries to connect at the start.
     private static let attempts = 5
-    /// How many identifiers each device remembers. Repeated notifications come soon after the first, and 10,000 devices
-    /// have to stay small.
+    /// How many identifiers each device remembers. Repeated notifications come soon after the first, so few are
+    /// enough, and 10,000 devices have to fit into memory.
     private static let remembered = 64
 
     private let roster: FleetRoster
@@ -143,11 +143,11 @@ actor Fleet {
         }
     }
 
-    /// Makes devices lose their connection and others come back, until cancelled.
+    /// Makes devices lose their connection, and connects others, until cancelled.
     func misbehave() async throws {
         while true {
             guard let pause = behaviour.pause() else {
-                // There is nothing to do until the end.
+                // Without such behaviour there is nothing to do until the end.
                 try await Task.sleep(for: .seconds(86_400))
                 continue
             }
@@ -175,7 +175,7 @@ actor Fleet {
         keep(device, token, at: coming)
     }
 
-    /// Handles what has arrived, closes the connections, and prints the last totals.
+    /// Completes what has arrived, closes the connections, and prints the last totals.
     func end() async {
         let devices = devices.compactMap(\.self)
         let connected = totals.counts.connected

@@ -14,13 +14,13 @@ struct FleetBehaviour: Sendable {
         random = SplitMix64(seed: seed)
     }
 
-    /// The devices that are offline at first.
+    /// The devices that are offline at the start.
     mutating func offline(of count: Int) -> Set<Int> {
         let number = Int((Double(count) * offlineShare).rounded())
         return Set((0..<count).shuffled(using: &random).prefix(number))
     }
 
-    /// The time until the next device loses its connection; nil if none does. The times are distributed as those of
+    /// The time until the next device loses its connection; nil if none does. The times are distributed like those of
     /// independent events.
     mutating func pause() -> Duration? {
         guard reconnectsPerMinute > 0 else { return nil }

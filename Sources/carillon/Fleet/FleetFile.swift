@@ -2,7 +2,7 @@ import APNSDevice
 import Foundation
 
 /// The file with a fleet's identities. Only one process may hold it: two fleets with the same identities would take
-/// over each other's streams without end.
+/// the streams of each other's devices again and again.
 final class FleetFile: Sendable {
     /// How many bytes are read at a time when searching for identities.
     private static let pieceBytes = 1_048_576
@@ -35,8 +35,8 @@ final class FleetFile: Sendable {
         return zip(starts, starts.dropFirst() + [end]).map { $0..<$1 }
     }
 
-    /// The offsets of the identities: each begins with the title line. The file is read in pieces, because it has 20 MB
-    /// for 10,000 devices.
+    /// The offsets at which the identities begin. Each begins with the title line. The file is read in pieces,
+    /// because it has 20 MB for 10,000 devices.
     private func starts() throws -> [Int] {
         let title = Array("\(DeviceIdentity.title)\n".utf8)
         var piece = [UInt8](repeating: 0, count: Self.pieceBytes)
@@ -90,7 +90,7 @@ final class FleetFile: Sendable {
         var bytes: [UInt8] = []
         var places: [Range<Int>] = []
         for identity in identities {
-            // Begin a new line, because the last text may have been cut off.
+            // Begin a new line, because the last text in the file may have been cut off.
             bytes += "\n\(identity.text)".utf8
             places.append(end + 1..<end + 1 + identity.text.utf8.count)
             end += 1 + identity.text.utf8.count

@@ -4,11 +4,13 @@ import Notifications
 import Service
 import Synchronization
 
-/// The identities of simulated devices: made many at a time, kept in one file of the data folder, and used again.
+/// The identities of simulated devices. Many are made at the same time. They are kept in a file of the data folder
+/// and used again.
 struct FleetIdentities {
     /// How many activations run at the same time. A connection has 100 streams.
     private static let underWay = 90
-    /// How many identities are made before they are written to the file. So many are lost if the command is stopped.
+    /// How many identities are made before they are written to the file. If the command is stopped, at most this many
+    /// are lost.
     private static let batch = 1000
 
     private let environment: Environment
@@ -21,7 +23,7 @@ struct FleetIdentities {
         path = self.folder + "/\(environment.rawValue).pem"
     }
 
-    /// As many identities as requested: first those in the file, then new ones.
+    /// Returns the requested number of identities: first those in the file, then new ones.
     /// - Throws: if another fleet holds the file.
     func load(_ count: Int, at courier: CourierAddress, isQuiet: Bool) async throws -> FleetRoster {
         try FileManager.default.createDirectory(
@@ -81,7 +83,8 @@ struct FleetIdentities {
         }
     }
 
-    /// The service limits activations in a second. If the limit is exceeded, try again a little later.
+    /// Activates a device. The service limits the activations in a second; if the limit is exceeded, this tries again
+    /// a little later.
     private func activate(with activator: Activator) async throws -> DeviceIdentity {
         while true {
             do {

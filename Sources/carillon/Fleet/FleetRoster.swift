@@ -1,7 +1,7 @@
 import APNSDevice
 
-/// The devices of a fleet. An identity is read when its device connects, because 10,000 of them would take 20 MB of
-/// memory.
+/// The devices of a fleet. A device's identity is read from the file only when the device connects, because all
+/// 10,000 would take 20 MB of memory.
 struct FleetRoster: Sendable {
     let file: FleetFile
     var places: [Range<Int>] = []

@@ -55,7 +55,7 @@ final class FleetTotals: DeviceObserver {
     func duplicateReceived() { count { $0.duplicates += 1 } }
 
     private static func record(_ time: Duration, in histogram: inout Histogram<UInt64>) {
-        // The clocks of two machines differ, so a negative time counts as zero.
+        // The clocks of two machines may differ, so a negative time counts as zero.
         let microseconds = UInt64(max(0, time / .microseconds(1)))
         _ = histogram.record(min(microseconds, longest))
     }
@@ -92,7 +92,7 @@ final class FleetTotals: DeviceObserver {
         let acknowledgement: Percentiles?
     }
 
-    /// In milliseconds.
+    /// Percentiles of a duration, in milliseconds.
     struct Percentiles: Encodable, Sendable {
         let count: UInt64
         let p50, p90, p99, p999, max: Double

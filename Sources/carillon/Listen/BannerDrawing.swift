@@ -3,7 +3,7 @@ import Foundation
 
 /// Draws a notification as a banner of text, and the notification centre as several banners.
 struct BannerDrawing {
-    /// The greatest width, in columns, that is easy to read.
+    /// The width, in columns, up to which a text is easy to read.
     private static let widest = 64
     private static let narrowest = 24
     /// How many lines of a text are shown before the notification is opened.
@@ -14,7 +14,7 @@ struct BannerDrawing {
 
     /// - Parameters:
     ///   - columns: the width of the terminal.
-    ///   - takesKeys: whether to show which keys there are.
+    ///   - takesKeys: whether to show which keys the user can press.
     init(columns: Int, takesKeys: Bool) {
         inside = min(max(columns, Self.narrowest), Self.widest) - 4
         self.takesKeys = takesKeys

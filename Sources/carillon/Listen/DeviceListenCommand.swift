@@ -31,6 +31,18 @@ struct DeviceListenCommand: AsyncParsableCommand {
     var channel: [String] = []
 
     @Option(
+        help: ArgumentHelp(
+            """
+            A service of the apps whose device token to print as well; repeatable: voip, complication, fileprovider, \
+            location, liveactivity, pushtotalk, controls or widgets.
+            """, valueName: "service"),
+        transform: { try choice($0, among: PushService.withTokens) })
+    var service: [PushService] = []
+
+    @Flag(help: "Begin a Live Activity of each app, and print the device token for its updates.")
+    var activity = false
+
+    @Option(
         help: "The power that the device reports on each connection: low, awake or charging. It is kept.",
         transform: { try choice($0) })
     var power: Device.Power?
@@ -80,7 +92,8 @@ struct DeviceListenCommand: AsyncParsableCommand {
     func run() async throws {
         if let power { try PowerFile(identity: device.identity).write(power) }
         let setup = ListenSetup(
-            bundleIDs: bundleID, channels: channel, languages: language.isEmpty ? ["en"] : language,
+            bundleIDs: bundleID, channels: channel, services: service,
+            beginsActivity: activity, languages: language.isEmpty ? ["en"] : language,
             strings: try strings.map { try Localizations(folder: $0) } ?? Localizations(),
             sounds: try sounds.map { try Self.names(in: $0) }, categories: try readCategories(),
             settings: AppSettings(alerts: alerts, sounds: !noSounds, badges: !noBadges), state: state)

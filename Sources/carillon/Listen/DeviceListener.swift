@@ -8,7 +8,7 @@ struct DeviceListener: Service {
     let common: CommonOptions
     let options: DeviceOptions
     let setup: ListenSetup
-    /// For programs: whether to print what the apps get, instead of the lines of the stream.
+    /// Whether to print, for programs, what the apps get, instead of the lines of the stream.
     let isAsApp: Bool
 
     func run() async throws {
@@ -25,6 +25,22 @@ struct DeviceListener: Service {
             line.add("bundleID", bundleID)
             line.add("token", try await device.register(bundleID))
             output.printRaw(line.text, "")
+            for service in setup.services {
+                var line = JSONLine(event: "registered")
+                line.add("bundleID", bundleID)
+                line.add("service", service.rawValue)
+                line.add("token", try await device.register(bundleID, for: service))
+                output.printRaw(line.text, "")
+            }
+            if setup.beginsActivity {
+                let activity = UUID()
+                var line = JSONLine(event: "registered")
+                line.add("bundleID", bundleID)
+                line.add("service", PushService.liveActivity.rawValue)
+                line.add("activity", activity.uuidString.lowercased())
+                line.add("token", try await device.register(bundleID, activity: activity))
+                output.printRaw(line.text, "")
+            }
             for channel in setup.channels { try await device.subscribe(bundleID, to: channel) }
         }
         try await listen(device)
@@ -53,7 +69,7 @@ struct DeviceListener: Service {
                 if settings != nil { for line in ListenKey.help { Output.note(line) } }
                 group.addTask {
                     let isOver = await user.obey(Terminal.keys, opensOnReturn: settings != nil)
-                    // When a script of keys ends, the device stays in its state.
+                    // When a script of keys ends, the device keeps its state.
                     if isOver || settings != nil { await device.close() }
                 }
             }
@@ -61,7 +77,8 @@ struct DeviceListener: Service {
         }
     }
 
-    /// Registers the apps and puts them on the device. An app that was never launched has no device token yet.
+    /// Puts the apps on the device, and registers those that are launched. An app that was never launched has no
+    /// device token yet.
     private func putApps(on device: Device, _ user: DeviceUser, _ output: any ListenOutput) async throws {
         for (index, bundleID) in setup.bundleIDs.enumerated() {
             guard setup.state != .neverLaunched else {
@@ -71,9 +88,14 @@ struct DeviceListener: Service {
             let token = try await device.register(bundleID)
             for channel in setup.channels { try await device.subscribe(bundleID, to: channel) }
             output.tell(.registered(bundleID: bundleID, deviceToken: token))
+            for service in setup.services {
+                let token = try await device.register(bundleID, for: service)
+                output.tell(.registered(bundleID: bundleID, service, deviceToken: token))
+            }
             // Only one app is in the foreground at a time.
             let state = setup.state == .foreground && index > 0 ? .background : setup.state
             await user.put(bundleID, state, deviceToken: token)
+            if setup.beginsActivity { await user.beginActivity(of: bundleID) }
         }
     }
 
@@ -83,7 +105,7 @@ struct DeviceListener: Service {
         try await withGracefulShutdownHandler {
             try await device.run()
         } onGracefulShutdown: {
-            // Acknowledges what was printed, and then `run` ends.
+            // Closing acknowledges the printed notifications. Then `run` ends.
             Task { await device.close() }
         }
     }

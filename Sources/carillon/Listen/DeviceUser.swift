@@ -1,14 +1,14 @@
 import APNSDevice
 
-/// The user of a listening device. Puts apps on it, and does what the pressed keys mean.
+/// The user of a listening device. It puts apps on the device, and acts on the pressed keys.
 actor DeviceUser {
     private let system: DeviceSystem
     private let setup: ListenSetup
     private let output: any ListenOutput
-    /// The apps that are or were on the device, in the order in which they were added.
+    /// The apps that are on the device, or were on it, in the order in which they were added.
     private var bundleIDs: [String] = []
     private var removed: Set<String> = []
-    /// The device tokens that were printed.
+    /// The device tokens that were printed so far.
     private var deviceTokens: [String: String] = [:]
     private var selected = 0
     private var languages: [String]
@@ -22,7 +22,7 @@ actor DeviceUser {
 
     /// Puts an app on the device.
     /// - Parameters:
-    ///   - state: its first state. An app in the foreground registers.
+    ///   - state: the app's first state. An app in the foreground registers.
     ///   - deviceToken: its device token, if that was printed already.
     func put(_ bundleID: String, _ state: AppState, deviceToken: String? = nil) async {
         if !bundleIDs.contains(bundleID) { bundleIDs.append(bundleID) }
@@ -40,6 +40,13 @@ actor DeviceUser {
         }
     }
 
+    /// Begins a Live Activity of an app, with nothing in it.
+    func beginActivity(of bundleID: String) async {
+        let nothing = Array("{}".utf8)
+        await system.startActivity(
+            of: bundleID, attributesType: "Activity", attributes: nothing, contentState: nothing, updates: .token)
+    }
+
     /// Puts an app on the device if a notification comes for it: it registered in an earlier run. Does nothing if the
     /// app was removed in this run.
     func expect(_ bundleID: String) async {
@@ -49,8 +56,9 @@ actor DeviceUser {
 
     // MARK: Keys
 
-    /// Does what the keys mean.
-    /// - Parameter opensOnReturn: whether the return key opens the newest notification. In a file it ends a line.
+    /// Acts on the keys.
+    /// - Parameter opensOnReturn: whether the return key opens the newest notification. It does not if the keys come
+    ///   from a file, where it ends a line.
     /// - Returns: true if a key ended the command, false if there are no more keys.
     func obey(_ keys: AsyncStream<UInt8>, opensOnReturn: Bool) async -> Bool {
         for await key in keys {
@@ -69,7 +77,7 @@ actor DeviceUser {
             guard let newest else { return }
             let before = await system.state(of: newest.bundleID)
             await system.respond(to: newest.id, with: response)
-            // If this opened the app, it goes back to the background.
+            // If the response opened the app, the app goes back to the background.
             if before != .foreground { await system.enterBackground(newest.bundleID) }
         case .expand:
             if let newest { await system.expand(newest.id) }
@@ -108,7 +116,7 @@ actor DeviceUser {
         case .neverLaunched: await put(bundleID, .neverLaunched)
         case nil:
             removed.insert(bundleID)
-            // An app that is put back gets a device token that was not printed yet.
+            // The app gets a new device token when it is put back, and it has to be printed.
             deviceTokens[bundleID] = nil
             do {
                 try await system.remove(bundleID)

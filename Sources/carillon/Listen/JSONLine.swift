@@ -35,7 +35,22 @@ struct JSONLine {
         add("collapseID", notification.collapseID)
         add("pushType", notification.pushType)
         add("channel", notification.channel)
+        add("activity", notification.activity)
         add("payload", json: String(decoding: notification.payload, as: UTF8.self))
+    }
+
+    /// Adds what is known of a Live Activity. Times are in seconds since 1970.
+    mutating func add(_ activity: LiveActivity) {
+        add("activity", activity.id.uuidString.lowercased())
+        add("bundleID", activity.bundleID)
+        add("attributesType", activity.attributesType)
+        add("attributes", json: String(decoding: activity.attributes, as: UTF8.self))
+        add("contentState", json: String(decoding: activity.contentState, as: UTF8.self))
+        add("relevanceScore", value: activity.relevanceScore)
+        add("stale", value: activity.isStale)
+        add("staleDate", value: activity.staleDate.map { $0.timeIntervalSince1970 })
+        add("dismissal", value: activity.dismissal.map { $0.timeIntervalSince1970 })
+        if case .channel(let channel) = activity.updates { add("channel", channel) }
     }
 
     var text: String { "{\(members.joined(separator: ","))}" }

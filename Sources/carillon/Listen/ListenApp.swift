@@ -1,7 +1,7 @@
 import APNSDevice
 import Synchronization
 
-/// An app on a listening device. It passes on what it is told.
+/// An app on a listening device. It reports what the system tells it.
 final class ListenApp: App {
     private let bundleID: String
     private let output: any ListenOutput

@@ -3,8 +3,8 @@ import APNSDevice
 /// An event on a listening device, which is shown to a person or a program.
 enum ListenEvent: Sendable {
     case system(DeviceSystem.Event)
-    /// The app got a device token that was not printed yet.
-    case registered(bundleID: String, deviceToken: String)
+    /// The app, or one of its services, got a device token that was not printed yet.
+    case registered(bundleID: String, PushService? = nil, deviceToken: String)
     /// The app in the foreground got a notification.
     case received(ReceivedNotification, NotificationContent)
     case responded(ShownNotification, NotificationResponse)

@@ -13,9 +13,10 @@ struct ListenEvents: ListenOutput {
     func tell(_ event: ListenEvent) {
         switch event {
         case .system(let event): tell(event)
-        case .registered(let bundleID, let token):
+        case .registered(let bundleID, let service, let token):
             print("registered") {
                 $0.add("bundleID", bundleID)
+                $0.add("service", service?.rawValue)
                 $0.add("token", token)
             }
         case .received(let notification, let content):
@@ -106,6 +107,18 @@ struct ListenEvents: ListenOutput {
                 $0.add("id", shown.id)
                 $0.add("bundleID", shown.bundleID)
                 $0.add("lines", value: view.lines)
+            }
+        case .activity(let activity, let change):
+            print("activity") {
+                $0.add("change", change.rawValue)
+                $0.add(activity)
+            }
+        case .activityRegistered(let activity, let token):
+            print("registered") {
+                $0.add("bundleID", activity.bundleID)
+                $0.add("service", PushService.liveActivity.rawValue)
+                $0.add("activity", activity.id.uuidString.lowercased())
+                $0.add("token", token)
             }
         case .stateChanged(.disconnected(let error, _)): Output.note("Disconnected: \(error)")
         case .problem(let error): Output.note("\(error)")

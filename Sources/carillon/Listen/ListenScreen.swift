@@ -8,7 +8,7 @@ final class ListenScreen: ListenOutput {
     private let takesKeys: Bool
     private let (events, event) = AsyncStream.makeStream(of: ListenEvent.self)
 
-    /// - Parameter takesKeys: whether to show which keys there are.
+    /// - Parameter takesKeys: whether to show which keys the user can press.
     init(takesKeys: Bool) { self.takesKeys = takesKeys }
 
     func tell(_ event: ListenEvent) { self.event.yield(event) }
@@ -25,15 +25,15 @@ final class ListenScreen: ListenOutput {
 }
 
 extension ListenScreen {
-    /// Makes the text of each event. It depends on what was drawn before.
+    /// Makes the text for each event. It depends on what was drawn before.
     struct Drawing {
         var columns: Int
         let takesKeys: Bool
         /// When each notification on show arrived.
         private var times: [String: String] = [:]
-        /// The notifications on show, by the events so far.
+        /// The notifications that are shown now, computed from all events so far.
         private var centre = NotificationCentre()
-        /// The app whose banner was drawn last, if the banner names a sound whose event has not come yet.
+        /// The app whose banner was drawn last, if the banner shows a sound whose event has not arrived yet.
         private var drawn: String?
 
         init(columns: Int, takesKeys: Bool) {
@@ -44,7 +44,9 @@ extension ListenScreen {
         mutating func texts(_ event: ListenEvent, at now: Date) -> [String] {
             switch event {
             case .system(let event): return texts(event, at: now)
-            case .registered(let bundleID, let token): return ["Registered \(bundleID), device token \(token)"]
+            case .registered(let bundleID, let service, let token):
+                let name = service.map { "\(bundleID) for \($0.rawValue)" } ?? bundleID
+                return ["Registered \(name), device token \(token)"]
             case .received(let notification, _): return [Self.text(notification, "in the foreground")]
             case .responded(let shown, let response): return [Self.text(shown, response)]
             case .prefers: return []
@@ -73,11 +75,14 @@ extension ListenScreen {
                 return ["\(bundleID): badge \(badge == 0 ? "removed" : "\(badge)")"]
             case .sound(let sound, let bundleID):
                 defer { drawn = nil }
-                // The banner has named the sound already.
+                // The banner has already shown the sound.
                 return drawn == bundleID ? [] : ["\(bundleID): ♪ \(TerminalText.clean(sound.name))"]
             case .woken(let notification, _): return [Self.text(notification, "silent")]
             case .pushed(let notification, let service): return [Self.text(notification, service.rawValue)]
             case .dropped(let notification, let reason): return [Self.text(notification, "dropped, \(reason.rawValue)")]
+            case .activity(let activity, let change): return [Self.text(activity, change)]
+            case .activityRegistered(let activity, let token):
+                return ["Registered \(activity.bundleID) for its Live Activity, device token \(token)"]
             case .expanded(let shown, let view):
                 return ["\(shown.bundleID): \(shown.id)"] + view.lines.map { "  " + TerminalText.clean($0) }
             case .languagesChanged(let languages): return ["Language: \(languages.joined(separator: ", "))"]
@@ -87,7 +92,7 @@ extension ListenScreen {
             case .problem(let error):
                 Output.note("\(error)")
                 return []
-            // The line of the user's response says this, or people do not need it.
+            // These need no line: the line of the user's response says this, or people do not need it.
             case .opened, .givenToApp, .deviceTokenChanged, .stateChanged: return []
             }
         }
@@ -100,9 +105,16 @@ extension ListenScreen {
             times = times.filter { known.contains($0.key) }
             times[shown.id] = time
             let drawing = BannerDrawing(columns: columns, takesKeys: takesKeys)
-            // The event with this notification's badge comes later, but the badge is drawn with the banner.
+            // The event with the new badge comes later, but the banner already shows the badge.
             let badge = shown.content.badge ?? centre.badge(of: shown.bundleID)
             return drawing.lines(shown, badge: badge, time: time).joined(separator: "\n")
+        }
+
+        private static func text(_ activity: LiveActivity, _ change: LiveActivity.Change) -> String {
+            let state = TerminalText.clean(String(decoding: activity.contentState, as: UTF8.self))
+            let until = activity.dismissal.map { ", on show until \($0.formatted(.iso8601))" } ?? ""
+            return "\(activity.bundleID): Live Activity \(TerminalText.clean(activity.attributesType)) "
+                + "\(change.rawValue)\(change == .dismissed ? "" : until): \(state)"
         }
 
         private static func text(_ notification: ReceivedNotification, _ what: String) -> String {

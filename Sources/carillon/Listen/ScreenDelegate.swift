@@ -1,7 +1,7 @@
 import APNSDevice
 
-/// Passes everything to the system. If a notification comes for an app that registered in an earlier run, the app is
-/// put on the device first.
+/// Passes everything to the device's system. If a notification comes for an app that registered in an earlier run,
+/// first puts the app on the device.
 struct ScreenDelegate: DeviceDelegate {
     let system: DeviceSystem
     let user: DeviceUser

@@ -5,8 +5,8 @@ enum Terminal {
     /// Whether standard input and output are a terminal.
     static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
-    /// Whether keys can be read from standard input although it is not a terminal. Reading from a terminal would stop a
-    /// program in the background.
+    /// Whether to read keys from standard input although it is not a terminal, such as a file or a pipe. A terminal
+    /// is not read in this case, because that would stop a program in the background.
     static var hasScript: Bool { isatty(STDIN_FILENO) == 0 }
 
     /// The terminal's width in columns; 80 if it is not known.
@@ -16,7 +16,8 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// Makes the terminal pass on each key at once, without showing it, until the result is given to ``restore(_:)``.
+    /// Makes the terminal deliver each key at once, without showing it. The result is for ``restore(_:)``, which ends
+    /// this.
     static func readSingleKeys() -> termios? {
         var old = termios()
         guard tcgetattr(STDIN_FILENO, &old) == 0 else { return nil }

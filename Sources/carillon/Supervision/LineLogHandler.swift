@@ -6,7 +6,7 @@ import Service
 /// Writes each log event to standard error, as one line.
 struct LineLogHandler: LogHandler {
     enum Style {
-        /// One JSON object.
+        /// One JSON object for each event.
         case json
         /// Text for systemd's journal. It begins with the level in angle brackets, which the journal removes and stores
         /// (sd-daemon(3)), and has no time, because the journal adds it.
@@ -60,7 +60,7 @@ struct LineLogHandler: LogHandler {
 
     private func journal(_ event: LogEvent, _ metadata: Logger.Metadata) -> String {
         let values = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        // Keep one event on one line, whatever a stranger put into its values.
+        // Values may come from strangers, so make sure that an event stays on one line.
         let text = "\(event.message)\(values)".replacing("\n", with: " ")
         return "<\(event.level.priority)>\(text)"
     }
@@ -79,7 +79,7 @@ struct LineLogHandler: LogHandler {
         }
     }
 
-    /// Numbers stay numbers.
+    /// Writes a value as JSON. Numbers stay numbers.
     private static func json(_ value: any CustomStringConvertible) -> String {
         switch value {
         case let number as any FixedWidthInteger: number.description
@@ -113,10 +113,10 @@ extension LogFormat {
         }
     }
 
-    /// Whether a person may be reading what the process prints, and not the journal or a program that collects logs.
+    /// Whether a person may be reading the output, and not systemd's journal or a program that collects logs.
     func isForPeople(environment: [String: String]) -> Bool { self == .text && !Self.isJournal(environment) }
 
-    /// - Parameter environment: the process's variables. systemd says there whether standard error is the journal
+    /// - Parameter environment: the process's variables, with which systemd says that standard error is its journal
     ///   (systemd.exec(5)).
     private static func isJournal(_ environment: [String: String]) -> Bool { environment["JOURNAL_STREAM"] != nil }
 }

@@ -15,13 +15,13 @@ import ServiceLifecycle
 /// The protocol is one datagram with lines of text to a Unix socket, so it does not need libsystemd.
 struct SystemdNotifier: Sendable {
     private let socketPath: String?
-    /// How often systemd expects to hear that the service is alive; nil if it does not ask for that.
+    /// How often systemd expects a report that the service is alive; nil if it expects none.
     let watchdogInterval: Duration?
 
-    /// - Parameter environment: the process's variables, which contain systemd's requests.
+    /// - Parameter environment: the process's variables. systemd's requests are in them.
     init(environment: [String: String]) {
         socketPath = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
-        // The variables may be meant for a parent of this process.
+        // The variables may be inherited, and meant for a parent of this process.
         let isForThisProcess = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
         watchdogInterval = environment["WATCHDOG_USEC"].flatMap(Int64.init)
             .flatMap { isForThisProcess && $0 > 0 ? .microseconds($0) : nil }
@@ -56,7 +56,7 @@ struct SystemdNotifier: Sendable {
         let number = socket(AF_UNIX, Self.datagram, 0)
         guard number >= 0 else { return }
         defer { close(number) }
-        // A failure does not matter: systemd has time limits of its own.
+        // Ignore a failure, because systemd has its own time limits.
         _ = withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 sendto(number, text, text.utf8.count, 0, address, length)

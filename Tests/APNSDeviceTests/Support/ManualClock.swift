@@ -20,7 +20,7 @@ final class ManualClock: Clock, Sendable {
         try await state.wait { $0.now >= deadline.offset }
     }
 
-    /// Advances the clock once this many tasks sleep.
+    /// Waits until this many tasks sleep, and advances the clock.
     func advance(by duration: Duration, sleepers: Int) async throws {
         try await state.wait { $0.sleepers.count >= sleepers }
         state.update { $0.now += duration }

@@ -1,6 +1,6 @@
 import APNSDevice
 
-/// Records the calls of a device. Takes each notification at once, unless it is held.
+/// Records the calls of a device. It accepts each notification at once, unless the test holds it.
 final class RecordingDelegate: DeviceDelegate {
     struct Record: Sendable {
         var notifications: [ReceivedNotification] = []

@@ -10,14 +10,14 @@ import Trust
 
 @testable import APNSDevice
 
-/// A courier over real TLS and HTTP/2 that does what a test tells it, valid or not.
+/// A courier over real TLS and HTTP/2 that does what a test tells it, even against the protocol.
 final class ScriptedCourier: Sendable {
     /// What the courier does with a request.
     enum Act: Sendable {
         case answer(Int, String)
         /// Answers 200 with these bytes, and keeps the stream open.
         case stream(String)
-        /// The same, but sends each part after the first when something was acknowledged.
+        /// Answers 200, and sends each part after the first when an acknowledgement has arrived.
         case streamInParts([String])
         /// Does not answer.
         case hang
@@ -39,7 +39,7 @@ final class ScriptedCourier: Sendable {
         var method = ""
         var path = ""
         var body = ""
-        /// The number of its connection, from 1.
+        /// The number of the request's connection, from 1.
         var connection = 0
     }
 
@@ -49,7 +49,7 @@ final class ScriptedCourier: Sendable {
         var requests: [Request] = []
         /// The acknowledged numbers, one list for each acknowledgement.
         var acknowledgements: [[Int]] = []
-        /// The same for all connections after the first.
+        /// The acknowledged numbers on all connections after the first, one list for each acknowledgement.
         var laterAcknowledgements: [[Int]] = []
 
         func bodies(_ path: String) -> [String] { requests.filter { $0.path == path }.map(\.body) }
@@ -82,7 +82,8 @@ final class ScriptedCourier: Sendable {
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("sc-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }  // A folder that is left behind fails no test.
+        // Ignore a failure to remove the folder: it does no harm if it stays.
+        defer { try? FileManager.default.removeItem(at: folder) }
         let now = Date().timeIntervalSince1970
         var random = SystemRandomNumberGenerator()
         let authority = try CertificateAuthority.create(now: now - 800 * 86_400, using: &random)
@@ -103,7 +104,7 @@ final class ScriptedCourier: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     guard let courier = box.value else { return }
                     let tls = NIOSSLServerHandler(context: context) { chain, promise in
-                        // Like the service: by the authority's own rules.
+                        // Check the certificate by the authority's own rules, as the service does.
                         let peer = try? authority.verifyPeer(
                             chain: chain.map { try $0.toDERBytes() }, as: .device, now: now)
                         promise.succeed(peer == nil ? .failed : .certificateVerified)

@@ -22,7 +22,7 @@ final class LegacyClient: Sendable {
         let context = try NIOSSLContext(configuration: tls)
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.allowRemoteHalfClosure, value: !closes)
-        // A small buffer, so that the end of a long list never arrives.
+        // Use a small buffer, so that the end of a long list does not reach the client's system.
         if limit < .max { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: 4096) }
         return try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
             channel.eventLoop.makeCompletedFuture {

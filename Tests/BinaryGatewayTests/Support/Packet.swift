@@ -1,6 +1,6 @@
 import Notifications
 
-/// Builds the formats field by field, so that a test can get one wrong.
+/// Builds notifications of all formats field by field, so that a test can make one field invalid.
 enum Packet {
     static let token = [UInt8](0..<32)
     static let payload = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)

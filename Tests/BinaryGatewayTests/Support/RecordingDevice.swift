@@ -40,7 +40,7 @@ final class RecordingDevice: NotificationStream {
 
     func end(_ reason: StreamEnd) {}
 
-    /// The notifications it has received.
+    /// The notifications that the device has received.
     var notifications: [Notification] { state.withLock { $0.notifications } }
 
     /// The first notifications, once there are this many.
@@ -58,6 +58,6 @@ final class RecordingDevice: NotificationStream {
 }
 
 extension Notification {
-    /// The text that distinguishes it in tests.
+    /// The payload as text, by which tests distinguish notifications.
     var text: String { String(decoding: payload.json, as: UTF8.self) }
 }

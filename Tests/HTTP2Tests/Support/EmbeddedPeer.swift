@@ -17,7 +17,7 @@ final class EmbeddedPeer {
     }
 
     deinit {
-        // The pipeline and its handlers keep each other alive until the channel is closed.
+        // Close the channel, because the pipeline and its handlers keep each other alive until then.
         channel.close(promise: nil)
         channel.embeddedEventLoop.run()
     }

@@ -1,4 +1,5 @@
-"""Clients that nobody here wrote, each behind the same two calls. Changed are host, port and trust, and nothing else."""
+"""Clients that other people wrote. Each is used through the same two methods. Only the host, the port and the trusted
+authority are set; nothing else is changed."""
 
 import asyncio
 import json
@@ -89,7 +90,7 @@ class Pyapns:
         if count == 1:
             return [self.send_one(self.client, token, alert)]
 
-        # One client is for one thread: HTTP/2 in httpcore is not for several.
+        # Use each client on one thread only, because HTTP/2 in httpcore does not support several.
         def some(share):
             client = self.make()
             answers = [self.send_one(client, token, alert) for _ in range(share)]
@@ -117,7 +118,7 @@ class Kalyke:
 
             def _init_client(self, apns_config):
                 client = super()._init_client(apns_config)
-                # It has no setting for an authority.
+                # The library has no setting for the authority to trust.
                 context = ssl.create_default_context(cafile=str(account.authority_file))
                 return type(client)(headers=client.headers, http2=True, verify=context)
 
@@ -126,7 +127,7 @@ class Kalyke:
         self.config = kalyke.ApnsConfig(topic=account.bundle_id)
 
     def send(self, token, alert, count=1):
-        # It makes a connection for each notification, which has five seconds to come about.
+        # The library makes a new connection for each notification, and gives up after five seconds.
         places = asyncio.Semaphore(20)
 
         async def one():

@@ -1,4 +1,4 @@
-"""A Carillon for the clients, and a port that stays the same when it is started again."""
+"""A Carillon that the clients send to, and a port that stays the same when the service is started again."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import urllib.request
 
 
 class Service:
-    """One `carillon serve` on ports that the system chooses, with its folder if it is to be started again."""
+    """A `carillon serve` on ports that the system chooses. If it is to be started again, it has a data folder."""
 
     def __init__(self, folder=None, options=()):
         self.folder = folder
@@ -36,13 +36,13 @@ class Service:
         return int(self.ready[environment]["provider"].rsplit(":", 1)[1])
 
     def command(self, *arguments):
-        """A command on this service; returns the objects that it prints."""
+        """Runs a command on this service, and returns the objects that it prints."""
         command = [os.environ.get("CARILLON", "carillon"), *arguments, "--data", str(self.folder), "--json"]
         lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
         return [json.loads(line) for line in lines]
 
     def register_device(self, bundle_id, identity):
-        """Makes a device that is not connected; returns its device token for the app."""
+        """Makes a device that is not connected, and returns its device token for the app."""
         self.command("device", "activate", "--out", str(identity))
         return self.command("device", "register", "--identity", str(identity), "--bundle-id", bundle_id)[0]["token"]
 
@@ -50,18 +50,25 @@ class Service:
         return [line for line in self.command("log") if line["event"] == event]
 
     def manage(self, method, path, body=None):
+        text = self.ask(method, path, body)
+        return json.loads(text) if text else None
+
+    def ask(self, method, path, body=None):
         request = urllib.request.Request(self.url + path, method=method)
         request.add_header("Authorization", "Bearer " + self.key)
         if body is not None:
             request.add_header("Content-Type", "application/json")
             request.data = json.dumps(body).encode()
         with urllib.request.urlopen(request) as answer:
-            text = answer.read()
-        return json.loads(text) if text else None
+            return answer.read()
+
+    def steps(self, apns_id):
+        """What the delivery log says of a notification, in its order."""
+        return [json.loads(line)["event"] for line in self.ask("GET", "/v1/log?id=" + apns_id).splitlines()]
 
 
 class Account:
-    """A team with an app, a phone, a key and a certificate, and the files in which clients want them."""
+    """A team with an app, a phone, a key and a certificate. The key and certificate are also in files, which clients need."""
 
     def __init__(self, service, folder, port=None, bundle_id=None):
         self.service = service
@@ -88,13 +95,13 @@ class Account:
         self.service.manage("PATCH", "/v1/devices/" + self.device_id, {"behaviour": behaviour})
 
     def wait(self, count, **match):
-        """The requests of this team that match, once there are so many."""
+        """Waits until this number of the team's requests match, and returns them."""
         body = {"match": {"team": self.team_id, **match}, "count": count, "timeout": "PT30S"}
         return self.service.manage("POST", "/v1/requests/wait", body)["requests"]
 
 
 class Gate:
-    """A port that leads to a service, also after it was started again on another one."""
+    """A fixed port that leads to the service, even after the service was started again on another port."""
 
     def __init__(self, port):
         self.target = port

@@ -1,4 +1,4 @@
-"""What clients that nobody here wrote hear of the service: all of it as from APNs."""
+"""Tests that clients that other people wrote work with the service as they do with APNs."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ def test_a_notification_is_delivered(client, account):
     assert answer.reason is None
     (request,) = account.wait(1, outcome="delivered")
     assert request["payload"]["aps"]["alert"] in ("Your order is ready ☕", {"body": "Your order is ready ☕"})
-    # pyapns_client does not tell the identifier.
+    # pyapns_client does not return the identifier.
     assert answer.apns_id in (request["apnsID"], None)
 
 
@@ -65,7 +65,7 @@ def test_a_client_comes_through_a_restart(kind, tmp_path):
             try:
                 (answer,) = client.send(token, "Hello")
             except Exception:
-                # Refused or broken off, and its own attempts are used up: it leaves that to its caller.
+                # The client was refused, or its connection broke, and it has used up its own attempts.
                 continue
             if answer.reason is None:
                 return

@@ -1,7 +1,7 @@
-"""The order of frames, as a client sees it that takes every one for what it is.
+"""Tests the order of the service's frames with python-h2.
 
-python-h2 refuses every frame that comes after GOAWAY, and so do the clients that are built on it: an answer that came later
-would be lost on them.
+python-h2 refuses every frame that comes after GOAWAY, and so do the clients that are built on it. They would lose an
+answer that came after GOAWAY.
 """
 
 import json
@@ -21,7 +21,7 @@ from service import Account, Service
 
 
 class Client:
-    """One connection; what arrives is kept in its order."""
+    """One connection. It keeps the events that arrive, in their order."""
 
     def __init__(self, account, environment="development", certificate=False):
         self.account = account
@@ -40,7 +40,7 @@ class Client:
         self.socket.sendall(self.connection.data_to_send())
 
     def send(self, authorization=None):
-        """Sends a notification; returns its stream."""
+        """Sends a notification, and returns its stream."""
         stream = self.connection.get_next_available_stream_id()
         headers = [
             (":method", "POST"), (":scheme", "https"), (":authority", "127.0.0.1"),
@@ -67,7 +67,7 @@ class Client:
         except ConnectionResetError:
             data = b""
         if data:
-            # It raises a ProtocolError for what must not come any more.
+            # This raises a ProtocolError if a frame comes that must not come any more.
             self.events += self.connection.receive_data(data)
             self.flush_if_possible()
         return data
@@ -112,11 +112,11 @@ def test_a_shutdown_answers_first_and_sends_no_ping(tmp_path):
     service = Service()
     account = Account(service, tmp_path)
     client = Client(account)
-    # One token, since a new one on the same connection is an update, of which there may be few.
+    # Use one token for all requests: each new one would be an update, and a connection may have only few updates.
     authorization = token(account)
     client.send(authorization)
     client.read_until(StreamEnded)
-    # Its answer is still to come when the shutdown begins.
+    # The answer to this request has not come yet when the shutdown begins.
     service.manage("POST", "/v1/rehearsals", {"rules": [{"match": {"team": account.team_id}, "fault": {"delay": "PT0.5S"}}]})
     client.send(authorization)
     client.send(authorization)
@@ -129,7 +129,7 @@ def test_a_shutdown_answers_first_and_sends_no_ping(tmp_path):
 
 
 def test_a_signature_in_der_is_as_good(account):
-    """Java's SHA256withECDSA makes one, and so does Pushy."""
+    """Java's SHA256withECDSA makes signatures in DER, and Pushy uses it."""
     client = Client(account)
     client.send(token(account, lambda key, signed: key.sign(signed, ec.ECDSA(hashes.SHA256()))))
     client.read_until(StreamEnded)

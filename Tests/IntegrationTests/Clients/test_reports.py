@@ -1,5 +1,5 @@
-"""The report on clients that nobody here wrote. curl and nghttp are clean, and so is python-h2 if it is told how; then it is
-made to misbehave in one way, and its twin behaves."""
+"""Tests the report on clients that other people wrote. The report finds nothing wrong with curl and nghttp, nor with
+python-h2 if it is used correctly. For each finding, one python-h2 client makes that mistake, and another one does not."""
 
 import json
 import time
@@ -20,7 +20,7 @@ def findings(account):
 
 
 class Sender:
-    """python-h2 with headers as the Guide wants them (2.3.4.1), unless it is told otherwise."""
+    """python-h2 that encodes headers as the Guide asks (2.3.4.1), unless a test says otherwise."""
 
     def __init__(self, account, indexed=False, authorization=None):
         self.account, self.indexed = account, indexed

@@ -1,6 +1,7 @@
-"""A Chromium that shows the console of a Carillon, and a provider that sends to it."""
+"""What the console's tests use: a Chromium that shows the console, and a provider that sends notifications."""
 
 import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 
 from selenium import webdriver
@@ -27,7 +29,7 @@ PATIENCE = 30
 def chromium(width=1280, height=900, dark=False):
     options = Options()
     options.add_argument("--headless=new")
-    # Chromium's sandbox does not start as root.
+    # Chromium's sandbox does not work for the user root.
     if os.geteuid() == 0:
         options.add_argument("--no-sandbox")
     options.add_argument("--disable-dev-shm-usage")
@@ -38,7 +40,7 @@ def chromium(width=1280, height=900, dark=False):
 
 
 def show_as(driver, width=1280, height=900, dark=False):
-    """Gives the page a size and a colour scheme, without colours that fade into each other."""
+    """Gives the page a size and a colour scheme, and switches off transitions between colours."""
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
         "width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
@@ -47,14 +49,14 @@ def show_as(driver, width=1280, height=900, dark=False):
 
 
 def wait(driver, condition, message=""):
-    """The first true value of a condition."""
+    """Waits until the condition returns a true value, and returns it."""
     ignored = (Exception,)
     return WebDriverWait(driver, PATIENCE, poll_frequency=0.05, ignored_exceptions=ignored).until(
         lambda driver: condition(), message)
 
 
 class Provider:
-    """Sends as a provider does: HTTP/2 with curl, and a token of its own key."""
+    """Sends as a provider does: over HTTP/2 with curl, and with a provider token that its own key signed."""
 
     def __init__(self, service, folder, bundle_id=None):
         self.service = service
@@ -74,6 +76,23 @@ class Provider:
 
     def send(self, payload, token=None, **headers):
         """The status of the answer."""
+        command, body = self.command(payload, token, headers)
+        result = subprocess.run(command, input=body, stdout=subprocess.PIPE, check=True, text=True)
+        return int(result.stdout)
+
+    @contextlib.contextmanager
+    def begin(self, payload, token=None, **headers):
+        """Sends, and waits for no answer; at the end the client hangs up."""
+        command, body = self.command(payload, token, headers)
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as client:
+            try:
+                client.stdin.write(body)
+                client.stdin.close()
+                yield
+            finally:
+                client.kill()
+
+    def command(self, payload, token, headers):
         fields = {"authorization": self.authorization(), "apns-topic": self.account.bundle_id, "apns-push-type": "alert"}
         fields.update({name.replace("_", "-"): value for name, value in headers.items()})
         command = ["curl", "--silent", "--http2", "--cacert", str(self.account.authority_file), "--output", os.devnull,
@@ -81,9 +100,7 @@ class Provider:
         for name, value in fields.items():
             command += ["--header", f"{name}: {value}"]
         command.append(f"https://localhost:{self.account.port}/3/device/{token or self.token}")
-        body = payload if isinstance(payload, str) else json.dumps(payload)
-        result = subprocess.run(command, input=body, stdout=subprocess.PIPE, check=True, text=True)
-        return int(result.stdout)
+        return command, payload if isinstance(payload, str) else json.dumps(payload)
 
     def send_many(self, count):
         """With Carillon's own client, which is fast."""
@@ -98,6 +115,21 @@ class Provider:
                 "--team-id", self.account.team_id, "--data", folder,
                 # Some are refused, because a device token takes only so many a second: they are rows too.
             ], input=lines, text=True, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+class ProductionProvider(Provider):
+    """A provider of a service that serves production, where there are no fixtures and no virtual devices."""
+
+    def __init__(self, service, folder):
+        self.service = service
+        self.account = types.SimpleNamespace(
+            bundle_id="com.example.production", port=service.port("production"), key_file=folder / "key.p8",
+            authority_file=folder / "ca.pem", team_id=service.manage("POST", "/v1/teams", {"name": "Shop"})["teamID"])
+        service.manage("POST", "/v1/apps", {"team": self.account.team_id, "bundleID": self.account.bundle_id})
+        key = service.manage("POST", "/v1/keys", {"team": self.account.team_id})
+        self.account.key_id = key["keyID"]
+        self.account.key_file.write_text(key["privateKey"])
+        self.account.authority_file.write_text(service.ready["caPEM"])
 
 
 class Console:
@@ -160,14 +192,14 @@ class Console:
         self.wait(lambda: Select(self.one(f"[name={name}]")).select_by_value(value) is None, f"{value} of {name}")
 
     def write(self, name, text, within="body"):
-        """Replaces the text of a control, as somebody who pastes does."""
+        """Replaces the text of a control, as if somebody pasted it."""
         self.driver.execute_script("""
             const [control, text] = arguments;
             control.value = text;
             control.dispatchEvent(new Event("input", { bubbles: true }));""", self.one(f"{within} [name={name}]"), text)
 
 
-# Ways in which text could become something else.
+# Texts that would be taken for markup or a script, if the console did not show them as text.
 INJECTIONS = [
     "<script>window.harmed = 1</script>", "<img src=x onerror='window.harmed = 1'>", "<svg onload=window.harmed=1>",
     "\"><script>window.harmed = 1</script>", "javascript:window.harmed=1", "' autofocus onfocus='window.harmed=1",
@@ -178,7 +210,7 @@ INJECTIONS = [
 
 
 class ConsoleCase(unittest.TestCase):
-    """Tests with a service, a provider and a browser of their own."""
+    """A base class for tests: each class has its own service, provider and browser."""
 
     @classmethod
     def setUpClass(cls):
@@ -203,13 +235,13 @@ class ConsoleCase(unittest.TestCase):
         self.assertEqual(self.provider.send({"aps": {"alert": {"title": title, "body": "Text"}}}, **more), 200)
 
     def check_nothing_harmful(self):
-        """Nothing of what strangers sent has become markup or a script."""
+        """Checks that no text that a stranger sent has become markup or a script."""
         self.assertIsNone(self.driver.execute_script("return window.harmed ?? null"))
         self.assertEqual(self.driver.execute_script("return document.querySelectorAll('script').length"), 1)
         self.assertEqual(self.console.all("main img, main iframe, main style, main script, dialog img"), [])
 
     def check_readable(self):
-        """Contrast and width, light and dark, wide and narrow."""
+        """Checks the contrast of texts and the width of the page: light and dark, wide and narrow."""
         for scheme in ("light", "dark"):
             for width in (1280, 360):
                 show_as(self.driver, width, dark=scheme == "dark")
@@ -217,14 +249,18 @@ class ConsoleCase(unittest.TestCase):
                 self.assertLessEqual(
                     self.driver.execute_script("return document.documentElement.scrollWidth"), width,
                     f"{self.driver.title}, {scheme} at {width}")
+                self.assertLessEqual(self.driver.execute_script(
+                    "return document.querySelector('main').scrollWidth - document.querySelector('main').clientWidth"), 0,
+                    f"{self.driver.title}, {scheme} at {width}")
                 # The page scrolls below the bar, and nothing else does.
                 self.assertLessEqual(self.driver.execute_script(
                     "return document.documentElement.scrollHeight - innerHeight"), 0, self.driver.title)
                 self.assertEqual(self.driver.execute_script(CONTRAST), [], f"{self.driver.title}, {scheme} at {width}")
+                self.assertEqual(self.driver.execute_script(CONTROLS), [], f"{self.driver.title}, {scheme} at {width}")
         show_as(self.driver)
 
     def check_names(self):
-        """Everything that can be operated has a name, in the tree that screen readers get."""
+        """Checks that every control has a name in the tree that screen readers get."""
         self.driver.execute_cdp_cmd("Accessibility.enable", {})
         nodes = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
         roles = {}
@@ -241,13 +277,24 @@ class ConsoleCase(unittest.TestCase):
 
 
 # The texts whose contrast with their ground is below 4.5 (WCAG 2.2, 1.4.3); those of disabled controls may be.
-CONTRAST = """
+COLOURS = """
 const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
 const rgba = color => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); return canvas.getImageData(0, 0, 1, 1).data; };
 const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
   .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
 const ground = node => { for (let n = node; n; n = n.parentElement) { const c = rgba(getComputedStyle(n).backgroundColor); if (c[3] === 255) return c; } return [255, 255, 255]; };
-return [...document.querySelectorAll('body *')].filter(node => node.checkVisibility() && !node.closest(':disabled, :has(> :disabled)') && [...node.childNodes].some(c => c.nodeType === 3 && c.data.trim()))
-  .map(node => { const [a, b] = [light(rgba(getComputedStyle(node).color)), light(ground(node))]; return [node.className + ' ' + node.textContent.slice(0, 30), (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)]; })
+const between = (one, other) => { const [a, b] = [light(one), light(other)]; return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); };
+const isOn = node => node.checkVisibility() && !node.closest(':disabled, :has(> :disabled)');
+"""
+CONTRAST = COLOURS + """
+return [...document.querySelectorAll('body *')].filter(node => isOn(node) && [...node.childNodes].some(c => c.nodeType === 3 && c.data.trim()))
+  .map(node => [node.className + ' ' + node.textContent.slice(0, 30), between(rgba(getComputedStyle(node).color), ground(node))])
   .filter(([, ratio]) => ratio < 4.5);
+"""
+# The controls whose border cannot be told from what is beside it (3 to 1: 1.4.11), and hints in them that cannot be read.
+CONTROLS = COLOURS + """
+return [...document.querySelectorAll('input:not([type=radio], [type=checkbox]), select, textarea')].filter(isOn)
+  .flatMap(node => [[node.name + ' border', between(rgba(getComputedStyle(node).borderTopColor), ground(node.parentElement)), 3],
+    [node.name + ' hint', node.placeholder ? between(rgba(getComputedStyle(node, '::placeholder').color), ground(node)) : 21, 4.5]])
+  .filter(([, ratio, least]) => ratio < least);
 """

@@ -21,13 +21,13 @@ requestAnimationFrame(step);
 
 
 def cpu(process):
-    """Seconds of CPU that a process has used."""
+    """The seconds of CPU time that a process has used."""
     fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 class Sender:
-    """Sends at a rate over one connection, with Carillon's own client."""
+    """Sends notifications at a given rate over one connection, with Carillon's own client."""
 
     def __init__(self, provider, tokens, rate, folder):
         account = provider.account
@@ -63,13 +63,13 @@ class Sender:
 
 
 def make_team(service, count):
-    """A team with an app on so many virtual devices."""
+    """Makes a team and an app, and registers the app on the given number of virtual devices."""
     team = {"name": "Load", "apps": ["com.example.load"], "devices": [{}] * count}
     return service.manage("POST", "/v1/fixtures", {"teams": [team]})["teams"][0]
 
 
 def watch(console, seconds):
-    """The frames of the page in milliseconds, and what it lists."""
+    """How long the page's frames took, in milliseconds, and what the page lists."""
     console.driver.execute_script(FRAMES)
     time.sleep(seconds)
     frames = sorted(console.driver.execute_script("return window.frames_seen"))
@@ -110,7 +110,7 @@ def main():
                 driver = chromium()
                 console = Console(service, driver)
                 frames = None
-                # In turns, so that what else the machine does is in both.
+                # The two are measured in turn, so that other work of the machine affects both alike.
                 for _ in range(3):
                     driver.get("about:blank")
                     shares["closed"].append(share(service, sender, options.seconds))
@@ -148,7 +148,7 @@ def share(service, sender, seconds):
 
 
 def since(begin, service, sender):
-    """Milliseconds of the service's CPU for 1,000 notifications."""
+    """The milliseconds of CPU time that the service needs for 1,000 notifications."""
     used, sent = cpu(service.process) - begin[0], sender.sent - begin[1]
     return round(used / max(1, sent) * 1_000_000, 1)
 

@@ -1,4 +1,4 @@
-"""Takes pictures of the console with something in it: script/screenshots."""
+"""Takes pictures of the console, after filling it with notifications and devices. script/screenshots calls this."""
 
 import pathlib
 import sys
@@ -37,7 +37,7 @@ def fill(provider):
 
 
 def pages(account):
-    """Each page by the name of its picture: its address, and what is there once it is whole."""
+    """The pages, by the names of their pictures: the address of each, and an element that is there once the page is complete."""
     return {
         "list": ("#/notifications", "Your tent has arrived"),
         "devices": ("#/devices", "kiosk 3"),
@@ -56,7 +56,7 @@ def main(folder):
     try:
         with tempfile.TemporaryDirectory() as scratch:
             provider = Provider(service, pathlib.Path(scratch), "com.example.shop")
-            # The graphs have something to show once there are some samples.
+            # Wait for some samples, because the graphs are empty without them.
             for rate in (15, 45, 25):
                 before = len(service.manage("GET", "/v1/service")["samples"])
                 wait(driver, lambda: len(service.manage("GET", "/v1/service")["samples"]) > before)

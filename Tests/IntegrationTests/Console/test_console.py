@@ -1,4 +1,4 @@
-"""The console in a real browser, beside a real client."""
+"""Tests the console's list of notifications in a real browser, while a real client sends."""
 
 import unittest
 
@@ -32,10 +32,15 @@ class ConsoleTests(ConsoleCase):
         self.console.wait_for_title("Your order is ready")
         row = self.console.one(".space .row")
         self.assertIn(self.provider.account.bundle_id, row.text)
+        self.console.wait(lambda: row.find_element("css selector", ".device").text == "phone")
         self.console.wait(lambda: self.console.one(".space .badge").text == "Delivered")
+        # The time is local, and the exact one is there for whoever hovers.
+        self.assertRegex(row.find_element("css selector", "time").get_attribute("title"), r"^[0-9-]{10}T[0-9:.]+Z$")
 
     def test_a_rejection_says_what_to_do(self):
         self.assertEqual(self.provider.send({"aps": {"alert": "Lost"}}, token="00" * 32), 400)
+        self.console.wait_for_title("Lost")
+        self.console.wait(lambda: "forget the device token" in self.console.one(".space .badge").get_attribute("title"))
         self.console.open("Lost")
         callout = self.console.one(".callout").text
         self.assertIn("400 BadDeviceToken", callout)
@@ -52,10 +57,16 @@ class ConsoleTests(ConsoleCase):
         self.assertTrue(self.driver.current_url.endswith("#/notifications?text=parcel"))
         self.driver.refresh()
         self.console.wait(lambda: self.console.titles() == ["Second parcel"])
+        connection = self.service.manage("GET", "/v1/requests")[0]["connection"]
         for query, titles in [
             ("outcome=rejected", ["Third"]), ("reason=BadDeviceToken", ["Third"]), ("status=400", ["Third"]),
             (f"app={self.provider.account.bundle_id}&outcome=delivered", ["Second parcel", "First order"]),
             (f"device={self.provider.account.device_id}", ["Second parcel", "First order"]),
+            ("device=phone", ["Second parcel", "First order"]),
+            # All words, words that belong together, and words that must not be there.
+            ("text=order+first", ["First order"]), ("text=%22order+first%22", []), ("text=%22first+order%22", ["First order"]),
+            ("text=com.example+-parcel+-third", ["First order"]),
+            (f"connection={connection}", ["First order"]),
         ]:
             self.console.show(f"#/notifications?{query}")
             self.console.wait(lambda: self.console.titles() == titles, query)
@@ -66,18 +77,95 @@ class ConsoleTests(ConsoleCase):
         self.send("Look inside", apns_priority="5", x_mine="yes")
         self.console.open("Look inside")
         text = self.console.one(".detail").text
-        for part in ["x-mine", "apns-priority", self.provider.token, self.provider.account.key_id, "HTTP/2", '"body": "Text"']:
+        for part in ["content-length", "x-mine", "apns-priority", self.provider.token, self.provider.account.key_id, "HTTP/2", '"body": "Text"']:
             self.assertIn(part, text)
         self.console.wait(lambda: "Taken by the device" in self.console.one(".timeline").text)
         self.assertIn("later", self.console.one(".timeline").text)
         self.assertNotIn(self.provider.authorization().rsplit(".", 1)[1], text)
+
+    def test_a_payload_is_shown_and_copied_as_it_was_sent(self):
+        sent = '{"z":[1.50,12345678901234567890],"aps":{"alert":"As it is"},"a":{}}'
+        self.assertEqual(self.provider.send(sent), 200)
+        self.console.open("As it is")
+        shown = '{\n  "z": [\n    1.50,\n    12345678901234567890\n  ],\n  "aps": {\n    "alert": "As it is"\n  },\n  "a": {}\n}'
+        self.console.wait(lambda: self.console.one("pre[aria-label=Payload]").get_property("textContent") == shown)
+        self.assertIn(f"{len(sent)} bytes", self.console.text())
+        self.listen_to_copies()
+        self.console.press("Copy the payload")
+        self.console.wait(lambda: self.driver.execute_script("return window.copied") == shown)
+        self.console.press("Copy as curl")
+        self.console.wait(lambda: sent in self.driver.execute_script("return window.copied"))
+
+    def test_a_body_that_is_no_json_is_shown(self):
+        self.assertEqual(self.provider.send('{"aps":<b>'), 400)
+        self.console.open("No aps dictionary")
+        self.console.wait_for_text("not a JSON dictionary")
+        self.assertEqual(self.console.one("pre[aria-label=Payload]").text, '{"aps":<b>')
+        self.assertFalse(self.console.button("Send again").is_enabled())
+        self.check_nothing_harmful()
+
+    def listen_to_copies(self):
+        self.driver.execute_script(
+            "navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
+
+    def test_what_changes_leaves_the_focus_where_it_is(self):
+        self.provider.account.behave(kind="offline")
+        self.send("Later")
+        self.console.open("Later")
+        self.console.wait_for_text("Stored until the device connects", ".timeline")
+        button = self.console.button("Copy as curl")
+        self.driver.execute_script("arguments[0].focus()", button)
+        self.provider.account.behave(kind="online")
+        self.console.wait_for_text("Delivered", ".under .badge")
+        self.console.wait_for_text("Taken by the device", ".timeline")
+        self.assertEqual(self.driver.switch_to.active_element, button)
+
+    def test_from_one_to_the_next_with_the_arrow_keys(self):
+        for number in range(4):
+            self.provider.send({"aps": {"alert": f"Step {number}"}}, token="00" * 32 if number == 2 else None)
+        self.console.wait_for_title("Step 3")
+        # The neighbours are those of the list as it is filtered.
+        self.console.show("#/notifications?outcome=delivered")
+        self.console.wait(lambda: self.console.titles() == ["Step 3", "Step 1", "Step 0"])
+        self.console.open("Step 1")
+        for key, title in [(Keys.ARROW_LEFT, "Step 3"), (Keys.ARROW_RIGHT, "Step 1"), (Keys.ARROW_RIGHT, "Step 0"), (Keys.ARROW_RIGHT, "Step 0")]:
+            self.console.wait(lambda: self.driver.switch_to.active_element.tag_name == "h1")
+            self.driver.switch_to.active_element.send_keys(key)
+            self.console.wait(lambda: self.console.one("h1").text == title, title)
+        self.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+        self.console.wait(lambda: self.console.titles() == ["Step 3", "Step 1", "Step 0"])
+        self.driver.switch_to.active_element.send_keys(Keys.CONTROL, "k")
+        self.assertEqual(self.driver.switch_to.active_element.get_attribute("name"), "text")
+
+    def test_the_list_is_cleared_after_a_question(self):
+        self.send("Old")
+        self.console.wait_for_title("Old")
+        self.console.press("Clear")
+        self.console.wait_for_text("The journal forgets 1 notification", "dialog")
+        self.console.press("Clear", "dialog")
+        self.console.wait_for_text("Nothing was sent yet")
+        self.assertEqual(self.service.manage("GET", "/v1/requests"), [])
+        self.send("New")
+        self.console.wait_for_title("New")
+
+    def test_the_title_counts_what_nobody_saw(self):
+        self.send("Seen")
+        self.console.wait_for_title("Seen")
+        # Without a screen every tab is in sight.
+        hide = "Object.defineProperty(document, 'hidden', { value: arguments[0], configurable: true }); " \
+            "document.dispatchEvent(new Event('visibilitychange'))"
+        self.driver.execute_script(hide, True)
+        self.send("Unseen")
+        self.console.wait(lambda: self.driver.title == "(1) Notifications · Carillon", self.driver.title)
+        self.driver.execute_script(hide, False)
+        self.console.wait(lambda: self.driver.title == "Notifications · Carillon", self.driver.title)
 
     def test_send_again(self):
         self.send("Once more")
         self.console.open("Once more")
         self.console.one(".actions .primary").click()
         self.console.wait(lambda: "Sent again." in self.console.one(".result").text)
-        # It stands in the list too, as sent without a provider.
+        # The list shows it too, as sent without a provider.
         self.console.show("#/notifications")
         self.console.wait(lambda: self.console.titles() == ["Once more", "Once more"])
         requests = self.service.manage("GET", "/v1/requests")
@@ -86,9 +174,8 @@ class ConsoleTests(ConsoleCase):
     def test_copy_as_curl(self):
         self.send("It's mine")
         self.console.open("It's mine")
-        self.driver.execute_script(
-            "navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
-        self.console.one(".actions button:not(.primary)").click()
+        self.listen_to_copies()
+        self.console.press("Copy as curl")
         copied = self.console.wait(lambda: self.driver.execute_script("return window.copied"))
         self.assertIn(f"/3/device/{self.provider.token}", copied)
         self.assertIn("It'\\''s mine", copied)
@@ -118,7 +205,7 @@ class ConsoleTests(ConsoleCase):
         self.console.wait(lambda: self.console.titles() == ["Key 2", "Key 1", "Key 0"])
         self.driver.execute_script("document.activeElement.blur()")
         names = []
-        for _ in range(20):
+        for _ in range(24):
             focused = self.driver.switch_to.active_element
             focused.send_keys(Keys.TAB)
             focused = self.driver.switch_to.active_element
@@ -152,6 +239,68 @@ class ConsoleTests(ConsoleCase):
             self.driver.switch_to.window(first)
         self.console.wait_for_title("In both")
 
+    def test_the_next_tab_leads_when_the_first_one_closes(self):
+        first = self.driver.current_window_handle
+        self.driver.switch_to.new_window("tab")
+        second = self.driver.current_window_handle
+        self.driver.get(self.service.url + "/console")
+        self.console.wait(lambda: self.console.one("#live").text == "Live")
+        self.driver.switch_to.window(first)
+        self.driver.close()
+        self.driver.switch_to.window(second)
+        self.send("To the second")
+        self.console.wait_for_title("To the second")
+
+    def test_whoever_signs_in_again_is_signed_in_in_all_tabs(self):
+        first = self.driver.current_window_handle
+        self.driver.switch_to.new_window("tab")
+        try:
+            self.driver.get(self.service.url + "/console")
+            self.console.wait(lambda: self.console.one("#live").text == "Live")
+            self.service.manage("DELETE", "/v1/console/sessions")
+            # Both tabs notice, and one of them signs in.
+            for tab in [first, self.driver.current_window_handle]:
+                self.driver.switch_to.window(tab)
+                self.console.wait(lambda: self.console.one(".sign-in h1").text == "Sign in")
+            self.console.sign_in()
+            self.send("Again")
+            self.console.wait_for_title("Again")
+        finally:
+            self.driver.close()
+            self.driver.switch_to.window(first)
+        self.console.wait(lambda: self.console.one("#live").text == "Live")
+        self.console.wait_for_title("Again")
+
+    def test_the_delivery_log_is_shown_beside_the_journal(self):
+        self.send("With a title")
+        self.console.wait_for_title("With a title")
+        self.console.press("Delivery log")
+        self.console.wait_for_text("of all environments", ".notice")
+        self.console.wait_for_text("Delivered", ".list")
+        self.assertNotIn("With a title", self.console.titles())
+        # What the journal has, can be opened all the same.
+        number = self.service.manage("GET", "/v1/requests")[0]["number"]
+        self.console.show(f"#/notification/r{number}", "With a title")
+        self.console.show("#/notifications", "Notifications")
+        self.console.press("Show the journal")
+        self.console.wait_for_title("With a title")
+
+    def test_what_comes_is_not_read_out(self):
+        """Live regions speak of what somebody does, and not of each row."""
+        self.driver.execute_script("""
+            window.spoken = [];
+            new MutationObserver(changes => changes.forEach(change => {
+              const region = (change.target.nodeType === 1 ? change.target : change.target.parentElement)?.closest('[aria-live], [role=status], [role=alert]');
+              if (region) window.spoken.push(region.textContent);
+            })).observe(document.body, { subtree: true, childList: true, characterData: true });""")
+        for number in range(3):
+            self.send(f"Quiet {number}")
+        self.console.wait_for_title("Quiet 2")
+        self.console.wait(lambda: {each.text for each in self.console.all(".space .badge")} == {"Delivered"})
+        self.assertEqual(self.driver.execute_script("return window.spoken"), [])
+        self.console.choose("outcome", "rejected")
+        self.console.wait(lambda: self.driver.execute_script("return window.spoken") == ["Shown: 0 of 3"])
+
     def test_without_a_journal_the_delivery_log_is_shown_and_the_journal_offered(self):
         self.service.manage("PUT", "/v1/journal", {"keep": 0})
         self.driver.refresh()
@@ -165,8 +314,15 @@ class ConsoleTests(ConsoleCase):
         self.console.wait_for_title("Now seen")
 
     def test_ten_thousand_rows_are_a_window(self):
+        self.driver.execute_script("""
+            window.said = '';
+            const place = document.querySelector('.heading .hint');
+            new MutationObserver(() => { window.said ||= place.textContent; }).observe(place, { childList: true });""")
         self.provider.send_many(10_000)
         self.console.wait(lambda: self.console.one(".count").text == "10,000", self.console.one(".count").text)
+        # The service showed a sample meanwhile, and the page said so until the list was whole.
+        self.assertRegex(self.driver.execute_script("return window.said"), "^Too busy to show everything: [0-9,]+ left out for now$")
+        self.assertEqual(self.console.one(".heading .hint").text, "")
         # Scrolls from end to end, a screen in each picture; every one of them shows rows, and few are in the document.
         result = self.driver.execute_async_script("""
             const done = arguments[arguments.length - 1];
@@ -187,16 +343,26 @@ class ConsoleTests(ConsoleCase):
         self.assertEqual(result[1:], [0, True])
 
     def test_both_colour_schemes_and_a_narrow_screen_can_be_read(self):
+        self.console.wait_for_text("Nothing was sent yet")
+        self.check_readable()
         self.send("To be read")
         self.provider.send({"aps": {"alert": "Refused"}}, token="00" * 32)
         self.console.wait_for_title("Refused")
+        self.check_readable()
+        for fragment, text in [("#/notifications?text=nowhere", "No notification matches"), ("#/notification/r9999", "not there any more")]:
+            self.console.show(fragment)
+            self.console.wait_for_text(text)
+            self.check_readable()
+        self.driver.delete_all_cookies()
+        self.driver.refresh()
+        self.console.wait_for_text("carillon console")
         self.check_readable()
 
     def test_no_violation_of_the_content_policy_is_logged(self):
         self.send("Quiet")
         self.console.open("Quiet")
         self.console.wait(lambda: "Taken by the device" in self.console.one(".timeline").text)
-        # The signing in of earlier tests is logged too, as the answers that they wanted.
+        # The browser also logs the refused sign-ins of earlier tests, which those tests expected.
         logged = [entry["message"] for entry in self.driver.get_log("browser") if "status of" not in entry["message"]]
         self.assertEqual(logged, [])
 

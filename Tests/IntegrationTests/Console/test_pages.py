@@ -1,15 +1,17 @@
-"""The console's pages beside the list, in a real browser, beside a real client."""
+"""Tests all pages of the console except the list of notifications, in a real browser, while a real client sends."""
 
 import json
 import os
 import pathlib
+import re
 import subprocess
+import tempfile
 import time
 import unittest
 
 from selenium.webdriver.common.keys import Keys
 
-from browser import INJECTIONS, Console, ConsoleCase, Service, chromium
+from browser import INJECTIONS, Console, ConsoleCase, ProductionProvider, Service, chromium, wait
 
 PAGES = ["notifications", "devices", "send", "accounts", "rehearsals", "service"]
 
@@ -36,7 +38,7 @@ class SendTests(ConsoleCase):
     def test_every_template_is_accepted_as_it_is(self):
         self.open()
         for name in ["Alert", "Background", "Badge", "Localised", "Critical sound", "VoIP", "Live Activity"]:
-            # Something else first, so that the answer is to this one.
+            # First something else, so that the answer cannot be that of an earlier text.
             self.console.write("payload", "{")
             self.console.wait_for_text("not JSON", "#check")
             self.console.press(name, ".chips")
@@ -60,7 +62,7 @@ class SendTests(ConsoleCase):
         self.console.choose("device", "pasted")
         self.console.write("token", "00" * 32)
         self.console.wait_for_text("400 BadDeviceToken", "#check")
-        # Nothing of it was sent.
+        # The check has sent nothing.
         self.assertEqual(self.service.manage("GET", "/v1/requests"), [])
 
     def test_the_size_has_the_limit_of_the_push_type(self):
@@ -82,12 +84,24 @@ class SendTests(ConsoleCase):
             "aps": {"alert": {"title": "New", "body": "Short"}, "badge": 5, "sound": {"critical": 1}}, "mine": [1]})
 
     def test_a_notification_is_changed_and_sent(self):
-        self.send("To be changed", apns_collapse_id="score")
+        expiration = int(time.time()) + 5000
+        self.assertEqual(self.provider.send(
+            '{"aps":{"alert":"To be changed"},"z":12345678901234567890,"a":1}', apns_collapse_id="score",
+            apns_expiration=str(expiration)), 200)
         self.console.open("To be changed")
         self.console.press("Change and send")
         self.console.wait(lambda: "To be changed" in self.console.one("[name=payload]").get_property("value"))
         self.assertEqual(self.console.one("[name=token]").get_property("value"), self.provider.token)
         self.assertEqual(self.console.one("[name=collapseID]").get_property("value"), "score")
+        self.assertEqual(self.console.one("[name=expiration]").get_property("value"), f"at {expiration}")
+        # The payload stays as it was sent, also where a browser would round.
+        self.driver.refresh()
+        self.console.wait(lambda: "12345678901234567890" in self.console.one("[name=payload]").get_property("value"))
+        self.console.wait_for_text("It would be accepted", "#check")
+        self.console.press("Send", "form")
+        self.console.wait_for_text("Accepted.", "[role=status].stack")
+        sent = self.service.manage("POST", "/v1/requests/wait", {"count": 2})["requests"][1]
+        self.assertEqual(sent["headers"]["apns-expiration"], str(expiration))
 
     def test_an_unknown_app_and_a_removed_one_say_so(self):
         self.provider.account.behave(kind="removed")
@@ -155,14 +169,20 @@ class DeviceTests(ConsoleCase):
             self.assertIn(part, screen)
         self.assertNotIn("1:0", screen)
         self.assertEqual(self.console.one(".app-badge").text, "7")
-        # What the app knows can be told.
-        self.console.one("details.card summary").click()
+        self.assertIn("its actions are not known", screen)
+        # What the app knows can be told, and is asked for by its name.
+        self.console.press("Enter what they are", ".screen")
         area = self.console.one("details.card textarea")
+        self.assertEqual(json.loads(area.get_property("value")), {
+            "strings": {"ORDER": ""}, "categories": [{"id": "INVITE", "actions": [{"id": "", "title": ""}]}]})
+        self.assertEqual(self.driver.switch_to.active_element, area)
         texts = {"strings": {"ORDER": "Order %1$@ for %2$@"}, "categories": [{"id": "INVITE", "actions": [{"id": "a", "title": "Accept"}]}]}
         self.driver.execute_script("arguments[0].value = arguments[1]", area, json.dumps(texts))
         self.console.press("Keep")
         self.console.wait_for_text("Order 4711 for Anna", ".screen")
         self.assertIn("Accept", self.console.one(".banner-actions").text)
+        self.assertNotIn("not known", self.console.one(".screen").text)
+        self.assertEqual(self.console.all(".unknown-text, .screen button"), [])
 
     def test_a_real_device_says_whether_it_is_connected_and_can_be_revoked(self):
         data = str(pathlib.Path(self.service.ready["ca"]).parent)
@@ -181,6 +201,11 @@ class DeviceTests(ConsoleCase):
             self.assertIn("real · development", self.console.one(".under").text)
             self.assertEqual(self.provider.send({"aps": {"alert": "To a real one"}}, token=token), 200)
             self.console.wait_for_text("To a real one", ".screen")
+            listener.terminate()
+            listener.wait()
+            self.console.wait_for_text("Not connected", ".under")
+            self.assertEqual(self.provider.send({"aps": {"alert": "For later"}}, token=token), 200)
+            self.console.wait_for_text("1 notification waiting")
             self.console.press("Revoke the device")
             self.console.wait_for_text("Its certificate is worthless", "dialog")
             self.console.press("Revoke", "dialog")
@@ -239,16 +264,21 @@ class AccountTests(ConsoleCase):
         self.console.press("New key", within)
         self.console.press("Make it")
         link = self.console.wait(lambda: self.console.one("dialog a[download]"))
-        key = self.driver.execute_async_script(
-            "fetch(arguments[0].href).then(r => r.text(), String).then(arguments[1])", link)
-        # The policy lets no script read it back; the link's name and the key in the list say that it is there.
         self.assertRegex(link.get_attribute("download"), "^AuthKey_[A-Z0-9]{10}.p8$")
-        self.assertNotIn("undefined", key)
+        # What cannot be had again is not lost by a key.
+        self.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
+        self.console.wait_for_text("not downloaded yet", "dialog")
+        key = self.download(link)
+        made = subprocess.run(
+            ["openssl", "pkey", "-noout", "-text"], input=key, stdout=subprocess.PIPE, check=True, text=True).stdout
+        self.assertIn("prime256v1", made)
         self.console.press("Close")
+        self.console.wait(lambda: self.console.all("dialog") == [])
         self.console.press("New certificate", within)
         self.console.press("Make it")
         link = self.console.wait(lambda: self.console.one("dialog a[download]"))
         self.assertEqual(link.get_attribute("download"), "com.example.ui.pem")
+        subprocess.run(["openssl", "x509", "-noout"], input=self.download(link), check=True, text=True)
         self.console.press("Close")
         self.console.wait_for_text("valid until", within)
         self.console.press("Delete the team", within)
@@ -256,6 +286,14 @@ class AccountTests(ConsoleCase):
         self.check_nothing_harmful()
         self.console.press("Delete the team", "dialog")
         self.console.wait(lambda: self.console.all(within) == [])
+
+    def download(self, link):
+        """What a link saves."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": folder})
+            path = pathlib.Path(folder) / link.get_attribute("download")
+            link.click()
+            return self.console.wait(lambda: path.read_text())
 
     def test_a_mistake_is_said_where_it_was_made(self):
         self.console.show("#/accounts", "Accounts")
@@ -282,6 +320,41 @@ class RehearsalTests(ConsoleCase):
         self.console.wait_for_text("Ended")
         self.assertEqual(self.provider.send({"aps": {"alert": "Free"}}), 200)
 
+    def test_a_request_that_hangs_has_no_answer(self):
+        self.console.show("#/rehearsals", "Rehearsals")
+        self.console.wait_for_text("nothing of a provider yet")
+        team = {"team": self.provider.account.team_id}
+        self.console.write("document", json.dumps({"rules": [
+            {"name": "silence", "match": team, "when": {"first": 1}, "fault": {"hang": True}},
+            {"name": "late", "match": team, "fault": {"delay": "PT5M"}}]}))
+        self.console.press("Begin")
+        self.console.wait_for_text("has begun")
+        try:
+            self.console.wait_for_text("ends", ".rehearsal")
+            self.console.show("#/notifications")
+            with self.provider.begin({"aps": {"alert": "Never"}}):
+                self.console.wait_for_title("Never")
+                with self.provider.begin({"aps": {"alert": "Late"}}):
+                    self.console.wait_for_title("Late")
+                    # Only the answer of the other one is late.
+                    self.console.wait(lambda: {each.text for each in self.console.all(".space .badge")} == {"Delivered", "No answer"})
+                    for title, badge, line, facts in [
+                        ("Never", "No answer", "The service gives no answer.", "Answer\nnone\nRule of a rehearsal\nsilence"),
+                        ("Late", "Delivered", "Taken by the device", "Answer\nnone yet\nRule of a rehearsal\nlate"),
+                    ]:
+                        self.console.show("#/notifications")
+                        self.console.open(title)
+                        self.console.wait_for_text(line, ".timeline")
+                        self.console.wait_for_text(facts, "dl")
+                        self.assertEqual(self.console.one(".under .badge").text, badge)
+        finally:
+            # What hangs would hang for the tests that follow.
+            for rehearsal in self.service.manage("GET", "/v1/rehearsals"):
+                self.service.manage("DELETE", "/v1/rehearsals/" + rehearsal["rehearsal"])
+        self.console.show("#/rehearsals", "Rehearsals")
+        self.console.wait_for_text("Ended")
+        self.assertEqual(self.provider.send({"aps": {"alert": "Answered"}}), 200)
+
     def test_a_wrong_rule_is_named(self):
         self.console.show("#/rehearsals", "Rehearsals")
         self.console.write("document", '{"rules":[{"name":"x","fault":{"close":"maybe"}}]}')
@@ -290,7 +363,7 @@ class RehearsalTests(ConsoleCase):
 
     def test_every_template_can_begin(self):
         self.console.show("#/rehearsals", "Rehearsals")
-        for option in ["busy", "throttled", "gone", "restart", "slow", "cut", "token", "lost"]:
+        for option in ["busy", "throttled", "gone", "restart", "slow", "cut", "token", "hang", "lost"]:
             self.console.choose("template", option)
             self.console.press("Begin")
             self.console.wait_for_text("has begun", "#rehearsal-answer")
@@ -314,7 +387,7 @@ class ServiceTests(ConsoleCase):
         self.console.show("#/service", "Service")
         self.console.wait_for_text("Ready", ".state")
         self.send("Counted")
-        # The first numbers come after ten seconds.
+        # The service has the first numbers after ten seconds.
         self.console.wait(lambda: self.console.one(".graph .graph-now").text.endswith("rejected"))
         text = self.console.text()
         for part in ["Requests a second", "Connected devices", "MiB", "Limits exceeded"]:
@@ -331,6 +404,18 @@ class ProductionTests(unittest.TestCase):
             console = Console(service, driver)
             console.sign_in()
             console.wait_for_text("never a payload")
+            with tempfile.TemporaryDirectory() as folder:
+                provider = ProductionProvider(service, pathlib.Path(folder))
+                self.assertEqual(provider.send({"aps": {"alert": "Between the two of us"}}, token="00" * 32), 400)
+            console.wait_for_text("BadDeviceToken", ".list")
+            driver.find_element("css selector", ".space .title a").click()
+            console.wait_for_text("What to do:")
+            console.wait_for_text("Rejected: BadDeviceToken", ".timeline")
+            # The address leads there again, without the list.
+            driver.refresh()
+            console.wait_for_text("Rejected: BadDeviceToken", ".timeline")
+            self.assertNotIn("Between", console.text())
+            self.assertEqual(console.all(".detail button.primary"), [])
             for page, text in [
                 ("send", "development environment only"), ("devices", "No device yet"), ("accounts", "com.example.app"),
                 ("rehearsals", "development environment only"), ("service", "Ready"),
@@ -342,12 +427,40 @@ class ProductionTests(unittest.TestCase):
             service.stop()
 
 
+class WelcomeTests(unittest.TestCase):
+    def test_the_welcome_says_how_to_sign_in(self):
+        carillon = os.environ.get("CARILLON", "carillon")
+        with tempfile.TemporaryDirectory() as folder:
+            with subprocess.Popen(
+                    [carillon, "serve", "--ports", "ephemeral", "--data", folder], stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL, text=True) as service:
+                driver = chromium()
+                try:
+                    line = next(line for line in service.stdout if line.startswith("  console "))
+                    address, command = re.fullmatch(r"  console +(http://127.0.0.1:[0-9]+/console)   sign in with: (.+)\n", line).groups()
+                    link = subprocess.run(command, shell=True, stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
+                    self.assertTrue(link.startswith(address))
+                    driver.get(link)
+                    wait(driver, lambda: driver.find_element("css selector", "#live").text == "Live")
+                    # What is on the disk has no journal until somebody wants it.
+                    wait(driver, lambda: "The journal is off" in driver.find_element("css selector", ".notice").text)
+                    self.assertEqual(driver.current_url, address)
+                finally:
+                    driver.quit()
+                    service.terminate()
+                    service.communicate()
+
+
 class EveryPageTests(ConsoleCase):
     """What holds on every page."""
 
     def fill(self):
         device = {"team": self.provider.account.team_id, "name": INJECTIONS[1]}
         made = self.service.manage("POST", "/v1/devices", device)
+        self.provider.send("<b>no JSON</b>")
+        self.driver.execute_script("localStorage.setItem(arguments[0], arguments[1])", f"carillon-app-texts:{self.provider.account.bundle_id}", json.dumps({
+            "strings": {injection: injection for injection in INJECTIONS[1:]},
+            "categories": [{"id": injection, "actions": [{"id": injection, "title": injection}]} for injection in INJECTIONS[1:]]}))
         for injection in INJECTIONS:
             # More kinds than a person sends; what the service refuses is shown too.
             self.provider.send({"aps": {
@@ -359,6 +472,11 @@ class EveryPageTests(ConsoleCase):
 
     def pages(self, device):
         yield from (f"#/{name}" for name in PAGES)
+        # With all filters, a rejected notification, and one with everything in it.
+        yield "#/notifications?status=400"
+        requests = self.service.manage("GET", "/v1/requests")
+        yield f"#/notification/r{requests[0]['number']}"
+        yield "#/notification/r" + str(next(request["number"] for request in requests if request["status"] == 400))
         yield f"#/device/{self.provider.account.device_id}"
         yield f"#/device/{device}"
 
@@ -368,7 +486,7 @@ class EveryPageTests(ConsoleCase):
             self.console.show(page)
             self.console.wait(lambda: self.driver.execute_script("return location.hash") == page and self.console.one("main h1").text)
             self.console.wait(lambda: "One moment" not in self.console.text())
-            # What a page asks for has arrived when nothing changes any more.
+            # When the page no longer changes, everything that it asked for has arrived.
             self.settle()
             self.check_readable()
             self.check_names()
@@ -381,6 +499,9 @@ class EveryPageTests(ConsoleCase):
                 self.console.show(f"#/{page}/{fragment}?from={fragment}&app={fragment}&device={fragment}&template={fragment}")
         self.settle()
         self.check_nothing_harmful()
+        # Nothing came from elsewhere.
+        self.assertEqual(self.driver.execute_script(
+            "return performance.getEntriesByType('resource').map(entry => entry.name).filter(name => !name.startsWith(location.origin))"), [])
         logged = [entry["message"] for entry in self.driver.get_log("browser") if "status of" not in entry["message"]]
         self.assertEqual(logged, [])
 
@@ -401,7 +522,7 @@ class EveryPageTests(ConsoleCase):
             self.driver.switch_to.active_element.send_keys(Keys.ENTER)
             self.console.wait(lambda: self.console.one("nav [aria-current]").get_attribute("href").endswith(f"#/{name}"))
             if name != "notifications":
-                # The heading of the page has the focus, so that it is read first.
+                # The page's heading must have the focus, so that a screen reader reads it first.
                 self.console.wait(lambda: self.driver.switch_to.active_element.tag_name == "h1")
                 self.assertTrue(self.driver.title.startswith(self.console.one("main h1").text))
             self.driver.execute_script("document.activeElement.blur(); document.querySelector('.skip').focus()")

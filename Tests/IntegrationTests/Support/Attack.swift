@@ -12,7 +12,7 @@ struct Attack: Sendable, CustomTestStringConvertible {
     let opening: [UInt8]
     /// Returns what to send repeatedly, by the number of the repetition.
     let wave: @Sendable (Int) -> [UInt8]
-    /// How often it is sent if nothing ends the connection.
+    /// How often the bytes are sent if nothing ends the connection.
     let waves: Int
 
     init(

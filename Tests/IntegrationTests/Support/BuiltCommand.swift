@@ -8,11 +8,11 @@ enum BuiltCommand {
             [bundle.executableURL?.deletingLastPathComponent(), bundle.bundleURL.deletingLastPathComponent()]
         }.compactMap { $0 }
         let paths = folders.map { $0.appendingPathComponent("carillon").path }
-        // If it is missing, the first test that starts it names the path.
+        // If the command is missing, the first test that starts it names the path.
         return paths.first { FileManager.default.isExecutableFile(atPath: $0) } ?? paths[0]
     }()
 
-    /// Runs it and waits for its end.
+    /// Runs the command and waits for its end.
     static func run(
         _ arguments: [String],
         environment: [String: String] = [:],

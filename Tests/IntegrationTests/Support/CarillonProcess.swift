@@ -4,7 +4,7 @@ import Service
 
 /// A running `carillon serve`, on ports that the system chose.
 final class CarillonProcess: Sendable {
-    /// The first line of its output (design: the command's contract).
+    /// The first line of the service's output.
     struct Ready: Decodable, Sendable {
         struct Addresses: Decodable, Sendable {
             let provider: String
@@ -55,7 +55,7 @@ final class CarillonProcess: Sendable {
         }
     }
 
-    /// Sends it a signal, and waits until it has ended.
+    /// Sends the service a signal, and waits until it has ended.
     func stop(_ signal: Int32 = SIGTERM) async -> ChildProcess.Finished {
         child.signal(signal)
         return await child.finished()

@@ -91,7 +91,7 @@ final class ChildProcess: Sendable {
         if process.isRunning { kill(process.processIdentifier, number) }
     }
 
-    /// Waits for its end.
+    /// Waits until the program has ended.
     func finished() async -> Finished {
         await withTaskCancellationHandler {
             for await _ in ended {}

@@ -22,7 +22,7 @@ final class OutputText: Sendable {
             var rest: [UInt8] = []
             var buffer = [UInt8](repeating: 0, count: 65_536)
             while true {
-                // This returns what there is. FileHandle's method waits for the whole count.
+                // `read` returns the bytes that are there. FileHandle's method would wait for the whole count.
                 let count = read(handle.fileDescriptor, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }
                 // A failed read counts as the end.

@@ -28,7 +28,7 @@ struct Provider: Sendable {
         try token(claims: claims(issuedAt: "\(Self.now - age)"))
     }
 
-    /// A token of these JSON texts with a valid signature. nil means the usual text.
+    /// A provider token with these JSON texts and a valid signature. nil means the usual text.
     func token(
         header: String? = nil,
         claims: String? = nil,

@@ -1,6 +1,7 @@
 /// Runs a command with a terminal as standard error and a pipe as standard output.
 enum PseudoTerminal {
-    /// Its own standard error gets what the command wrote to the terminal.
+    /// A program that runs a command on a terminal. What the command writes to the terminal goes to the program's
+    /// standard error.
     private static let program = """
         import os, pty, subprocess, sys
         ours, theirs = pty.openpty()

@@ -40,7 +40,7 @@ final class TerminalProcess: Sendable {
         screen = OutputText(reading: FileHandle(fileDescriptor: dup(person), closeOnDealloc: true))
     }
 
-    /// The path of the program's end, ready to be opened.
+    /// Returns the path of the terminal's other end, which the program uses, and unlocks it so that it can be opened.
     private static func otherEnd(of person: Int32) -> String? {
         #if os(Linux)
             // This is what glibc's unlockpt and ptsname do, which Swift cannot call: TIOCSPTLCK and TIOCGPTN

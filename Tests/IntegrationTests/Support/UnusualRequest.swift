@@ -14,12 +14,12 @@ struct UnusualRequest: Sendable, CustomTestStringConvertible {
         self.change = change
     }
 
-    /// With this header.
+    /// Makes a request with this header.
     init(_ header: String, _ value: String) {
         self.init("\(header): \(value.prefix(40))") { push, _, _ in push[header] = value }
     }
 
-    /// With this body.
+    /// Makes a request with this body.
     init(body: String) {
         self.init("the body \(body.debugDescription)") { push, _, _ in push.payload(body) }
     }

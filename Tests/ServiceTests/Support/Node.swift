@@ -156,7 +156,7 @@ struct Node: Sendable {
         return try NIOSSLContext(configuration: tls)
     }
 
-    /// Registers the app on a device, or asks again for its device token.
+    /// Registers the app on a device, and returns its device token.
     func register(_ device: ClientCertificate) async throws -> String {
         let client = try await nodes.connect(courier, device)
         let answer = try await client.send(Self.headers("PUT", "/1/apps/com.example.app"), body: "")
@@ -164,7 +164,7 @@ struct Node: Sendable {
         return try required(answer.body.split(separator: "\"").dropFirst(3).first.map(String.init))
     }
 
-    /// A connection of the provider that has already sent something with its provider token.
+    /// Makes a provider's connection that has already sent a notification with its provider token.
     func connectProvider() async throws -> WireClient { try await nodes.connect(provider) }
 
     func connectProvider(_ certificate: ClientCertificate) async throws -> WireClient {

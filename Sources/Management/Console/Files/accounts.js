@@ -6,7 +6,7 @@ import { element, empty, field, moment } from "./dom.js";
 import { exactTime } from "./time.js";
 import { short } from "./words.js";
 
-/** How many devices are looked at to say what a deletion ends. */
+/** The maximum number of devices that the page loads, to say how many a deletion affects. */
 const DEVICES = 5000;
 
 export class Accounts {
@@ -53,10 +53,10 @@ export class Accounts {
     return element("section", { class: "card team", "aria-labelledby": id },
       element("div", { class: "heading" }, element("h2", { id }, team.name), element("code", {}, team.teamID),
         element("div", { class: "push actions" }, button("Delete the team", () => this.#deleteTeam(team), "quiet danger"))),
-      group("Apps", button("New app", () => this.#newApp(team)), of(this.#all.apps).map((app) => this.#app(app)), "No app yet: notifications are addressed to one."),
-      group("Keys", button("New key", () => this.#newKey(team)), of(this.#all.keys).map((key) => this.#key(key)), "No key yet: a provider signs its tokens with one."),
+      group("Apps", button("New app", () => this.#newApp(team)), of(this.#all.apps).map((app) => this.#app(app)), "No app yet. Notifications need an app as their destination."),
+      group("Keys", button("New key", () => this.#newKey(team)), of(this.#all.keys).map((key) => this.#key(key)), "No key yet. Providers sign their tokens with a key."),
       group("Certificates", of(this.#all.apps).length === 0 ? null : button("New certificate", () => this.#newCertificate(team)),
-        of(this.#all.certificates).map((certificate) => this.#certificate(certificate)), "None. A provider needs one only if it does not use a key."));
+        of(this.#all.certificates).map((certificate) => this.#certificate(certificate)), "No certificate yet. A provider needs one only if it does not use a key."));
   }
 
   // MARK: Rows
@@ -81,13 +81,13 @@ export class Accounts {
       certificate.revoked === undefined ? remove("Revoke", certificate.bundleID, () => this.#revokeCertificate(certificate)) : revoked(certificate.revoked));
   }
 
-  // MARK: What something ends
+  // MARK: The effects of deleting and revoking
 
   #devicesWith(bundleIDs) {
     return this.#all.devices.filter((device) => device.apps.some((app) => bundleIDs.includes(app.bundleID)));
   }
 
-  /** Said where the number of devices is only a part of them. */
+  /** Follows a number of devices if the page has not loaded all devices. */
   #more() { return this.#all.devices.length >= DEVICES ? " or more" : ""; }
 
   #waiting(bundleIDs) {
@@ -95,7 +95,7 @@ export class Accounts {
       .reduce((sum, app) => sum + app.waiting, 0);
   }
 
-  /** What the journal knows of who uses it. */
+  /** A sentence that says how much a key or certificate was used lately, according to the journal. */
   #use(name, isIt) {
     const rows = this.#feed.model.rows.filter((row) => row.request !== null && isIt(row.request));
     return rows.length === 0 ? `Nobody has used this ${name} lately.`
@@ -106,8 +106,8 @@ export class Accounts {
     const { bundleIDs } = team;
     const keys = this.#all.keys.filter((key) => key.teamID === team.teamID && key.revoked === undefined);
     confirm(`Delete the team ${team.name}?`, [
-      `${counted(bundleIDs.length, "app")}, ${counted(keys.length, "key")} and ${counted(team.serials.length, "certificate")} are deleted, and all of its virtual devices.`,
-      `Its providers are refused at their next request, also on open connections.`,
+      `${counted(bundleIDs.length, "app")}, ${counted(keys.length, "key")} and ${counted(team.serials.length, "certificate")} are deleted, and the virtual devices of the team.`,
+      `Requests of its providers are rejected from now on, also on open connections.`,
       `Device tokens on ${counted(this.#devicesWith(bundleIDs).length, "device")}${this.#more()} become worthless, also if you make the team again.`,
       `${counted(this.#waiting(bundleIDs), "notification")} that ${this.#waiting(bundleIDs) === 1 ? "waits" : "wait"} for devices will not be delivered.`,
     ], "Delete the team", () => this.#perform("DELETE", `/v1/teams/${team.teamID}`));
@@ -125,7 +125,7 @@ export class Accounts {
 
   #revokeKey(key) {
     confirm(`Revoke the key ${key.keyID}?`, [
-      "Every provider that uses it is refused at its next request, also on open connections: 403 InvalidProviderToken.",
+      "Requests with this key are rejected from now on, also on open connections: 403 InvalidProviderToken.",
       this.#use("key", (request) => request.keyID === key.keyID),
       "It cannot be undone. Give the providers another key first.",
     ], "Revoke the key", () => this.#perform("DELETE", `/v1/keys/${key.keyID}`));
@@ -133,7 +133,7 @@ export class Accounts {
 
   #revokeCertificate(certificate) {
     confirm("Revoke the certificate?", [
-      `It is for ${certificate.bundleID}: every provider that uses it is refused, also on open connections.`,
+      `It is for ${certificate.bundleID}. Requests with it are rejected from now on, also on open connections.`,
       this.#use("certificate", (request) => request.certificate === certificate.serial),
       "It cannot be undone. Give the providers another certificate first.",
     ], "Revoke the certificate", () => this.#perform("DELETE", `/v1/certificates/${certificate.serial}`));
@@ -145,7 +145,7 @@ export class Accounts {
     return answer;
   }
 
-  // MARK: New ones
+  // MARK: Making teams, apps, keys and certificates
 
   #newTeam() {
     const name = element("input", { name: "name", required: true, autocomplete: "off", placeholder: "Shop" });
@@ -192,7 +192,7 @@ export class Accounts {
   }
 }
 
-/** The members, and of others those that have a text. */
+/** `members`, and those of `others` whose text is not empty. */
 function withText(members, others) {
   return { ...members, ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== "")) };
 }
@@ -214,15 +214,27 @@ function revoked(time) {
   return element("span", { class: "badge", "data-outcome": "rejected" }, "Revoked ", moment(time));
 }
 
-/** Hands a secret out, this once: nobody keeps it here. */
+/** Offers a secret for download. The page forgets it when the dialog closes. */
 function download(title, file, text, hint) {
   const address = URL.createObjectURL(new Blob([text], { type: "application/x-pem-file" }));
   const note = element("p", { class: "hint", role: "status" });
-  const link = element("a", { class: "button primary", href: address, download: file, onclick: () => { note.textContent = "Downloaded. Keep it where only your provider can read it."; } }, `Download ${file}`);
+  let isDownloaded = false;
+  const link = element("a", { class: "button primary", href: address, download: file, onclick: () => {
+    isDownloaded = true;
+    note.textContent = "Downloaded. Keep it where only your provider can read it.";
+    close.textContent = "Close";
+  } }, `Download ${file}`);
+  const close = element("button", { type: "button", onclick: () => dialog.close() }, "Close without it");
   const dialog = element("dialog", { "aria-labelledby": "download-title" }, element("div", { class: "stack" },
     element("h2", { id: "download-title" }, title), element("p", {}, hint),
     element("p", {}, "The service does not keep the private key. It can be downloaded now, and never again."), note,
-    element("div", { class: "actions end" }, element("button", { type: "button", onclick: () => dialog.close() }, "Close"), link)));
+    element("div", { class: "actions end" }, close, link)));
+  // The escape key closes nothing that cannot be had again.
+  dialog.addEventListener("cancel", (event) => {
+    if (isDownloaded) return;
+    event.preventDefault();
+    note.textContent = "It is not downloaded yet. Download it, or close without it.";
+  });
   dialog.addEventListener("close", () => {
     URL.revokeObjectURL(address);
     dialog.remove();

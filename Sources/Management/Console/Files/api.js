@@ -1,10 +1,10 @@
-// The management API, as curl asks it: the session's cookie takes the place of the key.
+// Sends requests to the management API. The browser adds the session's cookie, so no key is needed.
 
 export class APIError extends Error {
   constructor(status, detail, pointer) {
     super(detail);
     this.status = status;
-    /** Where a document is at fault; undefined if none is. */
+    /** The JSON pointer to the fault in the request's body; undefined if the fault is not there. */
     this.pointer = pointer;
   }
 }
@@ -13,7 +13,7 @@ async function ask(method, path, body) {
   const options = { method, headers: {} };
   if (body !== undefined) {
     options.headers["Content-Type"] = "application/json";
-    options.body = JSON.stringify(body);
+    options.body = typeof body === "string" ? body : JSON.stringify(body);
   }
   let response;
   try {
@@ -26,9 +26,17 @@ async function ask(method, path, body) {
   throw new APIError(response.status, problem.detail ?? `The service refused: status ${response.status}.`, problem.pointer);
 }
 
-/** The JSON of an answer. */
+/**
+ * The JSON of an answer.
+ * @param body what is sent: a value, or its JSON as text
+ */
 export async function json(method, path, body) {
   return (await ask(method, path, body)).json();
+}
+
+/** The text of an answer. */
+export async function text(path) {
+  return (await ask("GET", path)).text();
 }
 
 /** How many items a page of a list has. */
@@ -53,6 +61,5 @@ export async function list(path, maximum = Infinity, onPage = () => {}) {
 
 /** The objects of an answer that has one on each line. */
 export async function lines(path) {
-  const text = await (await ask("GET", path)).text();
-  return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+  return (await text(path)).split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }

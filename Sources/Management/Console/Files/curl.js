@@ -8,12 +8,13 @@ function quoted(text) {
 /** Headers that curl makes by itself, or that only the connection's client can. */
 const own = new Set(["host", "content-length", "user-agent", "accept", "accept-encoding", "authorization", "content-type"]);
 
-/** The body, as the journal keeps it: the same JSON, perhaps in another form. */
+/** The body of a request, which need not be JSON. */
 export function body(request) {
-  return JSON.stringify(request.payload ?? {});
+  return request.payload === undefined ? request.body ?? "" : JSON.stringify(request.payload);
 }
 
-export function curl(request) {
+/** @param text the body, if it is known as it was sent */
+export function curl(request, text = body(request)) {
   const headers = request.headers ?? {};
   const host = headers[":authority"] ?? "localhost:2197";
   const path = headers[":path"] ?? `/3/device/${request.token ?? ""}`;
@@ -23,7 +24,7 @@ export function curl(request) {
     "curl --http2 --cacert carillon-data/ca.pem",
     '-H "authorization: bearer $(carillon key token)"',
     ...sent.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    `-d ${quoted(body(request))}`,
+    `--data-binary ${quoted(text)}`,
     quoted(`https://${host}${path}`),
   ];
   return options.join(" \\\n  ");

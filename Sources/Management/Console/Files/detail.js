@@ -1,10 +1,12 @@
 // The page of one notification: what was sent, what became of it and when, and what can be done with it.
 
-import { json, lines } from "./api.js";
+import { json, lines, text } from "./api.js";
 import * as commands from "./curl.js";
 import { announce, element, moment, section } from "./dom.js";
-import { duration } from "./time.js";
-import { outcomes, steps } from "./words.js";
+import { Model, rowOfEntry, rowOfRequest } from "./model.js";
+import { member, pretty } from "./rawjson.js";
+import { duration, exactTime } from "./time.js";
+import { outcomeOf, steps } from "./words.js";
 
 /** The delivery log is written together, a moment after what it tells of. In milliseconds. */
 const LOG_DELAY = 700;
@@ -15,100 +17,210 @@ export class Detail {
   element = element("article", { class: "page detail" });
   #feed;
   #reasons;
+  #names;
+  #list = null;
   #key = null;
-  #back = "#/notifications";
-  #drawn = "";
+  /** What is drawn: a row of the feed, or one that the service still had. */
+  #row = null;
+  #state = "";
+  #isSearching = false;
+  /** The body as it was sent. */
+  #body = "";
+  #heading = element("h1", { tabindex: -1 });
+  #badge = element("span", { class: "badge" });
+  #around = element("span", { class: "around push" });
+  #reason = element("div");
   #timeline = element("ol", { class: "timeline" });
+  #facts = element("dl");
 
-  constructor(feed, reasons) {
+  constructor(feed, reasons, names) {
     this.#feed = feed;
+    this.#names = names;
     this.#reasons = reasons;
+    this.element.addEventListener("keydown", (event) => this.#move(event));
   }
 
-  /** @param back the address of the list */
-  open(query, key, back) {
+  /** @param list the page of the list, which knows where it was left */
+  open(query, key, list) {
+    const hadFocus = this.element.contains(document.activeElement);
+    this.#list = list;
     this.#key = key;
-    this.#back = back;
-    this.#drawn = "";
-    this.#timeline.replaceChildren();
+    this.#row = null;
+    this.#isSearching = false;
     this.change();
-  }
-
-  focus() { this.element.querySelector("h1")?.focus(); }
-
-  change() {
-    if (this.#key === null) return;
-    const row = this.#feed.model.row(this.#key);
-    const state = row === undefined ? `missing ${this.#feed.state === null}` : `${row.outcome} ${row.status} ${row.reason}`;
-    if (state === this.#drawn) return;
-    this.#drawn = state;
-    const hadFocus = this.element.querySelector("h1") === document.activeElement;
-    if (row === undefined) this.#drawMissing();
-    else this.#draw(row);
     if (hadFocus) this.focus();
   }
 
-  #backLink() {
-    return element("a", { class: "back", href: this.#back }, "← Notifications");
+  focus() { this.#heading.focus(); }
+
+  change() {
+    if (this.#key === null) return;
+    // What was cleared meanwhile can still be looked at.
+    const row = this.#feed.model.row(this.#key) ?? this.#row;
+    if (row === null) this.#search();
+    else {
+      if (this.#row === null) this.#draw(row);
+      this.#row = row;
+      this.#update(row);
+    }
+    this.#showAround();
   }
 
-  #drawMissing() {
-    this.element.replaceChildren(this.#backLink(),
-      element("h1", { tabindex: -1 }, this.#feed.state === null ? "One moment…" : "This notification is not there any more"),
-      element("p", {}, this.#feed.state === null ? "" : "The journal keeps the last ones only."));
+  // MARK: Where it is
+
+  #links() {
+    return element("div", { class: "heading" }, element("a", { class: "back", href: this.#list.address }, "← Notifications"), this.#around);
   }
+
+  /** Links to its neighbours, as the list has them. */
+  #showAround() {
+    const { newer, older } = this.#list.neighbours(this.#key);
+    const state = `${newer} ${older}`;
+    if (this.#around.dataset.state === state) return;
+    this.#around.dataset.state = state;
+    const link = (key, name, label, shortcut) => (key === undefined ? ""
+      : element("a", { class: "button quiet", "data-to": name, href: `#/notification/${encodeURIComponent(key)}`, "aria-keyshortcuts": shortcut }, label));
+    const focused = this.#around.contains(document.activeElement);
+    this.#around.replaceChildren(link(newer, "newer", "← Newer", "ArrowLeft"), link(older, "older", "Older →", "ArrowRight"));
+    if (focused) this.focus();
+  }
+
+  #move(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.target.closest("pre, input, select, textarea")) return;
+    const selector = { ArrowLeft: "[data-to=newer]", ArrowRight: "[data-to=older]", Escape: ".back" }[event.key];
+    const link = selector === undefined ? null : this.element.querySelector(selector);
+    if (link === null) return;
+    event.preventDefault();
+    link.click();
+  }
+
+  /** An address may name what the list does not have: then the service is asked. */
+  async #search() {
+    const key = this.#key;
+    if (this.#isSearching) return;
+    const isReady = this.#feed.state !== null;
+    this.#drawMissing("One moment…", "");
+    if (!isReady) return;
+    this.#isSearching = true;
+    const row = await find(key).catch(() => null);
+    if (this.#key !== key || this.#row !== null) return;
+    if (row === null) {
+      this.#drawMissing("This notification is not there any more", "The journal keeps the last ones only, and the delivery log those of some days. Perhaps somebody cleared the list.");
+      return;
+    }
+    this.#draw(row);
+    this.#row = row;
+    this.#update(row);
+  }
+
+  #drawMissing(title, text) {
+    this.#heading.textContent = title;
+    this.element.replaceChildren(this.#links(), this.#heading, element("p", {}, text));
+  }
+
+  // MARK: What it is
 
   #draw(row) {
+    const { request } = row;
+    this.#heading.textContent = row.title ?? "Notification";
+    this.#state = "";
+    this.#reason.replaceChildren();
+    this.#timeline.replaceChildren();
     const parts = [
-      this.#backLink(),
-      element("header", {},
-        element("h1", { tabindex: -1 }, row.title ?? "Notification"),
-        element("p", { class: "under" },
-          element("span", { class: "badge", "data-outcome": row.outcome }, outcomes[row.outcome] ?? row.outcome), " ",
-          moment(row.time))),
-      this.#reason(row), row.request === null ? null : this.#actions(row),
-      section("Time line", this.#timeline), section("Facts", facts(row)),
-    ];
-    if (row.request !== null) parts.push(payload(row.request), section("Headers", headers(row.request)));
+      this.#links(), element("header", {}, this.#heading, element("p", { class: "under" }, this.#badge, " ", moment(row.time))),
+      this.#reason, request === null ? null : this.#actions(row), section("Time line", this.#timeline), section("Facts", this.#facts)];
+    if (request !== null) parts.push(this.#payload(row), section("Headers", headers(request)));
     this.element.replaceChildren(...parts.filter((part) => part !== null));
-    this.#readTimeline(row);
   }
 
-  /** What a rejection means and what to do, from the service's one table. */
-  #reason(row) {
-    if (row.reason === null) return null;
-    const known = this.#reasons.get(row.reason);
-    return element("div", { class: "callout" },
-      element("strong", {}, row.status === null ? row.reason : `${row.status} ${row.reason}`),
-      known === undefined ? null : element("p", {}, known.meaning),
-      known === undefined ? null : element("p", {}, element("b", {}, "What to do: "), `${known.advice}.`));
+  /** Shows what has changed, and leaves the rest alone: somebody may be reading it, or have the focus there. */
+  #update(row) {
+    const name = this.#names.of(row.device);
+    const state = `${row.outcome} ${row.status} ${row.reason} ${row.request?.rule} ${name}`;
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#badge.dataset.outcome = row.outcome;
+    this.#badge.textContent = outcomeOf(row);
+    this.#reason.replaceChildren(...[reason(row, this.#reasons)].filter((part) => part !== null));
+    this.#facts.replaceChildren(...facts(row, name));
+    this.#readTimeline(row);
   }
 
   #actions(row) {
     const result = element("div", { class: "result", role: "status" });
-    const again = element("button", { type: "button", class: "primary", onclick: () => sendAgain(row.request, again, result) }, "Send again");
-    const copied = element("button", { type: "button", onclick: () => copy(commands.curl(row.request), copied, result) }, "Copy as curl");
+    const again = element("button", { type: "button", class: "primary", onclick: () => sendAgain(row.request, this.#body, again, result) }, "Send again");
+    const copied = element("button", { type: "button", onclick: () => copy(commands.curl(row.request, this.#body), copied, result) }, "Copy as curl");
     const edit = element("a", { class: "button", href: `#/send?from=${encodeURIComponent(row.key)}` }, "Change and send");
     // Without a payload or a device token there is nothing to send.
     again.disabled = row.request.payload === undefined || !row.token;
     return element("div", { class: "actions" }, again, edit, copied, result);
   }
 
+  /** The payload, or what came in its place. */
+  #payload({ key, request }) {
+    const isJSON = request.payload !== undefined;
+    this.#body = commands.body(request);
+    if (this.#body === "") return section("Payload", element("p", {}, "The request has no body."));
+    const text = element("pre", { tabindex: 0, "aria-label": "Payload" });
+    const result = element("div", { class: "result", role: "status" });
+    const button = element("button", { type: "button", onclick: () => copy(text.textContent, button, result) }, "Copy the payload");
+    const show = (body) => {
+      this.#body = body;
+      text.textContent = isJSON ? pretty(body) : body;
+    };
+    show(this.#body);
+    // The list has it as the browser reads JSON, which rounds long numbers.
+    if (isJSON) find(key).then((row) => { if (this.#key === key && row?.sent) show(row.sent); }, () => {});
+    const size = request.headers?.["content-length"] ?? new TextEncoder().encode(this.#body).length;
+    return section("Payload",
+      isJSON ? element("p", { class: "hint" }, `${Number(size).toLocaleString()} bytes`) : element("p", {}, "The body is not a JSON dictionary. It came as:"),
+      text, element("div", { class: "actions" }, button, result));
+  }
+
   async #readTimeline(row, attempt = 0) {
     const key = this.#key;
-    const outcome = row.outcome;
+    const { outcome } = row;
+    const isSame = () => this.#key === key && (this.#row ?? row).outcome === outcome;
     let entries;
     try {
       entries = await lines(`/v1/log?id=${encodeURIComponent(row.id)}`);
     } catch (error) {
-      this.#timeline.replaceChildren(element("li", {}, error.message));
+      if (isSame()) this.#timeline.replaceChildren(element("li", {}, error.message));
       return;
     }
-    if (this.#key !== key || row.outcome !== outcome) return;
+    if (!isSame()) return;
     this.#timeline.replaceChildren(...timeline(entries));
-    if (isBehind(entries, outcome) && attempt < 5) setTimeout(() => this.#key === key && this.#readTimeline(row, attempt + 1), LOG_DELAY);
-    else if (entries.length === 0) this.#timeline.replaceChildren(element("li", {}, "The delivery log says nothing of it."));
+    if (isBehind(entries, outcome) && attempt < 5) setTimeout(() => isSame() && this.#readTimeline(row, attempt + 1), LOG_DELAY);
+    else if (entries.length === 0) {
+      this.#timeline.replaceChildren(element("li", {}, outcomeOf(row) === "No answer" ? "The service gives no answer." : outcomeOf(row) === "No answer yet" ? "The service has not answered yet." : "The delivery log says nothing of it."));
+    }
   }
+}
+
+/** A notification that the service has: a request of the journal, or what the delivery log says; null if there is neither. */
+export async function find(key) {
+  const number = Number(/^r([1-9][0-9]{0,14})$/.exec(key)?.[1]);
+  if (number > 0) {
+    const answer = await text(`/v1/requests?after=${number - 1}&limit=1`);
+    const request = JSON.parse(answer)[0];
+    return request?.number === number ? { ...rowOfRequest(request), sent: member(answer.slice(1, -1), "payload") } : null;
+  }
+  const id = /^l([0-9a-f-]{36})$/i.exec(key)?.[1];
+  if (id === undefined) return null;
+  const model = new Model();
+  model.add((await lines(`/v1/log?id=${id}`)).map(rowOfEntry).filter((row) => row !== null));
+  return model.rows.at(-1) ?? null;
+}
+
+/** What a rejection means and what to do, from the service's one table. */
+function reason(row, reasons) {
+  if (row.reason === null) return null;
+  const known = reasons.get(row.reason);
+  const status = row.status ?? known?.status;
+  return element("div", { class: "callout" },
+    element("strong", {}, status === undefined ? row.reason : `${status} ${row.reason}`),
+    known === undefined ? null : element("p", {}, known.meaning),
+    known === undefined ? null : element("p", {}, element("b", {}, "What to do: "), `${known.advice}.`));
 }
 
 /** The steps of a notification's life. */
@@ -126,25 +238,29 @@ export function timeline(entries) {
   });
 }
 
-const interfaces = { h2: "HTTP/2", binary: "the binary API", management: "the console or the management API, without a provider" };
+const interfaces = { h2: "HTTP/2", binary: "the binary API", channels: "the management of broadcast channels", management: "the console or the management API, without a provider" };
 
-function facts(row) {
+function facts(row, name) {
   const request = row.request ?? {};
+  const link = (text, address) => (text ? element("a", { href: address }, text) : "");
+  const filter = (name, value) => `#/notifications?${new URLSearchParams({ [name]: value })}`;
+  const way = interfaces[request.protocol];
   const known = [
-    ["App", row.topic], ["Device", row.device], ["Device token", row.token], ["Identifier", row.id],
+    ["Time", exactTime(row.time)], ["App", link(row.topic, filter("app", row.topic))],
+    ["Device", link(name === undefined ? row.device : `${name} (${row.device})`, `#/device/${row.device}`)], ["Device token", row.token, true], ["Broadcast channel", row.channel, true], ["Identifier", row.id, true],
     ["Environment", request.environment], ["Team", request.team], ["Key", request.keyID],
-    ["Certificate", request.certificate],
-    ["Came by", interfaces[request.protocol] === undefined ? "" : `${interfaces[request.protocol]}${request.protocol === "management" ? "" : `, connection ${request.connection}`}`],
+    ["Certificate", request.certificate], ["Came by", way],
+    ["Connection", request.protocol === "management" ? "" : link(request.connection, filter("connection", request.connection))],
+    ["Answer", row.request === null ? "" : row.status === null ? (row.outcome === "dropped" ? "none" : "none yet") : `${row.status} ${row.reason ?? ""}`],
     ["Rule of a rehearsal", request.rule],
   ];
-  return element("dl", {}, ...known.filter(([, value]) => value).flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
+  return known.filter(([, value]) => value).flatMap(([name, value, isCopied]) => [
+    element("dt", {}, name), element("dd", {}, value, isCopied ? copyButton(name, value) : "")]);
 }
 
-function payload(request) {
-  if (request.payload === undefined) return section("Payload", element("p", {}, "The body is not a JSON dictionary."));
-  const size = new TextEncoder().encode(commands.body(request)).length;
-  return section("Payload", element("p", { class: "hint" }, `${size.toLocaleString()} bytes of JSON`),
-    element("pre", { tabindex: 0, "aria-label": "Payload" }, JSON.stringify(request.payload, null, 2)));
+function copyButton(name, value) {
+  const button = element("button", { type: "button", class: "quiet small", "aria-label": `Copy: ${name}`, onclick: () => copy(value, button) }, "Copy");
+  return button;
 }
 
 function headers(request) {
@@ -153,23 +269,23 @@ function headers(request) {
 }
 
 /** Copies text, and says so on the button. Where the browser does not allow it, the text is shown to be copied by hand. */
-export async function copy(text, button, place = button.parentElement) {
+export async function copy(copied, button, place = button.parentElement) {
   try {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(copied);
     const label = button.textContent;
     button.textContent = "Copied";
     announce("Copied.");
     setTimeout(() => { if (button.textContent === "Copied") button.textContent = label; }, 1500);
   } catch {
     place.querySelector(".by-hand")?.remove();
-    place.append(element("pre", { class: "by-hand", tabindex: 0 }, text));
+    place.append(element("pre", { class: "by-hand", tabindex: 0 }, copied));
   }
 }
 
-async function sendAgain(request, button, result) {
+async function sendAgain(request, body, button, result) {
   button.disabled = true;
   try {
-    const sent = await json("POST", "/v1/notifications", message(request));
+    const sent = await json("POST", "/v1/notifications", message(request, body));
     const text = sent.status === 200 ? "Sent again." : `Refused: ${sent.status} ${sent.reason}.`;
     result.replaceChildren(text, " ", element("code", {}, sent.apnsID));
     announce(text);
@@ -182,7 +298,7 @@ async function sendAgain(request, button, result) {
   }
 }
 
-/** The life of a notification, once the delivery log has something of it, and its end if that is known. */
+/** Reads a notification's log entries again until there are some, and until they contain the outcome if that is known. */
 export async function settled(id, outcome = "") {
   let entries = [];
   for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -198,14 +314,14 @@ function isBehind(entries, outcome) {
   return entries.length === 0 || (outcome === "delivered" && !entries.some((entry) => entry.event === "acknowledged"));
 }
 
-/** What /v1/notifications takes: everything of the request but its identifier. */
-function message(request) {
+/** What /v1/notifications takes, as JSON: everything of the request but its identifier. */
+function message(request, body) {
   const headers = request.headers ?? {};
-  const made = { token: request.token, topic: request.topic ?? "", payload: request.payload };
+  const made = { token: request.token, topic: request.topic ?? "" };
   const whole = (text) => (/^[0-9]{1,15}$/.test(text ?? "") ? Number(text) : undefined);
   made.priority = whole(headers["apns-priority"]);
   made.expiration = whole(headers["apns-expiration"]);
   made.collapseID = headers["apns-collapse-id"];
   made.pushType = headers["apns-push-type"];
-  return made;
+  return `${JSON.stringify(made).slice(0, -1)},"payload":${body}}`;
 }

@@ -1,4 +1,4 @@
-// The page "Devices": all of them, real and virtual, in a list of which only what is in sight is drawn.
+// The page "Devices": all devices, real and virtual.
 
 import { json, list } from "./api.js";
 import { ask } from "./dialog.js";
@@ -6,7 +6,7 @@ import { element, empty, field, moment } from "./dom.js";
 import { cell, List, setText } from "./list.js";
 import { behaviours } from "./words.js";
 
-/** How often the devices are asked for again, in milliseconds; with many of them only when somebody wants it. */
+/** How often the page loads the devices again, in milliseconds. If there are more than MANY, it does so only on request. */
 const REFRESH = 3000;
 const MANY = 2000;
 
@@ -77,7 +77,7 @@ export class Devices {
     const { isWanted } = filters[this.#which.value];
     const rows = this.#devices.filter((device) => isWanted(device) && (text === "" || searched(device).includes(text)))
       .map((device) => ({ key: device.deviceID, device }));
-    // Those with a name are those that somebody works with.
+    // Show devices with a name first: those are the ones that people made for their tests.
     if (this.#devices.length <= MANY) rows.sort((a, b) => (a.device.name ?? "\uffff").localeCompare(b.device.name ?? "\uffff") || (a.key < b.key ? -1 : 1));
     this.#list.show(rows);
     const all = this.#devices.length.toLocaleString();
@@ -89,7 +89,7 @@ export class Devices {
     if (!isEmpty || this.#empty.dataset.kind === kind) return;
     this.#empty.dataset.kind = kind;
     this.#empty.replaceChildren(kind === "nothing"
-      ? empty("No device yet", "Make a virtual one here, which lives in the service, or connect one from a terminal:",
+      ? empty("No device yet", "Make a virtual device here, which runs in the service, or connect one from a terminal:",
         element("pre", {}, "carillon device activate --out phone.pem\ncarillon device listen --identity phone.pem --bundle-id com.example.app"))
       : empty("No device matches", "Search for something else, or show all devices."));
   }
@@ -103,7 +103,7 @@ export class Devices {
     ask({
       title: "New virtual device", label: "Make it",
       content: withApps.length === 0 ? [element("p", {}, "There is no team with an app yet. Make one under Accounts.")] : [
-        element("p", { class: "hint" }, "It lives in the service, has all apps of its team, and ends with the service."),
+        element("p", { class: "hint" }, "It runs in the service, has all apps of its team, and exists until the service ends."),
         field("Team", team), field("Name", name), field("Behaviour", behaviour)],
       perform: async () => {
         const device = { team: team.value, behaviour: { kind: behaviour.value } };
@@ -126,7 +126,7 @@ const filters = {
 
 const texts = new WeakMap();
 
-/** Everything of a device that can be searched. */
+/** The text that the search looks in: a device's name, ID, environment, apps and device tokens, in lower case. */
 function searched(device) {
   if (!texts.has(device)) {
     texts.set(device, [device.name ?? "", device.deviceID, device.environment, ...device.apps.flatMap((app) => [app.bundleID, app.token])].join("\n").toLowerCase());

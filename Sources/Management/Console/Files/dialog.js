@@ -1,15 +1,15 @@
-// Asks before something is done that cannot be undone, and for what something new needs.
+// Dialogs: they ask for the values of something new, and for confirmation before something that cannot be undone.
 
 import { announce, element } from "./dom.js";
 
 let count = 0;
 
 /**
- * Opens a dialog with a form; it closes when what was asked for is done, or is not wanted.
- * @param title what it is about
+ * Opens a dialog with a form. The dialog closes after `perform` has succeeded, or when the person cancels.
+ * @param title the dialog's heading
  * @param content the elements of the form
- * @param label what the button says
- * @param perform called when the form is sent; what it throws is shown, and the dialog stays
+ * @param label the text of the button that sends the form
+ * @param perform called when the form is sent; if it throws, the dialog shows the error and stays open
  */
 export function ask({ title, content, label, isDanger = false, perform }) {
   count += 1;
@@ -39,7 +39,7 @@ export function ask({ title, content, label, isDanger = false, perform }) {
   dialog.showModal();
 }
 
-/** Asks whether something shall be done that ends other things, and says which. */
+/** Asks for confirmation of a dangerous action. `ends` lists its effects, one sentence each. */
 export function confirm(title, ends, label, perform) {
   ask({
     title, label, isDanger: true,
@@ -51,7 +51,7 @@ export function confirm(title, ends, label, perform) {
   });
 }
 
-/** "1 device", "3 devices". */
+/** A number with its noun: "1 device", "3 devices". */
 export function counted(count, one, many = `${one}s`) {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`;
 }

@@ -1,10 +1,10 @@
-// Makes elements. Text is set as text, always: payloads come from strangers, and nothing here can turn them into markup.
+// Makes elements. Text always becomes a text node, never markup, because payloads come from strangers.
 
 import { exactTime, shortTime } from "./time.js";
 
 /**
  * @param {string} tag
- * @param {object} [attributes] properties by their names; "on…" are listeners, null leaves an attribute out
+ * @param {object} [attributes] attributes by their names; "on…" adds a listener, and null leaves the attribute out
  * @param {...(Node|string|null)} children strings become text
  */
 export function element(tag, attributes = {}, ...children) {
@@ -29,17 +29,17 @@ export function field(label, control, className) {
   return element("label", { class: `field ${className ?? ""}`.trim() }, element("span", {}, label), control);
 }
 
-/** What a page shows while it has nothing: why, and what to do next. */
+/** What a page shows while its list is empty: the reason, and what to do next. */
 export function empty(title, text, ...more) {
   return element("div", { class: "empty" }, element("h2", {}, title), element("p", {}, text), ...more);
 }
 
-/** A moment, local for people and exact for whoever hovers. */
+/** A time as people read it, in the local time zone. The pointer over it shows the exact time in UTC. */
 export function moment(milliseconds) {
   return element("time", { datetime: exactTime(milliseconds), title: exactTime(milliseconds) }, shortTime(milliseconds));
 }
 
-/** Says something to screen readers, without interrupting them. */
+/** Lets screen readers read a text out, after what they are reading at the moment. */
 export function announce(text) {
   document.getElementById("announcer").textContent = text;
 }

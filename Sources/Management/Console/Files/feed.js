@@ -1,9 +1,11 @@
-// What happens, live. All tabs of a browser share one stream, because HTTP/1.1 allows it six connections: the tab that
-// holds the lock leads. It reads the stream, and tells the others by a channel.
+// Reads notifications live. All tabs share one stream, because a browser opens only six HTTP/1.1 connections: the tab that
+// holds the lock leads. It reads the stream, and passes everything on to the other tabs through a channel.
 
 import { json } from "./api.js";
 import { Model, rowOfEntry, rowOfRequest } from "./model.js";
 
+/** The name of the channel and of the lock that the tabs share. */
+export const CHANNEL = "carillon-console";
 const PAGE = 1000;
 /** How far back the delivery log is read, in milliseconds. */
 const LOG_WINDOW = 15 * 60 * 1000;
@@ -17,19 +19,24 @@ export class Feed {
   /** How many requests the service did not show because too many came; the list is completed once it is quiet. */
   leftOut = 0;
   /**
-   * source: "journal", "log" where it is off, or "production" where there is none; live: whether the stream is open.
-   * null until it is known.
+   * source: "journal", "log" if it is off or somebody chose so, or "production" if there is none; isJournalOn; live: whether
+   * the stream is open. null until it is known.
    */
   state = null;
-  #channel = new BroadcastChannel("carillon-console");
-  #isLeader = false;
+  #channel = new BroadcastChannel(CHANNEL);
+  /** Gives the lock back; null in a tab that does not lead. */
+  #release = null;
+  /** What somebody chose to see. */
+  #choice = "journal";
   #stream = null;
   #waiting = [];
   #timer = null;
-  /** The greatest number before the first request that was left out. */
+  /** The number of the last request before the first one that was left out; null if none was. */
   #complete = null;
   #quiet = null;
   #lastNumber = 0;
+  /** Counts how often the feed began anew. */
+  #turn = 0;
   #onChange;
   #onFailure;
 
@@ -45,32 +52,47 @@ export class Feed {
 
   start() {
     this.#channel.postMessage({ kind: "hello" });
-    // Held until the tab closes; then another one leads.
-    navigator.locks.request("carillon-console", () => {
-      this.#isLeader = true;
+    // Held until the tab closes or fails; then another one leads.
+    navigator.locks.request(CHANNEL, () => new Promise((release) => {
+      this.#release = release;
       this.restart();
-      return new Promise(() => {});
-    });
+    }));
   }
 
-  /** Begins anew, after the journal was switched on. */
-  restart() {
-    if (this.#isLeader) this.#lead().catch((error) => this.#onFailure(error));
-    else this.#channel.postMessage({ kind: "restart" });
+  /**
+   * Begins anew: after the journal was switched on or cleared, or to show something else.
+   * @param choice "journal", or "log" to show the delivery log although the journal is on
+   */
+  restart(choice = this.#choice) {
+    this.#choice = choice;
+    if (this.#release === null) this.#channel.postMessage({ kind: "restart", choice });
+    else this.#lead().catch((error) => this.#fail(error));
+  }
+
+  /** Ends the feed of this tab. The next tab leads, and finds out by itself whether it fares better. */
+  #fail(error) {
+    this.#stream?.close();
+    this.#stream = null;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#quiet);
+    this.#channel.close();
+    this.#release?.();
+    this.#release = null;
+    this.#onFailure(error);
   }
 
   #hear(message) {
     switch (message.kind) {
       case "hello":
-        if (this.#isLeader && this.state !== null) this.#tellAll();
+        if (this.#release !== null && this.state !== null) this.#tellAll();
         break;
       case "restart":
-        if (this.#isLeader) this.restart();
+        if (this.#release !== null) this.restart(message.choice);
         break;
       case "all":
         this.model.clear();
-        this.state = message.state;
-        this.model.add(message.rows);
+        this.#learn(message.state);
+        this.model.add(message.rows, true);
         this.#onChange();
         break;
       case "left out":
@@ -78,13 +100,19 @@ export class Feed {
         this.#onChange();
         break;
       case "state":
-        this.state = message.state;
+        this.#learn(message.state);
         this.#onChange();
         break;
       case "rows":
-        this.model.add(message.rows);
+        this.model.add(message.rows, message.isOld);
         this.#onChange();
     }
+  }
+
+  #learn(state) {
+    this.state = state;
+    // The tab that leads next shows the same.
+    this.#choice = state.source === "log" && state.isJournalOn ? "log" : "journal";
   }
 
   #tellAll() {
@@ -98,57 +126,67 @@ export class Feed {
   }
 
   async #lead() {
+    this.#turn += 1;
+    const turn = this.#turn;
     this.#stream?.close();
     clearTimeout(this.#quiet);
+    this.#waiting = [];
     this.#complete = null;
     this.#lastNumber = 0;
     this.leftOut = 0;
     this.model.clear();
-    const source = await this.#source();
+    const { source, isJournalOn } = await this.#source();
+    if (turn !== this.#turn) return;
     const address = source === "journal"
       ? "/v1/requests?follow=true&changes=true&sample=true" : `/v1/log?follow=true&sample=true&after=${Date.now() - LOG_WINDOW}`;
     const stream = new EventSource(address);
     this.#stream = stream;
-    stream.onopen = () => this.#opened(stream, source).catch((error) => this.#onFailure(error));
-    stream.onmessage = ({ data }) => this.#take(source, JSON.parse(data));
-    stream.onerror = () => this.#failed(stream, source);
+    const fail = (error) => { if (stream === this.#stream) this.#fail(error); };
+    stream.onopen = () => this.#opened(stream, { source, isJournalOn, live: true }).catch(fail);
+    stream.onmessage = ({ data }) => { if (stream === this.#stream) this.#take(source, JSON.parse(data)); };
+    stream.onerror = () => this.#failed(stream, { source, isJournalOn, live: false });
   }
 
   async #source() {
     try {
-      return (await json("GET", "/v1/journal")).keep > 0 ? "journal" : "log";
+      const isJournalOn = (await json("GET", "/v1/journal")).keep > 0;
+      return { source: isJournalOn && this.#choice === "journal" ? "journal" : "log", isJournalOn };
     } catch (error) {
-      if (error.status === 403) return "production";
+      if (error.status === 403) return { source: "production", isJournalOn: false };
       throw error;
     }
   }
 
   /** The journal's stream begins with what comes: what is there already is asked for once nothing can be missed. */
-  async #opened(stream, source) {
-    if (source === "journal") await this.#read(0, true);
+  async #opened(stream, state) {
+    if (state.source === "journal") await this.#read(0, false);
     if (stream !== this.#stream) return;
-    this.#setState({ source, live: true });
+    this.#setState(state);
     this.#tellAll();
   }
 
-  /** Reads what the journal has from after a number. */
-  async #read(after, isOld) {
+  /**
+   * Reads what the journal has from after a number.
+   * @param isTold whether the other tabs are told of it; otherwise they are told of everything afterwards
+   */
+  async #read(after, isTold) {
     let page;
     do {
       page = await json("GET", `/v1/requests?limit=${PAGE}&after=${after}`);
-      this.model.add(page.map(rowOfRequest), isOld);
+      const rows = page.map(rowOfRequest);
+      this.model.add(rows, true);
+      if (isTold) this.#channel.postMessage({ kind: "rows", rows, isOld: true });
       after = page.at(-1)?.number ?? after;
       this.#lastNumber = Math.max(this.#lastNumber, after);
     } while (page.length === PAGE);
   }
 
-  /** Completes the list once nothing was left out for a while. */
+  /** Loads the requests that the stream left out. */
   async #catchUp() {
     const from = this.#complete ?? 0;
     this.#complete = null;
     await this.#read(from, true);
     this.#setLeftOut(0);
-    this.#tellAll();
   }
 
   #setLeftOut(count) {
@@ -158,25 +196,25 @@ export class Feed {
   }
 
   /** The browser connects again by itself, unless the service refuses: then asking says why. */
-  #failed(stream, source) {
+  #failed(stream, state) {
     if (stream !== this.#stream) return;
-    this.#setState({ source, live: false });
+    this.#setState(state);
     if (stream.readyState === EventSource.CLOSED) {
-      this.#source().then(() => setTimeout(() => this.restart(), 1000), (error) => this.#onFailure(error));
+      this.#source().then(() => setTimeout(() => this.#release !== null && this.restart(), 1000), (error) => this.#fail(error));
     }
   }
 
   #take(source, data) {
     if (data.leftOut !== undefined) {
-      // The service leaves out the last ones of a batch, so everything before is here.
+      // Of each batch, the service leaves out the last requests. So all earlier requests have arrived.
       this.#complete ??= this.#lastNumber;
       clearTimeout(this.#quiet);
-      // The delivery log is not read again: what was left out of it stays out.
+      // The delivery log is not read again, so what it left out stays missing.
       if (source !== "journal") {
         this.#setLeftOut(this.leftOut + data.leftOut);
         return;
       }
-      this.#quiet = setTimeout(() => this.#catchUp().catch((error) => this.#onFailure(error)), QUIET);
+      this.#quiet = setTimeout(() => this.#catchUp().catch((error) => this.#fail(error)), QUIET);
       this.#setLeftOut(this.leftOut + data.leftOut);
       return;
     }
@@ -184,14 +222,19 @@ export class Feed {
     if (row === null) return;
     if (row.request !== null) this.#lastNumber = Math.max(this.#lastNumber, row.request.number);
     this.#waiting.push(row);
-    // Together: at a thousand a second each of them would be a message to each tab.
-    this.#timer ??= setTimeout(() => {
-      const rows = this.#waiting;
-      this.#waiting = [];
-      this.#timer = null;
-      this.model.add(rows);
-      this.#channel.postMessage({ kind: "rows", rows });
-      this.#onChange();
-    }, PACE);
+    // Together: at a thousand a second each of them would be a message to each tab. Browsers slow down the timers of a tab
+    // out of sight, but another one may be in sight.
+    if (document.hidden) this.#handOn();
+    else this.#timer ??= setTimeout(() => this.#handOn(), PACE);
+  }
+
+  #handOn() {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    const rows = this.#waiting;
+    this.#waiting = [];
+    this.model.add(rows);
+    this.#channel.postMessage({ kind: "rows", rows });
+    this.#onChange();
   }
 }

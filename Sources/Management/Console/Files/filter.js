@@ -1,6 +1,6 @@
 // Which notifications are shown. The address bar holds the filter, so that it can be kept, sent and gone back to.
 
-export const names = ["text", "outcome", "reason", "status", "app", "device", "id"];
+export const names = ["text", "outcome", "reason", "status", "app", "device", "id", "connection"];
 
 /** @returns {object} the filter in the query of a fragment; "" where nothing is asked for */
 export function read(query) {
@@ -8,7 +8,7 @@ export function read(query) {
   return Object.fromEntries(names.map((name) => [name, parameters.get(name) ?? ""]));
 }
 
-/** The fragment that shows the list with this filter. */
+/** The fragment of the address that shows the list with this filter. */
 export function address(filter) {
   const asked = names.filter((name) => filter[name] !== "").map((name) => [name, filter[name]]);
   const query = new URLSearchParams(asked).toString();
@@ -19,22 +19,34 @@ export function isEmpty(filter) {
   return names.every((name) => filter[name] === "");
 }
 
-/** Everything of a row that can be searched, in lower case; made once, when somebody searches. */
+/** The text that the search looks in, in lower case. It is made at the row's first search, and kept. */
 function searched(row) {
   row.text ??= [row.title, row.topic, row.token, row.device, row.id, row.reason, JSON.stringify(row.request?.payload ?? "")]
     .join("\n").toLowerCase();
   return row.text;
 }
 
-/** @returns a function that says whether a row is wanted */
-export function matcher(filter) {
+/** The words of a search, and which of them a row must not have. Quotation marks keep words together. */
+function words(text) {
+  return [...text.matchAll(/(-?)(?:"([^"]*)"?|(\S+))/g)]
+    .map(([, minus, phrase, word]) => ({ isWanted: minus === "", word: phrase ?? word })).filter(({ word }) => word !== "");
+}
+
+/**
+ * @param devices tells their names
+ * @returns a function that says whether a row is wanted
+ */
+export function matcher(filter, devices) {
   const wanted = Object.fromEntries(names.map((name) => [name, filter[name].trim().toLowerCase()]));
+  const search = words(wanted.text);
   return (row) =>
     (wanted.outcome === "" || row.outcome === wanted.outcome)
     && (wanted.reason === "" || (row.reason ?? "").toLowerCase() === wanted.reason)
     && (wanted.status === "" || String(row.status) === wanted.status)
     && (wanted.app === "" || row.topic.toLowerCase().includes(wanted.app))
-    && (wanted.device === "" || row.device.includes(wanted.device) || row.token.includes(wanted.device))
+    && (wanted.device === "" || row.device.includes(wanted.device) || row.token.includes(wanted.device)
+      || (devices.of(row.device) ?? "").toLowerCase().includes(wanted.device))
     && (wanted.id === "" || row.id.toLowerCase().includes(wanted.id))
-    && (wanted.text === "" || searched(row).includes(wanted.text));
+    && (wanted.connection === "" || row.request?.connection === wanted.connection)
+    && search.every(({ isWanted, word }) => searched(row).includes(word) === isWanted);
 }

@@ -6,9 +6,9 @@ import { shortTime } from "./time.js";
 const WIDTH = 360;
 const HEIGHT = 96;
 const HOUR = 3_600_000;
-/** A service that has just started has a graph of at least this time, in milliseconds. */
+/** The shortest time that a graph shows, in milliseconds, if the service has just started. */
 const SHORTEST = 300_000;
-/** Points that lie further apart are not joined: the service was not there. In milliseconds. */
+/** Points further apart than this, in milliseconds, are not joined, because the service was not running in between. */
 const GAP = 45_000;
 
 function svg(tag, attributes) {
@@ -27,10 +27,11 @@ export class Graph {
   #caption = element("figcaption", { class: "hint" });
   #picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" });
   #points = [];
-  /** Of the time, in milliseconds. */
+  /** The time at the left edge, in milliseconds since 1970. */
   #begins = 0;
   #length = HOUR;
   #most = 0;
+  #isEmpty = true;
 
   /**
    * @param lines each with a `name`, and `value`, which takes it from a sample; undefined where there is none
@@ -53,6 +54,7 @@ export class Graph {
     this.#begins = now - this.#length;
     const values = samples.flatMap((sample) => this.#lines.map(({ value }) => value(sample)).filter((value) => value !== undefined));
     this.#most = Math.max(0, ...values);
+    this.#isEmpty = values.length === 0;
     this.#picture.replaceChildren(
       ...[0.25, 0.5, 0.75].map((share) => svg("line", { x1: 0, x2: WIDTH, y1: HEIGHT * share, y2: HEIGHT * share, class: "grid" })),
       ...this.#lines.map(({ value }, index) => svg("path", { d: this.#path(value), class: `curve line-${index}` })));
@@ -72,7 +74,7 @@ export class Graph {
       const x = ((sample.time - this.#begins) / this.#length) * WIDTH;
       const y = HEIGHT - 2 - (this.#most === 0 ? 0 : each / this.#most) * (HEIGHT - 8);
       path += `${last === null || sample.time - last > GAP ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`;
-      // A single point is a dot.
+      // Draw a dot, in case the line has only this point.
       if (last === null) path += "h0.1";
       last = sample.time;
     }
@@ -92,7 +94,8 @@ export class Graph {
     const last = this.#points.at(-1);
     this.#now.replaceChildren(...(last === undefined ? ["—"] : this.#lines.map((line, index) => element("span", { class: `line-${index}${this.#lines.length === 1 ? " only" : ""}` },
       this.#value(line, last), " ", element("small", {}, line.name)))));
-    const most = last === undefined ? "No numbers yet. The first ones come after ten seconds." : `Highest: ${this.#format(this.#most)}`;
+    const most = last === undefined ? "No numbers yet. The first ones come after ten seconds."
+      : this.#isEmpty ? "Nothing was measured in this time." : `Highest: ${this.#format(this.#most)}`;
     this.#caption.textContent = most;
     this.#picture.setAttribute("aria-label", `${this.#title}, last hour. Now: ${last === undefined ? "—" : this.#texts(last)}. ${most}`);
   }

@@ -1,8 +1,8 @@
-// A list of many rows, of which only those in sight are in the document.
+// A list of many rows. Only the visible rows are elements of the document, so that a long list stays fast.
 
 import { element } from "./dom.js";
 
-/** How many rows above and below those in sight are there already when somebody scrolls. */
+/** How many rows above and below the visible ones are drawn too, so that scrolling shows no gaps. */
 const MARGIN = 10;
 
 export class List {
@@ -16,8 +16,8 @@ export class List {
   #kind;
 
   /**
-   * @param kind `label` and `heads` name the table and its columns, `className` its style; `href` makes the address of a
-   *   row's page, `make` the cells of a row, and `update` shows in them what the row is now. One cell has a link.
+   * @param kind `label` and `heads` name the table and its columns, `className` its style; `href` returns the address of a
+   *   row's page, `make` makes the cells of a row, and `update` fills them. One cell must contain a link.
    */
   constructor(kind) {
     this.#kind = kind;
@@ -29,6 +29,7 @@ export class List {
       this.#viewport);
     this.#viewport.addEventListener("scroll", () => this.#plan());
     this.#viewport.addEventListener("keydown", (event) => this.#move(event));
+    this.#viewport.addEventListener("focusin", (event) => { this.#currentKey = event.target.closest(".row")?.dataset.key ?? this.#currentKey; });
     this.#viewport.addEventListener("click", (event) => this.#click(event));
     // Also when the page comes back into sight, and when rows get another height on a narrow screen.
     new ResizeObserver(() => this.#plan()).observe(this.#viewport);
@@ -43,7 +44,7 @@ export class List {
     this.element.setAttribute("aria-rowcount", rows.length + 1);
     const height = this.#height();
     this.#space.style.height = `${rows.length * height}px`;
-    // Who reads further down is not pushed away by what comes.
+    // If new rows came above, scroll by their height, so that the rows that a person is reading do not move.
     if (added > 0) this.#viewport.scrollTop = top + added * height;
     this.#plan();
   }
@@ -73,11 +74,8 @@ export class List {
     const first = Math.max(0, Math.floor(this.#viewport.scrollTop / height) - MARGIN);
     const count = Math.ceil(this.#viewport.clientHeight / height) + 2 * MARGIN;
     const indices = this.#rows.slice(first, first + count).map((_, offset) => first + offset);
-    let current = this.#rows.findIndex((row) => row.key === this.#currentKey);
-    if (current < 0) {
-      this.#currentKey = this.#rows[0]?.key ?? null;
-      current = 0;
-    }
+    // Until somebody has chosen one, the tab key leads to the first row, whichever that is.
+    const current = Math.max(0, this.#rows.findIndex((row) => row.key === this.#currentKey));
     // A row that left the document would lose the focus.
     if (this.#rows.length > 0 && !indices.includes(current)) indices.push(current);
     const wanted = new Set(indices.map((index) => this.#rows[index].key));
@@ -86,10 +84,10 @@ export class List {
       shown.remove();
       this.#shown.delete(key);
     }
-    for (const index of indices) this.#place(this.#rows[index], index, height);
+    for (const index of indices) this.#place(this.#rows[index], index, height, index === current);
   }
 
-  #place(row, index, height) {
+  #place(row, index, height, isCurrent) {
     let shown = this.#shown.get(row.key);
     if (shown === undefined) {
       shown = element("div", { class: "row", role: "row", "data-key": row.key }, ...this.#kind.make(row));
@@ -100,11 +98,11 @@ export class List {
     shown.setAttribute("aria-rowindex", index + 2);
     shown.style.transform = `translateY(${index * height}px)`;
     const link = shown.querySelector("a");
-    link.tabIndex = row.key === this.#currentKey ? 0 : -1;
+    link.tabIndex = isCurrent ? 0 : -1;
     link.href = this.#kind.href(row);
   }
 
-  /** The arrow keys go through the rows, so that the tab key leads past them. */
+  /** Moves between the rows with the arrow keys. Only the current row can be reached with the tab key. */
   #move(event) {
     const page = Math.max(1, Math.floor(this.#viewport.clientHeight / this.#height()) - 1);
     const last = this.#rows.length - 1;
@@ -127,7 +125,7 @@ export class List {
     const shown = event.target.closest(".row");
     if (shown === null) return;
     this.#currentKey = shown.dataset.key;
-    // Whoever selects text does not want to leave.
+    // A click on a row opens its page, unless the person has selected text.
     if (event.target.closest("a") === null && String(getSelection()) === "") shown.querySelector("a").click();
   }
 }
@@ -137,7 +135,7 @@ export function cell(name, ...children) {
   return element("div", { role: "cell", class: name }, ...children);
 }
 
-/** Gives an element of a row another text, if it is another one. */
+/** Sets the text of an element in a row, if it has changed. */
 export function setText(shown, selector, text, hover = text) {
   const place = shown.querySelector(selector);
   if (place.textContent === text) return;

@@ -1,11 +1,12 @@
-// The console's beginning: who is signed in, and which page the address bar names.
+// The console's start: checks whether the browser is signed in, and shows the page that the address names.
 
 import { Accounts } from "./accounts.js";
 import { json } from "./api.js";
 import { Detail } from "./detail.js";
 import { Devices } from "./devices.js";
 import { element } from "./dom.js";
-import { Feed } from "./feed.js";
+import { CHANNEL, Feed } from "./feed.js";
+import { DeviceNames } from "./names.js";
 import { Notifications } from "./notifications.js";
 import { Phone } from "./phone.js";
 import { Rehearsals } from "./rehearsals.js";
@@ -18,14 +19,14 @@ const nav = document.getElementById("nav");
 const signOut = document.getElementById("sign-out");
 
 let feed;
-/** The pages by the first part of the fragment, each made when it is first shown. */
+/** Functions that make the pages, by the first part of the fragment. Each page is made when it is first shown. */
 let makers;
 const pages = new Map();
 let shown = null;
 
 async function start() {
   const isSignIn = location.pathname === "/console/sign-in";
-  // The link is used up: it has no business in the history.
+  // The sign-in link works only once, so do not keep it in the browser's history.
   if (isSignIn) history.replaceState(null, "", "/console");
   let reasons;
   try {
@@ -35,9 +36,10 @@ async function start() {
     return;
   }
   feed = new Feed(change, fail);
+  const names = new DeviceNames(change);
   makers = {
-    notifications: () => new Notifications(feed, reasons, go),
-    notification: () => new Detail(feed, reasons),
+    notifications: () => new Notifications(feed, reasons, names, go),
+    notification: () => new Detail(feed, reasons, names),
     devices: () => new Devices(feed),
     device: () => new Phone(feed),
     send: () => new Send(feed),
@@ -48,6 +50,7 @@ async function start() {
   signOut.hidden = false;
   nav.hidden = false;
   addEventListener("hashchange", route);
+  document.addEventListener("visibilitychange", () => shown !== null && showTitle());
   feed.start();
   route();
 }
@@ -63,19 +66,30 @@ function route() {
   const [, wanted = "", ...rest] = path.split("/");
   const name = wanted in makers ? wanted : "notifications";
   const next = page(name);
-  // What the address names may have a slash in it.
+  // The name of the item may contain a slash, so join all remaining parts.
   let item = rest.join("/");
-  try { item = decodeURIComponent(item); } catch { /* as it is: then there is no such thing */ }
+  try { item = decodeURIComponent(item); } catch { /* Keep it undecoded; the page then says that there is no such item. */ }
   const isOther = shown !== next;
   const before = shown;
   if (isOther) before?.close?.();
   shown = next;
   if (isOther) main.replaceChildren(next.element);
-  next.open?.(query, item, page("notifications").address);
-  document.title = `${next.title} · Carillon`;
+  next.open?.(query, item, page("notifications"));
+  showTitle();
   mark(next.section ?? name);
-  // The first page leaves the focus where the browser has it.
+  // Do not move the focus when the first page is shown.
   if (isOther && before !== null) next.focus?.(before);
+}
+
+/** How many notifications there were when the page was last in sight. */
+let seen = 0;
+
+/** The title says how many came while nobody looked. */
+function showTitle() {
+  if (!document.hidden) seen = feed.model.added;
+  const unseen = feed.model.added - seen;
+  const title = `${unseen > 0 ? `(${unseen.toLocaleString()}) ` : ""}${shown.title} · Carillon`;
+  if (document.title !== title) document.title = title;
 }
 
 function mark(name) {
@@ -87,15 +101,17 @@ function mark(name) {
   }
 }
 
-/** Another filter, without a step in the history for each letter. */
+/** Changes the filter in the address. It replaces the history's entry, so that not each letter typed makes a new one. */
 function go(address) {
   history.replaceState(null, "", address);
   route();
 }
 
 let isDue = false;
-/** Draws at most once for each picture of the screen. */
+/** Draws the changes, at most once for each frame of the screen. */
 function change() {
+  // A page out of sight draws nothing.
+  if (document.hidden && shown !== null) showTitle();
   if (isDue) return;
   isDue = true;
   requestAnimationFrame(() => {
@@ -115,27 +131,29 @@ function showLive() {
 
 signOut.addEventListener("click", async () => {
   await json("DELETE", "/v1/console/session").catch(() => {});
-  // All tabs are signed out, and so is what they hold.
+  // Load the page again, so that nothing from the session stays in memory. The other tabs notice at their next request.
   location.replace("/console");
 });
 
-/** Says what is wrong, in the place of everything else. */
+/** Shows an error instead of the page: how to sign in, or that the service does not answer. */
 function fail(error, isUsedLink = false) {
   signOut.hidden = true;
   live.hidden = true;
   nav.hidden = true;
   shown?.close?.();
   shown = null;
+  // Whoever signs in again in another tab is signed in here as well.
+  new BroadcastChannel(CHANNEL).onmessage = ({ data }) => { if (data.kind === "hello") location.reload(); };
   const isSignedOut = error.status === 401 || error.status === 403;
   const text = !isSignedOut ? error.message
-    : isUsedLink ? "This link was used already, or is older than five minutes. Make another one where the service runs:"
+    : isUsedLink ? "This link was used already, or is older than five minutes. Make a new one on the machine where the service runs:"
     : "On the machine where the service runs, make a link and open it in this browser:";
   main.replaceChildren(element("section", { class: "card sign-in" },
     element("h1", {}, isSignedOut ? "Sign in" : "The service does not answer"),
     element("p", {}, text),
     isSignedOut ? element("pre", {}, "carillon console")
       : element("button", { type: "button", onclick: () => location.reload() }, "Try again"),
-    isSignedOut ? element("p", { class: "hint" }, "The link works once, and for five minutes.") : null));
+    isSignedOut ? element("p", { class: "hint" }, "The link works once, within five minutes.") : null));
 }
 
 start();

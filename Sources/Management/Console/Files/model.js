@@ -1,16 +1,18 @@
-// The notifications that the console knows of, oldest first, whether they come from the journal or the delivery log.
+// The notifications that the console has loaded, oldest first. They come from the journal, or from the delivery log.
 
-import { title } from "./words.js";
+import { channelTitle, title } from "./words.js";
 
-/** How many are kept: more than anybody scrolls through, and little enough for a phone. */
+/** How many notifications are kept: more than anybody scrolls through, and few enough for a phone's memory. */
 const MAXIMUM = 10_000;
 
 /** A request of the journal as a row. */
 export function rowOfRequest(request) {
   return {
     key: `r${request.number}`, time: request.time, id: request.apnsID, topic: request.topic ?? "",
-    token: request.token ?? "", device: request.device ?? "", title: title(request.payload),
-    outcome: request.outcome, status: request.status ?? null, reason: request.reason ?? null, request,
+    token: request.token ?? "", device: request.device ?? "", channel: request.channel ?? "",
+    title: request.protocol === "channels" ? channelTitle(request) : title(request.payload),
+    // The management of channels has no outcome beside its answer.
+    outcome: request.outcome ?? (request.status === undefined ? "pending" : "done"), status: request.status ?? null, reason: request.reason ?? null, request,
   };
 }
 
@@ -19,7 +21,7 @@ const outcomeOfStep = {
   replaced: "replaced", coalesced: "replaced", acknowledged: "delivered", expired: "expired", discarded: "dropped",
 };
 
-/** An entry of the delivery log as a row; null for one that is of no notification. */
+/** An entry of the delivery log as a row; null if the entry is not about a notification. */
 export function rowOfEntry(entry) {
   if (entry.id === undefined) return null;
   const outcome = outcomeOfStep[entry.event] ?? null;
@@ -33,11 +35,14 @@ export class Model {
   #rows = [];
   #byKey = new Map();
 
+  /** How many rows came that are not of the past. */
+  added = 0;
+
   get rows() { return this.#rows; }
 
   row(key) { return this.#byKey.get(key); }
 
-  /** The newest row that is wanted. */
+  /** The newest row for which `isWanted` returns true. */
   find(isWanted) { return this.#rows.findLast(isWanted); }
 
   clear() {
@@ -46,8 +51,8 @@ export class Model {
   }
 
   /**
-   * Takes rows in, or what is new of them.
-   * @param {boolean} isOld whether what is known already is newer
+   * Adds rows, and updates the rows that are there already.
+   * @param {boolean} isOld whether the given rows may be older than those that are there; those are then kept
    */
   add(rows, isOld = false) {
     for (const row of rows) {
@@ -55,8 +60,9 @@ export class Model {
       if (known === undefined) {
         this.#byKey.set(row.key, row);
         this.#insert(row);
+        if (!isOld) this.added += 1;
       } else if (!isOld) {
-        // An entry of the log says one step only, and what it does not say stays.
+        // An entry of the log tells one step only. Keep the values that it does not have.
         const time = known.time;
         Object.assign(known, row, { outcome: row.outcome ?? known.outcome, reason: row.reason ?? known.reason });
         if (row.request === null) known.time = time;
@@ -67,7 +73,7 @@ export class Model {
     if (excess > 0) for (const row of this.#rows.splice(0, excess)) this.#byKey.delete(row.key);
   }
 
-  // Nearly always the newest; answers of several connections may change places.
+  // Inserts a row in its order. It nearly always belongs at the end; those of several connections may arrive in another order.
   #insert(row) {
     let index = this.#rows.length;
     while (index > 0 && isBefore(row, this.#rows[index - 1])) index -= 1;

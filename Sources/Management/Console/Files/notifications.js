@@ -1,64 +1,83 @@
 // The page "Notifications": everything that was sent, the newest first, and the filter above it.
 
 import { json } from "./api.js";
+import { confirm, counted } from "./dialog.js";
 import { announce, element, moment } from "./dom.js";
 import * as filters from "./filter.js";
 import { cell, List, setText } from "./list.js";
-import { outcomes, short } from "./words.js";
+import { outcomeOf, outcomes, short } from "./words.js";
 
-/** As many as a service without a disk keeps (docs/testing.md). */
+/** How many requests the journal keeps after it is switched on here. A service with --ephemeral keeps as many. */
 const KEEP = 10_000;
 
 export class Notifications {
   title = "Notifications";
   element;
   #feed;
+  #names;
   #filter = filters.read("");
   #fields = new Map();
   #go;
-  #list = new List({
-    label: "Notifications, newest first", heads: ["Time", "App", "Device", "Title", "Outcome"], className: "notifications",
-    href: (row) => `#/notification/${encodeURIComponent(row.key)}`, make, update,
-  });
+  #list;
   #count = element("p", { class: "count" });
   #sampled = element("p", { class: "hint" });
   #notice = element("div", { class: "notice", hidden: true });
   #empty = element("div", { class: "empty", hidden: true });
   #more;
+  #clear = element("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.#askToClear() }, "Clear");
+  #showLog = element("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.#feed.restart("log") }, "Delivery log");
 
   /** @param go called with the address of another filter */
-  constructor(feed, reasons, go) {
+  constructor(feed, reasons, names, go) {
     this.#feed = feed;
+    this.#names = names;
     this.#go = go;
+    this.#list = new List({
+      label: "Notifications, newest first", heads: ["Time", "App", "Device", "Title", "Outcome"], className: "notifications",
+      href: (row) => `#/notification/${encodeURIComponent(row.key)}`, make, update: (shown, row) => update(shown, row, reasons, names),
+    });
     this.element = element("section", { class: "page", "aria-labelledby": "list-title" },
-      element("div", { class: "heading" }, element("h1", { id: "list-title" }, "Notifications"), this.#count, this.#sampled),
+      element("div", { class: "heading" }, element("h1", { id: "list-title" }, "Notifications"), this.#count, this.#sampled,
+        element("div", { class: "push actions" }, this.#showLog, this.#clear)),
       this.#form([...reasons.keys()].sort()), this.#notice, this.#list.element, this.#empty);
   }
 
-  /** The fragment of the list as it is. */
+  /** The fragment of the address that shows the list with the present filter. */
   get address() { return filters.address(this.#filter); }
 
   open(query) {
     const filter = filters.read(query);
     this.#filter = filter;
     for (const [name, field] of this.#fields) if (field.value !== filter[name]) field.value = filter[name];
-    if (["status", "app", "device", "id"].some((name) => filter[name] !== "")) this.#more.open = true;
+    if (["status", "app", "device", "id", "connection"].some((name) => filter[name] !== "")) this.#more.open = true;
     this.change();
   }
 
-  /** Back from a notification, its row has the focus again. */
+  /** When a person comes back from a notification's page, gives its row the focus again. */
   focus(before) {
     if (before.section === "notifications") this.#list.focus();
   }
 
+  /** The keys of the notifications above and below one in the list. */
+  neighbours(key) {
+    const { rows } = this.#feed.model;
+    const isWanted = filters.matcher(this.#filter, this.#names);
+    const index = rows.findLastIndex((row) => row.key === key);
+    if (index < 0) return { newer: undefined, older: undefined };
+    return {
+      newer: rows.find((row, each) => each > index && isWanted(row))?.key,
+      older: rows.findLast((row, each) => each < index && isWanted(row))?.key,
+    };
+  }
+
   change() {
     const rows = this.#feed.model.rows;
-    const shown = filters.isEmpty(this.#filter) ? rows.slice() : rows.filter(filters.matcher(this.#filter));
+    const shown = filters.isEmpty(this.#filter) ? rows.slice() : rows.filter(filters.matcher(this.#filter, this.#names));
     this.#list.show(shown.reverse());
     const all = rows.length.toLocaleString();
     this.#count.textContent = shown.length === rows.length ? all : `${shown.length.toLocaleString()} of ${all}`;
     const { leftOut } = this.#feed;
-    this.#sampled.textContent = leftOut === 0 ? "" : `Too busy to show everything: ${leftOut.toLocaleString()} left out for now`;
+    this.#sampled.textContent = leftOut === 0 ? "" : `Too many to show all of them: ${leftOut.toLocaleString()} left out for now`;
     this.#showNotice();
     this.#showEmpty(shown.length === 0, rows.length === 0);
   }
@@ -75,20 +94,37 @@ export class Notifications {
       element("option", { value: "" }, "All"), ...options.map(([value, label]) => element("option", { value }, label)));
     this.#more = element("details", {}, element("summary", {}, "More filters"),
       element("div", { class: "fields" },
-        field("app", "App", input("com.example.shop")), field("device", "Device or token", input("hexadecimal digits")),
+        field("app", "App", input("com.example.shop")), field("device", "Device or token", input("name or digits")),
         field("id", "Identifier", input("apns-id")),
-        field("status", "Status", select(["200", "400", "403", "404", "405", "410", "413", "429", "500", "503"].map((status) => [status, status])))));
+        field("connection", "Connection", input("c12")),
+        field("status", "Status", select(["200", "400", "403", "404", "405", "410", "413", "429", "500", "503"].map((status) => [status, status])))),
+      element("p", { class: "hint", id: "search-hint" }, "A search finds what has all of the words. Quotation marks keep words together: \"two words\". A minus leaves out: -word."));
     return element("form", {
       class: "filter", role: "search", "aria-label": "Filter",
       onsubmit: (event) => event.preventDefault(),
       oninput: () => this.#read(),
-      onchange: () => announce(`${this.#count.textContent} notifications`),
+      onchange: () => {
+        this.#read();
+        announce(`Shown: ${this.#count.textContent}`);
+      },
     },
       element("div", { class: "fields" },
-        field("text", "Search", input("Text, app, token, identifier", "search"), "wide"),
+        field("text", "Search", this.#search(), "wide"),
         field("outcome", "Outcome", select(Object.entries(outcomes))),
         field("reason", "Reason", select(reasons.map((reason) => [reason, reason])))),
       this.#more);
+  }
+
+  #search() {
+    const control = element("input", {
+      type: "search", placeholder: "Text, app, token, identifier", autocomplete: "off", spellcheck: "false",
+      "aria-describedby": "search-hint", "aria-keyshortcuts": "Control+K Meta+K" });
+    addEventListener("keydown", (event) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || !control.isConnected) return;
+      event.preventDefault();
+      control.select();
+    });
+    return control;
   }
 
   #read() {
@@ -96,17 +132,25 @@ export class Notifications {
   }
 
   #showNotice() {
-    const source = this.#feed.state?.source ?? "journal";
+    const { source, isJournalOn } = this.#feed.state ?? { source: "journal", isJournalOn: false };
+    const isEmpty = this.#feed.model.rows.length === 0;
+    this.#clear.hidden = source !== "journal" || isEmpty;
+    this.#showLog.hidden = source !== "journal" || this.#feed.state === null;
     this.#notice.hidden = source === "journal";
-    if (this.#notice.dataset.source === source) return;
-    this.#notice.dataset.source = source;
-    if (source === "log") {
+    const kind = `${source} ${isJournalOn}`;
+    if (this.#notice.dataset.kind === kind) return;
+    this.#notice.dataset.kind = kind;
+    if (source === "log" && isJournalOn) {
       this.#notice.replaceChildren(
-        element("p", {}, "The journal is off, so this is what the delivery log says of the last 15 minutes: no titles, no payloads."),
+        element("p", {}, "This is what the delivery log says of the last 15 minutes, of all environments: no titles, no payloads."),
+        element("button", { type: "button", onclick: () => this.#feed.restart("journal") }, "Show the journal"));
+    } else if (source === "log") {
+      this.#notice.replaceChildren(
+        element("p", {}, "The journal is off. The list shows the delivery log of the last 15 minutes, which has no titles and no payloads."),
         element("button", { type: "button", onclick: () => this.#switchOn() }, "Switch the journal on"));
     } else {
       this.#notice.replaceChildren(
-        element("p", {}, "This service serves production: the list shows the delivery log of the last 15 minutes, and never a payload."));
+        element("p", {}, "This service serves production. The list shows the delivery log of the last 15 minutes, and never a payload."));
     }
   }
 
@@ -120,8 +164,19 @@ export class Notifications {
     }
   }
 
+  #askToClear() {
+    confirm("Clear the list?", [
+      `The journal forgets ${counted(this.#feed.model.rows.length, "notification")}, also for the tests and commands that use it.`,
+      "The delivery log keeps what it has. What waits for a device is still delivered.",
+    ], "Clear", async () => {
+      await json("DELETE", "/v1/requests");
+      this.#feed.restart();
+    });
+  }
+
   #showEmpty(isEmpty, isNothingThere) {
-    const kind = !isEmpty || this.#feed.state === null ? "" : isNothingThere ? "nothing" : "no match";
+    const isProduction = this.#feed.state?.source === "production";
+    const kind = !isEmpty || this.#feed.state === null ? "" : !isNothingThere ? "no match" : isProduction ? "production" : "nothing";
     this.#empty.hidden = kind === "";
     this.#list.element.hidden = kind !== "";
     if (this.#empty.dataset.kind === kind) return;
@@ -132,6 +187,10 @@ export class Notifications {
         element("p", {}, "Point your provider at this service, or send something yourself. It appears here at once."),
         element("div", { class: "actions" }, element("a", { class: "button primary", href: "#/send" }, "Send a notification")),
         element("pre", {}, "carillon send --token TOKEN --topic com.example.shop --alert 'Hello'"));
+    } else if (kind === "production") {
+      this.#empty.replaceChildren(
+        element("h2", {}, "Nothing was sent lately"),
+        element("p", {}, "Point your provider at this service. What it sends appears here at once."));
     } else if (kind === "no match") {
       this.#empty.replaceChildren(
         element("h2", {}, "No notification matches"),
@@ -147,11 +206,12 @@ function make(row) {
   ];
 }
 
-function update(shown, row) {
-  const device = row.device || row.token;
+function update(shown, row, reasons, names) {
+  const device = row.device || row.token || row.channel || "";
   setText(shown, ".app", row.topic || "—");
-  setText(shown, ".device", device === "" ? "—" : short(device), device);
+  setText(shown, ".device", device === "" ? "—" : names.of(row.device) ?? short(device), device);
   setText(shown, ".title a", row.title ?? row.id);
-  setText(shown, ".badge", row.reason ?? outcomes[row.outcome] ?? row.outcome);
+  const known = reasons.get(row.reason);
+  setText(shown, ".badge", row.reason ?? outcomeOf(row), known === undefined ? "" : `${known.meaning} What to do: ${known.advice}.`);
   shown.dataset.outcome = row.outcome;
 }

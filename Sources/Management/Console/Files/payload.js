@@ -1,8 +1,8 @@
-// Reads and writes payloads: the fields of the page "Send", and what a device shows of one.
+// Reads and writes payloads, for the fields of the page "Send" and for the picture of a device.
 
 import { serviceOf } from "./words.js";
 
-/** Each field by its name: where its value stands in `aps`, and how text becomes the value. */
+/** The fields by their names: the keys that lead to a field's value in `aps`, and the value's type. */
 const fields = {
   title: { path: ["alert", "title"] },
   subtitle: { path: ["alert", "subtitle"] },
@@ -18,7 +18,7 @@ const fields = {
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The text that a field shows. Values that it cannot hold, such as the dictionary of a critical sound, show as "". */
+/** The text that a field shows; "" for a value that the field cannot show, such as the dictionary of a critical sound. */
 export function read(payload, name) {
   const { path, isFlag } = fields[name];
   let value = isObject(payload) ? payload.aps : undefined;
@@ -28,14 +28,14 @@ export function read(payload, name) {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** Whether a field's value is of a kind that only the JSON can hold. */
+/** Whether the payload has a value that the field cannot show, so that only the JSON can be edited. */
 export function isForeign(payload, name) {
   let value = isObject(payload) ? payload.aps : undefined;
   for (const key of fields[name].path) value = isObject(value) ? value[key] : undefined;
   return value !== undefined && value !== null && read(payload, name) === "" && value !== "" && value !== 0;
 }
 
-/** A copy of the payload in which a field has another text; "" takes the key away. */
+/** A copy of the payload in which a field has the given text; "" removes the key. */
 export function write(payload, name, text) {
   const made = isObject(payload) ? structuredClone(payload) : {};
   if (!isObject(made.aps)) made.aps = {};
@@ -67,6 +67,21 @@ export function appTexts(bundleID) {
   return { strings: {}, categories: [] };
 }
 
+/** What is known of an app, with a place for everything that its banners need and nobody has told. */
+export function missingTexts(bundleID, banners) {
+  const { strings, categories } = appTexts(bundleID);
+  const own = banners.filter((banner) => banner.app === bundleID);
+  const keys = new Set(own.flatMap((banner) => banner.missing));
+  const ids = new Set(own.filter((banner) => !banner.isCategoryKnown).map((banner) => banner.category));
+  return {
+    count: keys.size + ids.size,
+    texts: {
+      strings: { ...strings, ...Object.fromEntries([...keys].map((key) => [key, ""])) },
+      categories: [...categories, ...[...ids].map((id) => ({ id, actions: [{ id: "", title: "" }] }))],
+    },
+  };
+}
+
 /** @returns what is wrong with the text; null if it is kept */
 export function saveAppTexts(bundleID, text) {
   let made;
@@ -75,7 +90,7 @@ export function saveAppTexts(bundleID, text) {
   } catch (error) {
     return `That is not JSON: ${error.message}`;
   }
-  if (!isObject(made)) return "That has to be a dictionary with strings and categories.";
+  if (!isObject(made)) return "The JSON has to be a dictionary with strings and categories.";
   if (made.strings !== undefined && (!isObject(made.strings) || Object.values(made.strings).some((each) => typeof each !== "string"))) {
     return "strings has to be a dictionary of texts.";
   }
@@ -86,13 +101,13 @@ export function saveAppTexts(bundleID, text) {
 
 const text = (value) => (typeof value === "string" && value !== "" ? value : null);
 
-/** A text of an alert: as it is, or by its key, resolved if this browser knows the app's texts, and else marked. */
+/** A text of an alert. If the alert has a key instead, the app's text with that key, or the key itself if it is not known. */
 function part(alert, name, keyName, argumentsName, strings) {
   const key = text(alert[keyName]);
   if (key === null) return text(alert[name]) === null ? null : { text: alert[name], isKnown: true };
   const values = Array.isArray(alert[argumentsName]) ? alert[argumentsName].map(String) : [];
   const format = Object.hasOwn(strings, key) ? strings[key] : undefined;
-  if (typeof format !== "string") return { text: values.length === 0 ? key : `${key} (${values.join(", ")})`, isKnown: false };
+  if (typeof format !== "string" || format === "") return { text: values.length === 0 ? key : `${key} (${values.join(", ")})`, isKnown: false, key };
   let next = 0;
   return {
     isKnown: true,
@@ -109,7 +124,7 @@ function soundOf(sound) {
   return text(sound) === null ? null : `Sound ${sound}`;
 }
 
-/** What a device makes of a notification of the journal. */
+/** What a device shows for a notification of the journal. */
 export function contents(row) {
   const { request } = row;
   const payload = isObject(request.payload) ? request.payload : {};
@@ -124,12 +139,14 @@ export function contents(row) {
   const subtitle = part(alert, "subtitle", "subtitle-loc-key", "subtitle-loc-args", strings);
   const isShown = service === null && (title !== null || body !== null || subtitle !== null);
   const badge = service === null && Number.isInteger(aps.badge) && aps.badge >= 0 ? aps.badge : null;
-  const actions = categories.find((each) => each.id === category)?.actions;
+  const known = categories.find((each) => each.id === category);
   return {
     key: row.key, time: row.time, app, appName: app.split(".").at(-1), title, subtitle, body, badge, isShown, category,
     sound: soundOf(aps.sound), thread: text(aps["thread-id"]) ?? "", collapseID: headers["apns-collapse-id"] ?? "",
     level: text(aps["interruption-level"]), isMutable: aps["mutable-content"] === 1,
-    actions: Array.isArray(actions) ? actions.map((action) => String(action?.title ?? action?.id ?? "")) : [],
+    isCategoryKnown: category === "" || known !== undefined,
+    actions: Array.isArray(known?.actions) ? known.actions.map((action) => String(action?.title ?? action?.id ?? "")) : [],
+    missing: [title, subtitle, body].filter((each) => each?.isKnown === false).map((each) => each.key),
     what: service !== null ? `A push for the app's service: ${service}`
       : aps["content-available"] === 1 ? "Silent: it woke the app" : badge !== null ? `Badge ${badge}` : "Nothing to show",
   };

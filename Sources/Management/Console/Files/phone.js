@@ -1,13 +1,14 @@
-// The page of one device: what it shows now, drawn as a phone, and how it behaves.
+// The page of one device: a picture of its screen, its behaviour, and its apps.
 
+import { activityCards } from "./activities.js";
 import { json } from "./api.js";
 import { confirm, counted } from "./dialog.js";
 import { announce, element, field, moment, section } from "./dom.js";
-import { appTexts, contents, saveAppTexts } from "./payload.js";
+import { contents, missingTexts, saveAppTexts } from "./payload.js";
 import { behaviours, outcomes, powers, short } from "./words.js";
 
 const REFRESH = 2000;
-/** How many banners are drawn: more than anybody has on a phone. */
+/** The maximum number of banners drawn: more than people have on a phone. */
 const BANNERS = 40;
 
 export class Phone {
@@ -27,6 +28,10 @@ export class Phone {
   #apps = element("div");
   #others = element("div");
   #texts = element("div");
+  /** The banners on the screen. */
+  #banners = [];
+  /** Opens the editor of what only an app knows; null while there is none. */
+  #edit = null;
 
   constructor(feed) {
     this.#feed = feed;
@@ -42,6 +47,8 @@ export class Phone {
     if (id !== this.#id) {
       this.#id = id;
       this.#device = null;
+      this.#banners = [];
+      this.#edit = null;
       this.#state = "";
       this.#heading.textContent = "One moment…";
       for (const place of [this.#under, this.#switches, this.#apps, this.#others, this.#texts, this.#screen]) place.replaceChildren();
@@ -104,13 +111,13 @@ export class Phone {
     }
   }
 
-  // MARK: How it behaves
+  // MARK: Behaviour and power
 
   #drawSwitches() {
     const device = this.#device;
     if (!device.virtual) {
       this.#switches.replaceChildren(section("Connection",
-        element("p", {}, "A real device says itself whether it is connected and what its power is."),
+        element("p", {}, "Only the device itself can change its connection and its power."),
         element("div", { class: "actions" }, element("button", { type: "button", class: "danger", onclick: () => this.#revoke() }, "Revoke the device"))));
       return;
     }
@@ -133,7 +140,7 @@ export class Phone {
     const { virtual, behaviour, power } = this.#device;
     if (!virtual) return;
     for (const control of this.#switches.querySelectorAll("[name=behaviour]")) control.checked = control.value === behaviour?.kind;
-    // A device that is not connected says nothing of its power.
+    // The power of a device that is not connected is not known.
     for (const control of this.#switches.querySelectorAll("[name=power]")) {
       control.disabled = power === undefined;
       if (power !== undefined) control.checked = control.value === power;
@@ -180,12 +187,12 @@ export class Phone {
     location.hash = "#/devices";
   }
 
-  // MARK: What it has
+  // MARK: Apps
 
   #drawApps() {
     const { apps, environment } = this.#device;
     this.#apps.replaceChildren(section("Apps",
-      ...(apps.length === 0 ? [element("p", { class: "hint" }, "No app is registered.")] : []),
+      ...(apps.length === 0 ? [element("p", { class: "hint" }, "No app is registered. The device registers its apps when it connects, for example with carillon device listen --bundle-id.")] : []),
       ...apps.map((app) => element("div", { class: "app-row" },
         element("div", {}, element("strong", {}, app.bundleID), " ",
           app.waiting === 0 ? "" : element("span", { class: "badge", "data-outcome": "stored" }, `${counted(app.waiting, "notification")} waiting`)),
@@ -193,7 +200,7 @@ export class Phone {
         environment === "development" ? element("a", { href: `#/send?${new URLSearchParams({ app: app.bundleID, device: this.#id })}` }, "Send to it") : ""))));
   }
 
-  /** What did not reach the screen, and why. */
+  /** Lists the notifications that are not on the screen, with the reason. */
   #drawOthers(rows) {
     const others = rows.filter((row) => row.outcome !== "delivered").toReversed().slice(0, 20);
     this.#others.replaceChildren(...(others.length === 0 ? [] : [section("Not on the screen",
@@ -208,18 +215,38 @@ export class Phone {
     const source = this.#feed.state?.source ?? null;
     if (source !== null && source !== "journal") {
       this.#screen.replaceChildren(element("p", { class: "blank" }, source === "log"
-        ? "The journal is off, so nobody knows what the device shows. Switch it on under Notifications."
+        ? "The journal is off, so the console cannot tell what the device shows. Switch it on under Notifications."
         : "This service serves production: the console never shows a payload."));
       return;
     }
     const shown = onScreen(rows.filter((row) => row.outcome === "delivered"));
     const apps = [...shown.apps].sort(([a], [b]) => a.localeCompare(b));
+    this.#banners = shown.banners.slice(0, BANNERS);
     this.#screen.replaceChildren(
       element("div", { class: "icons" }, ...apps.map(([bundleID, app]) => icon(bundleID, app.badge))),
-      ...(shown.banners.length + shown.silent.length === 0 ? [element("p", { class: "blank" }, "Nothing has arrived yet.")] : []),
-      ...groups(shown.banners.slice(0, BANNERS)),
+      ...(shown.banners.length + shown.silent.length === 0 ? [this.#blank()] : []),
+      ...activityCards(rows.filter((row) => row.outcome === "delivered")),
+      ...this.#unknown(), ...groups(this.#banners),
       ...(shown.silent.length === 0 ? [] : [element("div", { class: "silent-group" },
         element("h2", {}, "Without anything to see"), ...shown.silent.slice(0, 10).map(silent))]));
+  }
+
+  /** What to do while nothing has arrived. */
+  #blank() {
+    const { apps, environment } = this.#device;
+    const address = `#/send?${new URLSearchParams({ app: apps[0]?.bundleID ?? "", device: this.#id })}`;
+    return element("p", { class: "blank" }, "Nothing has arrived yet. ",
+      apps.length > 0 && environment === "development" ? element("a", { href: address }, "Send something to it") : "");
+  }
+
+  /** Says how much of what is drawn only the app knows, and leads to where it can be told. */
+  #unknown() {
+    const missing = [...new Set(this.#banners.map((banner) => banner.app))].map((app) => ({ app, count: missingTexts(app, this.#banners).count }));
+    const first = missing.find(({ count }) => count > 0);
+    if (first === undefined) return [];
+    const count = missing.reduce((sum, each) => sum + each.count, 0);
+    return [element("p", { class: "silent" }, `Only the app has ${counted(count, "text or category", "texts and categories")} of these. `,
+      element("button", { type: "button", class: "link", onclick: () => this.#edit?.(first.app) }, "Enter what they are"))];
   }
 
   /** What only the app knows: its texts and the actions of its categories. They stay in this browser. */
@@ -229,10 +256,9 @@ export class Phone {
     const app = element("select", {}, ...bundleIDs.map((each) => element("option", { value: each }, each)));
     const text = element("textarea", { rows: 7, spellcheck: "false", class: "mono" });
     const answer = element("p", { class: "hint", role: "status" });
-    const show = () => { text.value = JSON.stringify(appTexts(app.value), null, 2); };
+    const show = () => { text.value = JSON.stringify(missingTexts(app.value, this.#banners).texts, null, 2); };
     app.addEventListener("change", show);
-    show();
-    this.#texts.replaceChildren(element("details", { class: "card" }, element("summary", {}, "Texts and actions of the app"),
+    const details = element("details", { class: "card", ontoggle: () => details.open && show() }, element("summary", {}, "Texts and actions of the app"),
       element("div", { class: "stack" },
         element("p", { class: "hint" }, "The payload names them, and the app has them. What you write here is kept in this browser, and resolves them on the screen. Categories are as in carillon device listen --categories."),
         field("App", app), field("JSON", text),
@@ -242,11 +268,18 @@ export class Phone {
             this.#state = "";
             this.change();
           },
-        }, "Keep"), answer))));
+        }, "Keep"), answer)));
+    this.#texts.replaceChildren(details);
+    this.#edit = (bundleID) => {
+      app.value = bundleID;
+      details.open = true;
+      show();
+      text.focus();
+    };
   }
 }
 
-/** What is on the screen after all of these have arrived, the newest first. */
+/** What the screen shows after these notifications have arrived, newest first. */
 function onScreen(rows) {
   const apps = new Map();
   let banners = [];
@@ -266,7 +299,7 @@ function onScreen(rows) {
   return { apps, banners: banners.reverse(), silent: silents.reverse() };
 }
 
-/** Banners of one app and one thread lie together, as the notification centre has it. */
+/** Groups banners by app and thread, as a phone does. */
 function groups(banners) {
   const found = new Map();
   for (const banner of banners) {
@@ -281,9 +314,9 @@ function groups(banners) {
 
 function drawn(banner) {
   const text = (className, part) => (part === null ? null : element("p", { class: className },
-    part.isKnown ? part.text : element("span", { class: "unknown-text", title: "The app has this text. Its key and its arguments are shown." }, part.text)));
+    part.isKnown ? part.text : element("span", { class: "unknown-text", title: "The app has this text. Its key and its arguments are shown." }, element("span", { class: "unseen" }, "A text of the app: "), part.text)));
   const tags = [
-    banner.sound, banner.level, banner.category === "" ? null : `Category ${banner.category}`, banner.isMutable ? "The app may change it" : null,
+    banner.sound, banner.level, banner.category === "" ? null : `Category ${banner.category}${banner.isCategoryKnown ? "" : ", its actions are not known"}`, banner.isMutable ? "The app may change it" : null,
     banner.replaced.length === 0 ? null : `Replaced ${counted(banner.replaced.length, "earlier one")} (${banner.collapseID})`,
   ].filter((tag) => tag !== null);
   return element("article", { class: "banner" },

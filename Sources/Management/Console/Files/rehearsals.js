@@ -1,8 +1,8 @@
-// The page "Rehearsals": what goes wrong on purpose now, and what the clients made of it.
+// The page "Rehearsals": the scripted faults that are active, and the report about how clients handled them.
 
 import { json, list } from "./api.js";
 import { counted } from "./dialog.js";
-import { announce, element, field, section } from "./dom.js";
+import { announce, element, field, moment, section } from "./dom.js";
 
 /** How often what fires is asked for, in milliseconds. */
 const PACE = 1000;
@@ -16,6 +16,7 @@ const templates = {
   slow: ["Slow answers", { seed: 4, ttl: "PT10M", rules: [{ name: "slow", fault: { delay: { median: "PT0.1S", p99: "PT3S" } } }] }],
   cut: ["Connections that break", { seed: 5, ttl: "PT10M", rules: [{ name: "cut before acceptance", when: { every: 50 }, fault: { close: "rst" } }, { name: "cut after acceptance", when: { every: 75 }, fault: { close: "rst", accepted: true } }] }],
   token: ["Provider token too old", { seed: 8, ttl: "PT10M", rules: [{ name: "too old", when: { first: 10 }, fault: { answer: { reason: "ExpiredProviderToken" } } }] }],
+  hang: ["No answer", { seed: 3, ttl: "PT10M", rules: [{ name: "no answer", when: { first: 5 }, fault: { hang: true } }] }],
   lost: ["Lost notifications", { seed: 9, ttl: "PT10M", rules: [{ name: "lost", when: { every: 10 }, fault: { lose: true } }] }],
 };
 
@@ -40,11 +41,11 @@ export class Rehearsals {
       element("div", { class: "columns" },
         element("div", { class: "stack" },
           element("form", { onsubmit: (event) => this.#begin(event) }, section("New rehearsal",
-            element("p", { class: "hint" }, "The service answers as the rules say, so that you see what your provider makes of it. The first rule that fires wins."),
+            element("p", { class: "hint" }, "The service answers as the rules say, so that you see how your provider handles it. If several rules match, the first one that fires counts."),
             field("Begin with", choice), element("label", { class: "unseen", for: "rehearsal-text" }, "Rehearsal as JSON"), this.#text, this.#answer,
             element("div", { class: "actions" }, element("button", { type: "submit", class: "primary" }, "Begin"))))),
         element("div", { class: "stack" }, section("What is rehearsed", this.#list),
-          section("Report", element("p", { class: "hint" }, "What the clients did that is in the journal, judged by Apple's guide."),
+          section("Report", element("p", { class: "hint" }, "How the clients behaved in the requests of the journal, judged by Apple's guide."),
             element("div", { class: "grid2" }, field("Team", this.#team),
               element("div", { class: "actions bottom" }, element("button", { type: "button", onclick: () => this.#report(true) }, "Judge again"))),
             this.#findings))));
@@ -99,19 +100,20 @@ export class Rehearsals {
     const drawn = JSON.stringify(rehearsals);
     if (drawn === this.#drawn) return;
     this.#drawn = drawn;
-    // Those that are active first, each group with the newest first.
+    // Show active rehearsals before ended ones, and newer before older ones.
     const ordered = rehearsals.toReversed().toSorted((a, b) => Number(b.active) - Number(a.active));
     const focused = document.activeElement?.dataset?.rehearsal;
     this.#list.replaceChildren(...(ordered.length === 0
-      ? [element("p", { class: "hint" }, "Nothing: the service behaves. Begin a rehearsal, and its rules appear here with how often each has fired.")]
+      ? [element("p", { class: "hint" }, "No rehearsal yet: the service makes no faults. Begin one, and this list shows how often each rule has fired.")]
       : ordered.slice(0, 20).map((rehearsal) => this.#shown(rehearsal))));
     if (focused !== undefined) this.#list.querySelector(`[data-rehearsal="${CSS.escape(focused)}"]`)?.focus();
   }
 
-  #shown({ rehearsal, active, rules }) {
+  #shown({ rehearsal, active, began, ends, rules }) {
     return element("article", { class: "rehearsal" },
       element("div", { class: "heading" }, element("code", {}, rehearsal),
         element("span", { class: "badge", "data-outcome": active ? "delivered" : "" }, active ? "Active" : "Ended"),
+        element("span", { class: "hint" }, active ? "since " : "from ", moment(began), active ? ", ends " : " to ", moment(ends)),
         active ? element("button", { type: "button", class: "push", "data-rehearsal": rehearsal, "aria-label": `End the rehearsal ${rehearsal}`, onclick: () => this.#end(rehearsal) }, "End") : null),
       element("table", {}, element("thead", {}, element("tr", {}, ...["Rule", "Matched", "Fired"].map((name) => element("th", { scope: "col" }, name)))),
         element("tbody", {}, ...rules.map((rule) => element("tr", {}, element("td", {}, rule.rule),
@@ -144,11 +146,19 @@ export class Rehearsals {
     try {
       const { findings } = await json("GET", `/v1/reports${query}`);
       this.#findings.replaceChildren(...(findings.length === 0
-        ? [element("p", { class: "check", "data-kind": "good" }, "Nothing to complain about.")] : findings.map(finding)));
+        ? [await this.#nothing()] : findings.map(finding)));
       if (isWanted) announce(counted(findings.length, "finding"));
     } catch (error) {
       this.#findings.replaceChildren(element("p", {}, error.message));
     }
+  }
+
+  /** A report without findings is praise only if there was something to judge. */
+  async #nothing() {
+    const team = this.#team.value === "" ? "" : `&team=${encodeURIComponent(this.#team.value)}`;
+    const requests = await Promise.all(["h2", "binary"].map((name) => json("GET", `/v1/requests?limit=1&protocol=${name}${team}`)));
+    return requests.flat().length > 0 ? element("p", { class: "check", "data-kind": "good" }, "Nothing to complain about.")
+      : element("p", { class: "hint" }, "The journal has nothing of a provider yet. Let your provider send something, and judge again.");
   }
 }
 

@@ -1,13 +1,14 @@
-// The page "Send": a form beside the JSON that it makes, checked by the service while somebody types.
+// The page "Send": a form beside the payload's JSON. The service checks the notification while a person types.
 
 import { json, list } from "./api.js";
 import { curl } from "./curl.js";
-import { copy, settled, timeline } from "./detail.js";
+import { copy, find, settled, timeline } from "./detail.js";
 import { announce, element, field, section } from "./dom.js";
 import * as payloads from "./payload.js";
+import { pretty } from "./rawjson.js";
 import { suffixes, templates } from "./templates.js";
-import { exactTime } from "./time.js";
-import { outcomes, short } from "./words.js";
+import { exactTime, shortTime } from "./time.js";
+import { outcomeOf, outcomes, short } from "./words.js";
 
 /** How long nothing has to be typed before the service is asked, in milliseconds. */
 const PAUSE = 250;
@@ -55,8 +56,8 @@ export class Send {
   async open(query) {
     const wanted = new URLSearchParams(query);
     await this.#load(wanted);
-    const row = wanted.has("from") ? this.#feed.model.row(wanted.get("from")) : undefined;
-    if (row?.request) this.#fill(row.request);
+    const row = wanted.has("from") ? await find(wanted.get("from")).catch(() => null) : null;
+    if (row?.request) this.#fill(row.request, row.sent);
     else if (this.#text.value === "" || wanted.has("template")) this.#use(templates[wanted.get("template")] ? wanted.get("template") : "alert");
     else this.#plan();
     this.change();
@@ -64,7 +65,7 @@ export class Send {
 
   focus() { this.element.querySelector("h1").focus(); }
 
-  /** The answer goes on with what the feed hears of the notification. */
+  /** Shows below the answer what happens to the sent notification, as the feed reports it. */
   change() {
     this.#notice.hidden = this.#feed.state?.source !== "production";
     if (this.#sentID === null || !this.element.isConnected) return;
@@ -142,6 +143,7 @@ export class Send {
     try {
       const [apps, devices] = await Promise.all([list("/v1/apps"), list("/v1/devices", 1000)]);
       this.#devices = devices;
+      await this.#loadDevice(wanted.get("device"));
       this.#controls.app.replaceChildren(...apps.map((app) => element("option", { value: app.bundleID }, app.bundleID)));
       const app = wanted.get("app") ?? before.app;
       // What has a device is more likely meant.
@@ -154,6 +156,13 @@ export class Send {
     } catch (error) {
       this.#say("bad", error.message);
     }
+  }
+
+  /** A device that is not among the first ones. */
+  async #loadDevice(id) {
+    if (id === null || this.#devices.some((device) => device.deviceID === id)) return;
+    const device = await json("GET", `/v1/devices/${encodeURIComponent(id)}`).catch(() => null);
+    if (device !== null) this.#devices = [device, ...this.#devices];
   }
 
   #showDevices() {
@@ -180,7 +189,7 @@ export class Send {
   }
 
   /** Takes over a request of the journal, to be changed and sent. */
-  #fill(request) {
+  #fill(request, sent) {
     const headers = request.headers ?? {};
     const type = headers["apns-push-type"] ?? "alert";
     const suffix = suffixes[type] ?? "";
@@ -190,13 +199,24 @@ export class Send {
     set("app", app);
     set("priority", headers["apns-priority"] ?? "");
     this.#controls.collapseID.value = headers["apns-collapse-id"] ?? "";
+    this.#setExpiration(headers["apns-expiration"] ?? "");
     this.#showDevices();
     this.#controls.device.value = PASTED;
     this.#controls.token.value = request.token ?? "";
     this.#showPasted();
-    this.#setText(request.payload ?? {});
+    this.#text.value = sent === undefined ? request.body ?? "" : pretty(sent);
+    this.#read();
     for (const chip of this.#templates.values()) chip.setAttribute("aria-pressed", "false");
     this.#plan();
+  }
+
+  /** A moment that none of the choices means is a choice of its own. */
+  #setExpiration(text) {
+    const { expiration } = this.#controls;
+    expiration.querySelector("[data-sent]")?.remove();
+    const seconds = /^[1-9][0-9]{0,10}$/.test(text) ? Number(text) : null;
+    if (seconds !== null) expiration.append(element("option", { value: `at ${seconds}`, "data-sent": true }, `As it was: ${shortTime(seconds * 1000)}`));
+    expiration.value = seconds === null ? (text === "0" ? "0" : "") : `at ${seconds}`;
   }
 
   // MARK: The two views of the payload
@@ -206,7 +226,7 @@ export class Send {
     this.#read();
   }
 
-  /** The fields show what the JSON says. */
+  /** Copies the values of the JSON into the fields. */
   #read() {
     const payload = this.#payload();
     for (const [name, control] of Object.entries(this.#fields)) {
@@ -218,7 +238,7 @@ export class Send {
     }
   }
 
-  /** The JSON says what the fields show. */
+  /** Writes a field's value into the JSON. */
   #write(name, text) {
     const payload = this.#payload();
     if (payload === undefined) return;
@@ -230,7 +250,7 @@ export class Send {
     if (payload !== undefined) this.#text.value = JSON.stringify(payload, null, 2);
   }
 
-  /** undefined while the text is not JSON. */
+  /** The payload; undefined while the text is not JSON. */
   #payload() {
     try {
       return JSON.parse(this.#text.value);
@@ -252,10 +272,14 @@ export class Send {
     };
     if (priority.value !== "") message.priority = Number(priority.value);
     const seconds = Number(expiration.value);
-    if (expiration.value !== "") message.expiration = seconds === 0 ? 0 : Math.floor(Date.now() / 1000) + seconds;
+    if (expiration.value.startsWith("at ")) message.expiration = Number(expiration.value.slice(3));
+    else if (expiration.value !== "") message.expiration = seconds === 0 ? 0 : Math.floor(Date.now() / 1000) + seconds;
     if (collapseID.value !== "") message.collapseID = collapseID.value;
     return message;
   }
+
+  /** The message as JSON, with the payload as it is written. */
+  #document({ payload, ...others }) { return `${JSON.stringify(others).slice(0, -1)},"payload":${this.#text.value}}`; }
 
   #curl() {
     const message = this.#message();
@@ -263,7 +287,7 @@ export class Send {
     if (message.priority !== undefined) headers["apns-priority"] = String(message.priority);
     if (message.expiration !== undefined) headers["apns-expiration"] = String(message.expiration);
     if (message.collapseID !== undefined) headers["apns-collapse-id"] = message.collapseID;
-    return curl({ headers, token: message.token, payload: message.payload });
+    return curl({ headers, token: message.token }, this.#text.value);
   }
 
   // MARK: What the service says of it
@@ -280,7 +304,7 @@ export class Send {
     if (!this.#isWhole(message)) return;
     let answer;
     try {
-      answer = await json("POST", "/v1/notifications?dryRun=true", message);
+      answer = await json("POST", "/v1/notifications?dryRun=true", this.#document(message));
     } catch (error) {
       if (number === this.#asked) this.#say("bad", error.message);
       return;
@@ -328,7 +352,7 @@ export class Send {
     if (!this.#isWhole(message)) return;
     this.#button.disabled = true;
     try {
-      const sent = await json("POST", "/v1/notifications", message);
+      const sent = await json("POST", "/v1/notifications", this.#document(message));
       this.#sentID = sent.apnsID;
       this.#sentState = null;
       const text = sent.status === 200 ? "Accepted." : `Refused: ${sent.status} ${sent.reason}.`;
@@ -357,7 +381,7 @@ export class Send {
       return;
     }
     this.#life.badge.dataset.outcome = row.outcome;
-    this.#life.badge.textContent = row.reason ?? outcomes[row.outcome] ?? row.outcome;
+    this.#life.badge.textContent = row.reason ?? outcomeOf(row);
     this.#life.link.replaceChildren(element("a", { href: `#/notification/${encodeURIComponent(row.key)}`, title: exactTime(row.time) }, "Open it"));
     settled(row.id, row.outcome).then((entries) => this.#sentID === row.id && this.#showEntries(entries), () => {});
   }

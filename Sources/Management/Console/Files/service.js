@@ -11,7 +11,7 @@ const HOUR = 3_600_000;
 const perSecond = (name) => (sample) => sample[name] / (sample.duration / 1000);
 const whole = (value) => Math.round(value).toLocaleString();
 const rate = (value) => `${value >= 100 ? whole(value) : Number(value.toFixed(1)).toLocaleString()}/s`;
-/** Of microseconds. */
+/** A duration as text. The value is in microseconds. */
 const latency = (value) => (value < 1000 ? `${value} µs` : duration(Number((value / 1000).toPrecision(3))));
 const megabytes = (value) => `${whole(value / (1 << 20))} MiB`;
 
@@ -75,7 +75,7 @@ export class Service {
   #say(isReady, ...content) {
     this.#state.classList.toggle("ready", isReady);
     this.#state.replaceChildren(...content);
-    // Only a change is read out, not each new number.
+    // Let screen readers read out only changes between ready and not ready, not each new number.
     if (this.#wasReady !== null && this.#wasReady !== isReady) announce(isReady ? "The service is ready." : "The service is not ready.");
     this.#wasReady = isReady;
   }

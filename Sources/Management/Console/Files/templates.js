@@ -1,6 +1,6 @@
-// What the page "Send" begins with, and which headers go with a push type.
+// The templates of the page "Send", and the topic that each push type needs.
 
-/** The topic of an app is its bundle ID and this, by push type. */
+/** What follows the bundle ID in the topic, by push type. */
 export const suffixes = {
   alert: "", background: "", voip: ".voip", complication: ".complication", fileprovider: ".pushkit.fileprovider",
   location: ".location-query", liveactivity: ".push-type.liveactivity", pushtotalk: ".voip-ptt",
@@ -9,7 +9,7 @@ export const suffixes = {
 
 const now = () => Math.floor(Date.now() / 1000);
 
-/** By its name in the address: what people call it, the push type, the priority and the payload. */
+/** The templates by their names in the address. `name` is the text of the button. */
 export const templates = {
   alert: {
     name: "Alert", pushType: "alert", priority: "10",

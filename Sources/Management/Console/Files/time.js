@@ -1,9 +1,9 @@
-// Times as people read them: local, with the exact moment for whoever hovers.
+// Formats times and durations for people, in the local time zone.
 
 const timeOfDay = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 
-/** 14:03:22, or with its day if that is not today. */
+/** The time of day, such as 14:03:22, with the date if it is not today. */
 export function shortTime(milliseconds) {
   const moment = new Date(milliseconds);
   const time = timeOfDay.format(moment);
@@ -15,7 +15,7 @@ export function exactTime(milliseconds) {
   return Number.isNaN(moment.getTime()) ? String(milliseconds) : moment.toISOString();
 }
 
-/** 3 ms, 1.25 s, 2 min 5 s, 3 h 20 min. */
+/** A duration such as 3 ms, 1.25 s, 2 min 5 s or 3 h 20 min. */
 export function duration(milliseconds) {
   if (milliseconds < 1000) return `${milliseconds} ms`;
   const seconds = milliseconds / 1000;

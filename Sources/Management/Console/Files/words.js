@@ -1,4 +1,4 @@
-// What things are called.
+// The words that the pages show for the API's values.
 
 export const outcomes = {
   delivered: "Delivered",
@@ -9,7 +9,17 @@ export const outcomes = {
   expired: "Expired",
   dropped: "Dropped",
   lost: "Lost by a rehearsal",
+  done: "Done",
 };
+
+/** What became of a notification, or that nobody knows yet. */
+export function outcomeOf(row) {
+  if (row.request !== null && row.status === null) {
+    if (row.outcome === "pending") return "No answer yet";
+    if (row.outcome === "dropped") return "No answer";
+  }
+  return outcomes[row.outcome] ?? row.outcome;
+}
 
 /** The steps of the delivery log. */
 export const steps = {
@@ -24,10 +34,10 @@ export const steps = {
   acknowledged: "Taken by the device",
   expired: "Expired",
   discarded: "Given up",
-  duplicate: "The device has had this identifier before",
+  duplicate: "Not shown: the device has had this identifier before",
 };
 
-/** How virtual devices behave. */
+/** The behaviours of virtual devices. */
 export const behaviours = {
   online: { label: "Online", hint: "Connected, and acknowledges at once: 200, delivered." },
   slow: { label: "Slow", hint: "Connected, and acknowledges after a while: 200, stored first, then delivered." },
@@ -39,13 +49,13 @@ export const behaviours = {
 
 export const powers = { charging: "Charging", awake: "Awake", low: "Low" };
 
-/** The services of an app whose topics end so. */
+/** The services of an app, by the end of their topic. */
 const services = {
   ".voip": "VoIP", ".complication": "complication", ".pushkit.fileprovider": "file provider", ".location-query": "location",
   ".push-type.liveactivity": "Live Activity", ".voip-ptt": "push to talk", ".push-type.controls": "controls", ".push-type.widgets": "widgets",
 };
 
-/** The app of a topic, and the service that it reaches; null if it is the app itself. */
+/** The app that a topic belongs to, and the app's service that it names; null if it names the app itself. */
 export function serviceOf(topic) {
   for (const [suffix, service] of Object.entries(services)) {
     if (topic.endsWith(suffix)) return { service, app: topic.slice(0, -suffix.length) };
@@ -55,7 +65,7 @@ export function serviceOf(topic) {
 
 const text = (value) => (typeof value === "string" && value.trim() !== "" ? value : null);
 
-/** What a person would see of a payload first. */
+/** A short title for a payload: what a person would see first. */
 export function title(payload) {
   const aps = payload?.aps;
   if (typeof aps !== "object" || aps === null) return "No aps dictionary";
@@ -68,6 +78,14 @@ export function title(payload) {
   if (aps.badge !== undefined) return `Badge ${JSON.stringify(aps.badge)}`;
   if (text(aps.event) !== null) return `Live Activity: ${aps.event}`;
   return "No alert";
+}
+
+/** What a request of the management of broadcast channels does. */
+export function channelTitle(request) {
+  const headers = request.headers ?? {};
+  if (String(headers[":path"] ?? "").endsWith("/all-channels")) return "Lists the broadcast channels";
+  return { POST: "Creates a broadcast channel", GET: "Reads a broadcast channel", DELETE: "Deletes a broadcast channel" }[headers[":method"]]
+    ?? "Management of broadcast channels";
 }
 
 /** The end of something long, which is where device tokens of one service differ. */

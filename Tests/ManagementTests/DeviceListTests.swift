@@ -33,7 +33,7 @@ struct DeviceListTests {
     }
 
     @Test(arguments: [StoreChoice.sqlite, .memory])
-    func `A device is listed with its connection, its power, its token and what waits`(
+    func `A device is listed with its connection, its power, its token and its waiting notifications`(
         store: StoreChoice
     ) async throws {
         try await TestService.run {
@@ -42,7 +42,7 @@ struct DeviceListTests {
             let certificate = try await test.makeDeviceCertificate()
             let device = try await test.connectCourier(certificate)
             let id = try await test.deviceID(of: certificate)
-            // The service does not know a device that was activated and has no app.
+            // A device that was activated but has no app is not known to the service.
             #expect(try await list(test).isEmpty)
             let token = try await register(device)
             try await push(token, test)
@@ -93,7 +93,7 @@ struct DeviceListTests {
         }
     }
 
-    @Test func `Pages list every device once, real and virtual ones in one order`() async throws {
+    @Test func `Pages list every device once, real and virtual ones in the same order`() async throws {
         try await TestService.run { test in
             var ids: Set<String> = []
             for _ in 0..<3 {
@@ -124,7 +124,7 @@ struct DeviceListTests {
         }
     }
 
-    @Test func `Devices of production are listed where there are no virtual ones`() async throws {
+    @Test func `Devices are also listed if the service has no virtual ones`() async throws {
         try await TestService.run(environment: .production) {
             $0.environments = [.production]
         } _: { test in

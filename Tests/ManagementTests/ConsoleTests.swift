@@ -38,7 +38,7 @@ struct ConsoleTests {
         return String(try required(message?["url"]).dropFirst(try test.managementURL.count))
     }
 
-    /// Opens a link without following where it leads.
+    /// Requests a link without following the redirection.
     private static func open(_ link: String, _ test: TestService) async throws -> HTTPClientResponse {
         let client = HTTPClient(
             eventLoopGroupProvider: .singleton, configuration: .init(redirectConfiguration: .disallow))
@@ -56,7 +56,8 @@ struct ConsoleTests {
             test: test, cookie: String(cookie.prefix { $0 != ";" }), origin: try test.managementURL)
     }
 
-    @Test func `A link signs in once, with a cookie that no script reads and no other site sends`() async throws {
+    @Test func `A link signs in once, with a cookie that scripts cannot read and other sites cannot send`() async throws
+    {
         try await TestService.run { test in
             let link = try await Self.link(test)
             let first = try await Self.open(link, test)
@@ -75,7 +76,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `What looks at a link without opening it leaves it good`() async throws {
+    @Test func `A link stays valid if a program looks at it without opening it`() async throws {
         try await TestService.run { test in
             let link = try await Self.link(test)
             _ = try await test.ask("HEAD", link, key: "")
@@ -83,7 +84,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `A browser that looks ahead leaves a link good`() async throws {
+    @Test func `A link stays valid if a browser prefetches it`() async throws {
         try await TestService.run { test in
             let link = try await Self.link(test)
             for (name, value) in [
@@ -96,7 +97,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `A session cannot make links, which would let it last for ever`() async throws {
+    @Test func `A session cannot make links, so it cannot last for ever`() async throws {
         try await TestService.run { test in
             let browser = try await Self.signIn(test)
             let answer = try await browser.ask("POST", "/v1/console/links", origin: browser.origin, body: "{}")
@@ -105,7 +106,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `In production nothing that can be read shows a payload`() async throws {
+    @Test func `In production no request can show a payload`() async throws {
         try await TestService.run(environment: .production) {
             $0.environments = [.production]
         } _: { test in
@@ -127,7 +128,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `A sampled stream shows some of what comes, and counts the rest`() async throws {
+    @Test func `A sampled stream shows some requests, and counts the others`() async throws {
         try await TestService.run {
             $0.store = .memory
         } _: { test in
@@ -140,7 +141,7 @@ struct ConsoleTests {
             var parts = response.body.makeAsyncIterator()
             #expect(try await parts.next().map { String(buffer: $0) } == ": open\n\n")
             let count = 300
-            // More streams may be open once the first provider token is verified.
+            // After the first provider token was verified, more streams may be open.
             #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"x"}}"#).status == 200)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 1..<count {
@@ -168,7 +169,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `The service shows its last hour, from the numbers of the metrics`() async throws {
+    @Test func `The service shows the metrics of its last hour`() async throws {
         try await TestService.run {
             $0.store = .memory
         } _: { test in
@@ -179,7 +180,7 @@ struct ConsoleTests {
             #expect(
                 try await client.send(headers.with("apns-topic", "no.app").fields, body: "{}").status != 200)
             await client.close()
-            // What was recorded before is counted once the log has it.
+            // Events that were recorded before are counted when they are in the log.
             _ = try await test.ask("GET", "/v1/log")
             test.service.sampleMetrics()
             let answer = try await test.ask("GET", "/v1/service")
@@ -196,7 +197,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `A session reads what the key reads, and changes something from the console's own pages only`()
+    @Test func `A session may read what the key may read, and change things only from the console's pages`()
         async throws
     {
         try await TestService.run { test in
@@ -218,7 +219,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `Who signs out is out, and so is everybody when all sessions are ended`() async throws {
+    @Test func `Signing out ends one session, and ending all sessions ends all`() async throws {
         try await TestService.run { test in
             let (first, second) = (try await Self.signIn(test), try await Self.signIn(test))
             let out = try await first.ask("DELETE", "/v1/console/session", origin: first.origin)
@@ -232,7 +233,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `A stream ends with the session that began it`() async throws {
+    @Test func `A stream ends with its session`() async throws {
         try await TestService.run {
             $0.store = .memory
         } _: { test in
@@ -249,7 +250,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `The journal's events show what comes, and again what changes`() async throws {
+    @Test func `The journal's events show each request, and again when it changes`() async throws {
         try await TestService.run {
             $0.store = .memory
         } _: { test in
@@ -257,7 +258,7 @@ struct ConsoleTests {
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(token, token: try test.providerToken()).with("apns-push-type", "alert")
             #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"before"}}"#).status == 200)
-            // Waits until it is stored: a later outcome would be reported as a change.
+            // Wait until the notification is stored: a later outcome would be reported as a change.
             let waited = try await test.ask("POST", "/v1/requests/wait", body: #"{"match":{"outcome":"stored"}}"#)
             #expect(waited.status == 200)
             let request = try test.request(
@@ -267,7 +268,7 @@ struct ConsoleTests {
             _ = try await parts.next()
             #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"after"}}"#).status == 200)
             var text = ""
-            // The second one takes the place of the first one in the mailbox (Guide, 2.1.3).
+            // The second notification replaces the first one in the mailbox (Guide, 2.1.3).
             while !(text.contains(#""outcome":"replaced""#) && text.contains("id: 2\n")),
                 let part = try await parts.next()
             {
@@ -281,7 +282,9 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `The pages come from the binary, for no other origin, and are asked for again each time`() async throws {
+    @Test func `The pages come from the binary, only for the service's own origin, and are requested each time`()
+        async throws
+    {
         try await TestService.run { test in
             let page = try await test.ask("GET", "/console", key: "")
             #expect(page.status == 200)
@@ -306,7 +309,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test func `The table of reasons is the service's own`() async throws {
+    @Test func `The table of reasons is the one that the gateways use`() async throws {
         try await TestService.run { test in
             let answer = try await test.ask("GET", "/v1/reasons")
             let rows = try required(JSONSerialization.jsonObject(with: answer.body) as? [[String: Any]])

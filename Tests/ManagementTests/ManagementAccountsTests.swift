@@ -11,13 +11,13 @@ import Trust
 
 @testable import ServiceTesting
 
-/// Teams, apps and keys by the management API: the caller's own identifiers and keys, deletion, and lists.
+/// Teams, apps and keys in the management API: the caller's own identifiers and keys, deletion, and lists.
 @Suite(.timeLimit(.minutes(2))) struct ManagementAccountsTests {
     private typealias Messages = ManagementMessages
 
     // MARK: The caller's own identifiers and keys
 
-    @Test func `A team brings the identifiers and the key that its tests use already`() async throws {
+    @Test func `A team is created with the identifiers and the key that its tests already use`() async throws {
         try await TestService.run { test in
             let key = P256.Signing.PrivateKey()
             let team: Messages.TeamMade = try await test.administer(
@@ -45,7 +45,7 @@ import Trust
                 let made: Messages.KeyMade = try await test.administer("POST", "/v1/keys", form)
                 #expect(made.keyID == name && made.privateKey == nil)
                 let status = try await status(key.pemRepresentation, name, team.teamID, "com.example.shop", test)
-                // The key is good, and the device token belongs to another app.
+                // The key is accepted. The rejection says that the device token belongs to another app.
                 #expect(status == 400)
             }
         }
@@ -68,7 +68,7 @@ import Trust
         return answer.status
     }
 
-    @Test func `The service makes a key on request, and shows its private half once`() async throws {
+    @Test func `The service makes a key on request, and shows its private half only once`() async throws {
         try await TestService.run { test in
             let team = try required(test.description.key).teamID
             let made: Messages.KeyMade = try await test.administer("POST", "/v1/keys", Messages.NewKey(team: team))
@@ -79,7 +79,7 @@ import Trust
         }
     }
 
-    @Test func `What is there already is 409, what cannot be 400, and what is missing 404`() async throws {
+    @Test func `An item that exists is 409, an invalid one 400, and a missing one 404`() async throws {
         try await TestService.run { test in
             let team = try required(test.description.key).teamID
             let rsa = "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----"
@@ -120,7 +120,7 @@ import Trust
         }
     }
 
-    @Test func `A certificate is made with a key of the service's own where none is brought`() async throws {
+    @Test func `Without a key in the request the service makes a certificate's key`() async throws {
         try await TestService.run { test in
             let made: Messages.CertificateMade = try await test.administer(
                 "POST", "/v1/certificates",
@@ -137,7 +137,9 @@ import Trust
     }
 
     @Test(arguments: ["s3cret", "Schlüssel", ""])
-    func `A certificate comes as PKCS12 with its key, under the passphrase`(_ passphrase: String) async throws {
+    func `A certificate can be returned as PKCS12 with its key, encrypted with the passphrase`(
+        _ passphrase: String
+    ) async throws {
         try await TestService.run { test in
             let made: Messages.CertificateMade = try await test.administer(
                 "POST", "/v1/certificates",
@@ -155,7 +157,7 @@ import Trust
         }
     }
 
-    @Test func `A format or a passphrase that cannot be is refused with its place, and nothing is made`() async throws {
+    @Test func `An invalid format or passphrase is refused with its place, and nothing is made`() async throws {
         try await TestService.run { test in
             let team = try required(test.description.key).teamID
             let request = try SigningRequest.pem(for: P256.Signing.PrivateKey()).replacing("\n", with: "\\n")
@@ -184,7 +186,7 @@ import Trust
         [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
     }
 
-    @Test func `Deleting a team ends its keys and certificates on open connections`() async throws {
+    @Test func `Deleting a team ends the trust in its keys and certificates on open connections`() async throws {
         try await TestService.run { test in
             let team = try required(test.description.key).teamID
             let deviceToken = try await test.makeDeviceToken()
@@ -207,7 +209,7 @@ import Trust
         }
     }
 
-    @Test func `Deleting an app reaches its devices, and nothing of it comes back with its name`() async throws {
+    @Test func `Deleting an app affects its devices, and creating it again restores nothing`() async throws {
         try await TestService.run { test in
             let team = try required(test.description.key).teamID
             let device = try await test.connectCourier(test.makeDeviceCertificate())
@@ -244,7 +246,7 @@ import Trust
 
     // MARK: Lists
 
-    @Test func `A list comes in pages`() async throws {
+    @Test func `A list is divided into pages`() async throws {
         try await TestService.run { test in
             let team = try required(test.description.key).teamID
             for name in ["a", "b", "c", "d"] {

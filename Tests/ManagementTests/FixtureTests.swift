@@ -6,6 +6,7 @@ import Notifications
 import Service
 import Synchronization
 import Testing
+import VirtualDevices
 
 @testable import ServiceTesting
 
@@ -26,33 +27,6 @@ struct FixtureTests {
                      {"name":"slow","behaviour":{"kind":"slow","delay":"PT0.02S"}}]}]}
         """
 
-    /// What a test needs of a completed fixture.
-    struct Made {
-        let document: [String: Any]
-        let team: [String: Any]
-
-        init(_ answer: TestService.ManagementAnswer) throws {
-            #expect(answer.status == 200, "\(answer.text)")
-            document = try required(answer.problem)
-            team = try required((document["teams"] as? [[String: Any]])?.first)
-        }
-
-        func device(_ name: String) throws -> (id: String, token: String) {
-            let devices = try required(team["devices"] as? [[String: Any]])
-            let device = try required(devices.first { $0["name"] as? String == name })
-            let tokens = try required(device["tokens"] as? [String: String])
-            return (try required(device["deviceID"] as? String), try required(tokens["com.example.shop"]))
-        }
-
-        /// A provider token of the fixture's key.
-        func providerToken() throws -> String {
-            let key = try required((team["keys"] as? [[String: String]])?.first)
-            return try SignedToken.make(
-                key: required(key["privateKey"]), keyID: required(key["keyID"]),
-                teamID: required(team["teamID"] as? String))
-        }
-    }
-
     private static func run(_ body: (TestService) async throws -> Void) async throws {
         try await TestService.run {
             $0.store = .memory
@@ -68,9 +42,9 @@ struct FixtureTests {
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    @Test func `Every behaviour answers as a device of that kind`() async throws {
+    @Test func `Every behaviour gets the documented answer`() async throws {
         try await Self.run { test in
-            let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             #expect(made.team["name"] as? String == "Shop")
             let service = try required(made.document["service"] as? [String: Any])
             #expect((service["caPEM"] as? String)?.hasPrefix("-----BEGIN CERTIFICATE") == true)
@@ -102,9 +76,10 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A behaviour changes while the service runs, and what was stored arrives`() async throws {
+    @Test func `A behaviour can be changed while the service runs, and stored notifications then arrive`() async throws
+    {
         try await Self.run { test in
-            let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let (id, token) = try made.device("tablet")
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(token, topic: "com.example.shop", token: try made.providerToken())
@@ -132,21 +107,21 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A team that is deleted takes its devices, tokens and requests along`() async throws {
+    @Test func `Deleting a team deletes its devices, tokens and requests`() async throws {
         try await Self.run { test in
-            let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(
                 try made.device("phone").token, topic: "com.example.shop", token: try made.providerToken())
             #expect(try await client.send(headers.fields).status == 200)
             #expect(try await test.ask("POST", "/v1/fixtures", body: Self.document).status == 409)
-            let again = try Made(try await test.ask("POST", "/v1/fixtures?replace=true", body: Self.document))
+            let again = try MadeFixture(try await test.ask("POST", "/v1/fixtures?replace=true", body: Self.document))
             #expect(try again.device("phone").id != made.device("phone").id)
             #expect(try await test.ask("GET", "/v1/requests?team=ABCDE12345").text == "[]")
             #expect(try await test.ask("DELETE", "/v1/teams/ABCDE12345").status == 200)
             #expect(try await test.ask("GET", "/v1/devices").text == "[]")
-            // Once more, with the same tokens: nothing of the first is left.
-            _ = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            // Make it again with the same tokens: nothing of the first one is left.
+            _ = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             await client.close()
         }
     }
@@ -178,7 +153,7 @@ struct FixtureTests {
             "/teams/0/devices/0/tokens/b"
         ),
     ])
-    func `A fixture that cannot be is refused whole, with the place of the fault`(
+    func `An invalid fixture is refused as a whole, with the place of the fault`(
         document: String,
         status: Int,
         pointer: String,
@@ -189,6 +164,38 @@ struct FixtureTests {
             #expect(answer.status == status, "\(answer.text)")
             #expect(answer.problem?["pointer"] as? String == pointer, "\(answer.text)")
             #expect(try await test.ask("GET", "/v1/teams").text == before)
+        }
+    }
+
+    @Test func `The numbers of virtual devices and of their apps are limited`() async throws {
+        let (devices, apps) = (VirtualDeviceLimits.devices, VirtualDeviceLimits.apps)
+        func list(_ element: String, _ count: Int) -> String {
+            "[" + Array(repeating: element, count: count).joined(separator: ",") + "]"
+        }
+        let bundleIDs = "[" + (0...apps).map { "\"app\($0)\"" }.joined(separator: ",") + "]"
+        let halfAndOne = list("{}", devices / 2 + 1)
+        let bad: [(team: String, status: Int, pointer: String)] = [
+            (#"{"devices":\#(list("{}", devices + 1))}"#, 400, "/teams/0/devices"),
+            (#"{"devices":\#(halfAndOne)},{"devices":\#(halfAndOne)}"#, 409, "/teams"),
+            (#"{"apps":\#(bundleIDs),"devices":[{}]}"#, 400, "/teams/0/apps"),
+            (#"{"devices":[{"apps":\#(bundleIDs)}]}"#, 400, "/teams/0/devices/0/apps"),
+            (
+                #"{"devices":[{"behaviour":{"kind":"slow","delay":"PT3601S"}}]}"#, 400,
+                "/teams/0/devices/0/behaviour/delay"
+            ),
+        ]
+        let offline = list(#"{"behaviour":{"kind":"offline"}}"#, devices)
+        try await Self.run { test in
+            for fixture in bad {
+                let answer = try await test.ask("POST", "/v1/fixtures", body: #"{"teams":[\#(fixture.team)]}"#)
+                #expect(answer.status == fixture.status)
+                #expect(answer.problem?["pointer"] as? String == fixture.pointer, "\(answer.text)")
+            }
+            let full = #"{"teams":[{"teamID":"ABCDE12345","devices":\#(offline)}]}"#
+            #expect(try await test.ask("POST", "/v1/fixtures", body: full).status == 200)
+            let more = try await test.ask("POST", "/v1/devices", body: #"{"team":"ABCDE12345"}"#)
+            #expect(more.status == 409, "\(more.text)")
+            #expect(try await test.ask("DELETE", "/v1/teams/ABCDE12345").status == 200)
         }
     }
 
@@ -214,23 +221,23 @@ struct FixtureTests {
                 store.fail(failures + 1)
                 let answer = try await test.ask("POST", "/v1/fixtures", body: Self.document)
                 if store.takeLeft() {
-                    _ = try Made(answer)
+                    _ = try MadeFixture(answer)
                     break
                 }
                 failures += 1
                 #expect(answer.status >= 400, "\(answer.text)")
                 #expect(try await listed() == before, "The call \(failures) failed.")
             }
-            // The team, its app, key and certificate, and the apps of six devices.
+            // At least these writes can fail: the team, its app, key and certificate, and the apps of six devices.
             #expect(failures >= 10)
             #expect(try await test.ask("DELETE", "/v1/teams/ABCDE12345").status == 200)
             #expect(try await listed() == before)
         }
     }
 
-    @Test func `Virtual devices end with the service, also with a store on disk`() async throws {
+    @Test func `Virtual devices end with the service, even if the store is on disk`() async throws {
         let first = { (test: TestService) async throws -> String in
-            let made = try Made(
+            let made = try MadeFixture(
                 try await test.ask(
                     "POST", "/v1/fixtures",
                     body: #"{"teams":[{"teamID":"ABCDE12345","apps":["com.example.shop"],"devices":[{"name":"phone"},"#
@@ -261,9 +268,9 @@ struct FixtureTests {
         return sent.problem?["status"] as? Int
     }
 
-    @Test func `A certificate comes as PKCS12 too`() async throws {
+    @Test func `A fixture can return a certificate as PKCS12 too`() async throws {
         try await Self.run { test in
-            let made = try Made(try await test.ask("POST", "/v1/fixtures", body: Self.document))
+            let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let certificate = try required((made.team["certificates"] as? [[String: Any]])?.first)
             let p12 = try required(Data(base64Encoded: required(certificate["p12"] as? String)))
             let bundle = try NIOSSLPKCS12Bundle(buffer: Array(p12), passphrase: Array("s3".utf8))
@@ -274,7 +281,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A dry run says what the gateway and strict would answer, and sends nothing`() async throws {
+    @Test func `A dry run returns the answers of the gateway and of strict, and sends nothing`() async throws {
         try await Self.run { test in
             let made = try await test.ask(
                 "POST", "/v1/fixtures",
@@ -310,7 +317,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `What is sent without a provider stands in the journal, with its outcome, and in no report`()
+    @Test func `A notification without a provider is in the journal with its outcome, and in no report`()
         async throws
     {
         try await Self.run { test in
@@ -320,7 +327,7 @@ struct FixtureTests {
             let teams = try required(made.problem?["teams"] as? [[String: Any]])
             let device = try required((teams.first?["devices"] as? [[String: Any]])?.first)
             let token = try required((device["tokens"] as? [String: String])?["a.b"])
-            // Rehearsals are about providers.
+            // Rehearsals affect only requests of providers, and this test sends without a provider.
             let rehearsal = #"{"rules":[{"name":"all","fault":{"answer":{"reason":"TooManyRequests"}}}]}"#
             #expect(try await test.ask("POST", "/v1/rehearsals", body: rehearsal).status == 200)
             _ = try await test.ask(
@@ -343,7 +350,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A virtual device whose power is low holds what can wait`() async throws {
+    @Test func `A virtual device with low power delays notifications that can wait`() async throws {
         try await Self.run { test in
             let made = try await test.ask(
                 "POST", "/v1/fixtures",
@@ -370,7 +377,7 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A device joins a team, and a notification goes to it without a provider`() async throws {
+    @Test func `A device is added to a team, and gets a notification without a provider`() async throws {
         try await Self.run { test in
             let made = try await test.ask(
                 "POST", "/v1/fixtures", body: #"{"teams":[{"teamID":"ABCDE12345","apps":["a.b"]}]}"#)

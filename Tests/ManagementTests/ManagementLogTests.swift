@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// Reads the lines of an answer without an end, until `isLast` returns true.
+    /// Reads the lines of an answer that does not end by itself, until `isLast` returns true.
     private func follow(
         _ request: HTTPClientRequest,
         until isLast: (String) -> Bool,
@@ -59,10 +59,10 @@ import Testing
         return text.split(separator: "\n").map(String.init)
     }
 
-    @Test func `It is filtered by notification, device token and team`() async throws {
+    @Test func `The log is filtered by notification, device token and team`() async throws {
         try await TestService.run { test in
             let tokens = try await push(test)
-            // There is no wait: events that are recorded before an answer are read after it.
+            // No wait is needed: events that were recorded before an answer are in the log after it.
             #expect(try await entries("?id=\(Self.ids[0])", test).map(\.event) == ["accepted", "stored"])
             #expect(try await entries("?token=\(tokens[1].uppercased())", test).allSatisfy { $0.id == Self.ids[1] })
             let team = try required(test.description.key).teamID
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `It is followed as lines, and as events that can be taken up again`() async throws {
+    @Test func `The log is followed as lines, and as events that can be continued`() async throws {
         try await TestService.run { test in
             let lines = Task {
                 try await follow(try test.request("GET", "/v1/log?follow=true")) { text in

@@ -10,9 +10,9 @@ import Testing
 
 @testable import ServiceTesting
 
-/// The ways to the management API, and who is kept out.
+/// The ways to the management API, and which clients are refused.
 @Suite(.timeLimit(.minutes(2))) struct ManagementAccessTests {
-    @Test func `Over TCP every request needs the key, but for the state of the service`() async throws {
+    @Test func `Over TCP every request needs the key, except those for the state of the service`() async throws {
         try await TestService.run { test in
             for path in ["/health", "/ready", "/metrics"] {
                 #expect(try await test.ask("GET", path, key: "").status == 200)
@@ -28,7 +28,9 @@ import Testing
         }
     }
 
-    @Test func `A page in a browser reaches nothing: not by another name, another origin, or a form`() async throws {
+    @Test func `A web page has no access, neither under another host name nor from another origin nor with a form`()
+        async throws
+    {
         try await TestService.run { test in
             let team = #"{"name":"Shop"}"#
             let attempts = [
@@ -45,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `The key lies in the data folder for its owner alone, and stays the same`() async throws {
+    @Test func `The key is in the data folder, only its owner can read it, and it does not change`() async throws {
         try await TestService.runTwice { test in
             let file = try required(test.description.management).keyFile
             let rights = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
@@ -57,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `It can be switched off, and then the socket is left`() async throws {
+    @Test func `TCP can be switched off, and the socket stays`() async throws {
         try await TestService.run {
             $0.management = .off
         } _: { test in
@@ -104,7 +106,7 @@ import Testing
         settings.managementTLS = ListenAddress(host: "127.0.0.1", port: 0)
     }
 
-    @Test func `Over TLS it serves administrators alone`() async throws {
+    @Test func `Over TLS only administrators have access`() async throws {
         try await TestService.run(Self.withTLS) { test in
             let administrator = try await administrator(test)
             #expect(try await status("GET", "/v1/teams", test, administrator) == 200)
@@ -118,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `No administrator is made by another, nor by the key`() async throws {
+    @Test func `Neither an administrator nor the key can make an administrator`() async throws {
         try await TestService.run(Self.withTLS) { test in
             let administrator = try await administrator(test)
             #expect(try await status("POST", "/v1/administrators", test, administrator) == 403)
@@ -126,11 +128,11 @@ import Testing
         }
     }
 
-    @Test func `Unless a setting says otherwise nothing listens with TLS`() async throws {
+    @Test func `Without the setting nothing listens with TLS`() async throws {
         try await TestService.run { test in #expect(test.description.managementTLS == nil) }
     }
 
-    @Test func `Connections that say nothing lock nobody out`() async throws {
+    @Test func `Connections without requests lock nobody out`() async throws {
         try await TestService.run { test in
             let address = try required(URLComponents(string: test.managementURL))
             var silent: [any Channel] = []
@@ -144,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `A body that is too large is refused, and so are headers`() async throws {
+    @Test func `A body or headers that are too large are refused`() async throws {
         try await TestService.run { test in
             let large = String(repeating: " ", count: ManagementLimits.bodyBytes) + #"{"name":"Shop"}"#
             let tooLarge = try await test.ask("POST", "/v1/teams", body: large)
@@ -156,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `A name may be percent-encoded, and is never empty`() async throws {
+    @Test func `A name in a path may be percent-encoded, and must not be empty`() async throws {
         try await TestService.run { test in
             let team = try required(test.description.key).teamID
             let encoded = "%" + String(try required(team.utf8.first), radix: 16) + team.dropFirst()
@@ -168,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `Streams leave room for other requests, and the network for the socket`() async throws {
+    @Test func `Streams leave room for other requests, and network connections for the socket`() async throws {
         try await TestService.run { test in
             let follow = try test.request("GET", "/v1/log?follow=true")
             var configuration = HTTPClient.Configuration()
@@ -192,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `What there is not is 404, and a method that a path does not take 405`() async throws {
+    @Test func `An unknown path is 404, and a method that a path does not allow is 405`() async throws {
         try await TestService.run { test in
             let nothing = try await test.ask("GET", "/v1/teams/ABCDE12345/more")
             #expect(nothing.status == 404 && nothing.problem?["title"] as? String == "Not Found")
@@ -202,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func `A body that is not the JSON that is wanted is 400`() async throws {
+    @Test func `A body that does not follow the schema is 400`() async throws {
         try await TestService.run { test in
             for body in ["", "x", "[]", "{", #"{"name":1}"#, "\u{0}", "[[[[[[[[[["] {
                 let answer = try await test.ask("POST", "/v1/teams", body: body)

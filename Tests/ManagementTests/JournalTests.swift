@@ -56,8 +56,7 @@ struct JournalTests {
         }
     }
 
-    @Test func `A rejected request is kept with its reason, and with the payload that was refused unread`() async throws
-    {
+    @Test func `A rejected request is kept with its reason and with its payload`() async throws {
         try await Self.run { test in
             let client = try await test.connectProvider()
             let headers = ProviderHeaders("00", token: try test.providerToken())
@@ -78,7 +77,9 @@ struct JournalTests {
         }
     }
 
-    @Test func `A wait ends with the last request, and a time-out names the nearest misses`() async throws {
+    @Test func `A wait ends with the last request, and after a timeout it names the most similar requests`()
+        async throws
+    {
         try await Self.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
@@ -110,7 +111,7 @@ struct JournalTests {
         }
     }
 
-    @Test func `It keeps as many as it is told to, and forgets what it is asked to forget`() async throws {
+    @Test func `The journal keeps as many requests as it should, and removes those it is told to`() async throws {
         try await Self.run { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
@@ -140,7 +141,7 @@ struct JournalTests {
         ("POST", "/v1/requests/wait", #"{"match":{"topics":"x"}}"#),
         ("POST", "/v1/requests/wait", #"{"timeout":"5"}"#), ("POST", "/v1/requests/wait", #"{"count":-1}"#),
     ])
-    func `What cannot be is refused`(method: String, path: String, body: String?) async throws {
+    func `Invalid requests are refused`(method: String, path: String, body: String?) async throws {
         try await Self.run { test in
             let answer = try await test.ask(method, path, body: body)
             #expect(answer.status == 400)
@@ -148,14 +149,14 @@ struct JournalTests {
         }
     }
 
-    @Test func `A match that is wrong is refused with its place`() async throws {
+    @Test func `An invalid match is refused, with the place of the fault`() async throws {
         try await Self.run { test in
             let answer = try await test.ask("POST", "/v1/requests/wait", body: #"{"match":{"team":"abc"}}"#)
             #expect(answer.problem?["pointer"] as? String == "/match/team")
         }
     }
 
-    @Test func `Outside the development environment there is none of it`() async throws {
+    @Test func `Outside the development environment there is no journal`() async throws {
         try await TestService.run(environment: .production) {
             $0.environments = [.production]
         } _: { test in

@@ -1,0 +1,39 @@
+import Foundation
+import Notifications
+
+/// The keys of a push for a Live Activity. A key with a value of the wrong type counts as missing.
+struct ActivityPush {
+    enum Event: String {
+        case start, update, end
+    }
+
+    var event: Event
+    var timestamp: Date?
+    var contentState: [UInt8]?
+    var attributesType: String?
+    var attributes: [UInt8]?
+    var staleDate: Date?
+    var dismissalDate: Date?
+    var relevanceScore: Double?
+    var updates: LiveActivity.UpdateSource
+
+    /// - Returns: nil if the payload names no event.
+    init?(_ payload: [UInt8]) {
+        guard let aps = JSONObject(payload)?[object: "aps"], let event = aps[text: "event"].flatMap(Event.init) else {
+            return nil
+        }
+        func date(_ key: String) -> Date? { aps[double: key].map { Date(timeIntervalSince1970: $0) } }
+        func dictionary(_ key: String) -> [UInt8]? { aps[raw: key].flatMap { JSONObject($0) == nil ? nil : $0 } }
+        self.event = event
+        timestamp = date("timestamp")
+        contentState = dictionary("content-state")
+        attributesType = aps[text: "attributes-type"]
+        attributes = dictionary("attributes")
+        staleDate = date("stale-date")
+        dismissalDate = date("dismissal-date")
+        relevanceScore = aps[double: "relevance-score"].flatMap { $0.isFinite ? $0 : nil }
+        updates =
+            aps[text: "input-push-channel"].map { .channel($0) }
+            ?? (aps[number: "input-push-token"] == 1 ? .token : .app)
+    }
+}

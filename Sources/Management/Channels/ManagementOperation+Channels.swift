@@ -1,0 +1,176 @@
+import Delivery
+import Foundation
+import Hummingbird
+import Notifications
+
+// Broadcast channels (docs/channels.md).
+extension ManagementOperation {
+    static let channels = [
+        ManagementOperation(
+            method: .get, path: "/v1/channels", summary: "The broadcast channels of an app in one environment",
+            parameters: channelParameters + listParameters(after: "channel ID", .channelID),
+            answer: .json(.array(ManagementSchemas.channel)), problems: [409]
+        ) { api, call in
+            try await api.channels(call)
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/channels", summary: "Make a broadcast channel of an app",
+            body: Body(schema: ManagementSchemas.newChannel), answer: .json(ManagementSchemas.channel),
+            problems: [409, 413, 415]
+        ) { api, call in
+            try JSONAnswer.make(try await api.createChannel(call.message()))
+        },
+        ManagementOperation(
+            method: .get, path: "/v1/channels/{channelID}", summary: "One broadcast channel",
+            parameters: [path("channelID", .channelID, "The channel's ID.")] + channelParameters,
+            answer: .json(ManagementSchemas.channel), problems: [404, 409]
+        ) { api, call in
+            try JSONAnswer.make(try await api.channel(call))
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/channels/{channelID}",
+            summary: "Delete a broadcast channel with its stored broadcast and its subscriptions",
+            parameters: [path("channelID", .channelID, "The channel's ID.")] + channelParameters,
+            answer: .json(ManagementSchemas.channel), problems: [404, 409]
+        ) { api, call in
+            try JSONAnswer.make(try await api.deleteChannel(call))
+        },
+    ]
+
+    /// A channel belongs to one app in one environment, and the ID alone does not say to which.
+    private static let channelParameters = [
+        Parameter(
+            place: .query, name: "bundleID", schema: .string(.bundleID), meaning: "The app of the channels, required."),
+        Parameter(
+            place: .query, name: "environment", schema: .string(.environment),
+            meaning: "The environment of the channels; development if it is not given."),
+    ]
+}
+
+extension ManagementSchemas {
+    static let newChannel = Schema.named(
+        "NewChannel",
+        .object([
+            .required("bundleID", .string(.bundleID)),
+            .optional("environment", .string(.environment), "development without it."),
+            .optional(
+                "messageStoragePolicy", .integer(0...1),
+                "0, which it is without it: nothing is kept for devices that are offline. 1: the newest broadcast."),
+        ]))
+    static let channel = Schema.named(
+        "Channel",
+        .object([
+            .required("channelID", .string(.channelID)), .required("bundleID", .string(.bundleID)),
+            .required("environment", .string(.environment)), .required("messageStoragePolicy", .integer(0...1)),
+            .required("created", .integer(0...Int64.max)),
+            .required(
+                "connectedSubscribers", .integer(0...Int64.max), "How many connected devices get what is sent to it."),
+        ]))
+}
+
+extension TextFormat {
+    static let channelID = TextFormat(
+        "a channel ID: 4 to \(ChannelID.maximumCount) characters of base64",
+        pattern: "^(?:[A-Za-z0-9+/]{4}){0,15}(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$"
+    ) { ChannelID(rawValue: $0) != nil }
+}
+
+extension ManagementAPI {
+    fileprivate func channels(_ call: ManagementCall) async throws -> Response {
+        let (app, list) = try channelList(call)
+        let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
+        let after = call.query("after").flatMap { ChannelID(rawValue: $0.removingPercentEncoding ?? $0) }
+        let channels = try await carryingOut { broadcasts async throws(Rejection) in
+            try await broadcasts.channels(of: list, after: after, limit: limit + 1)
+        }
+        return try ListPage.answer(
+            try channels.map { try message($0, of: app) }, of: limit,
+            name: { "\($0.channelID)&bundleID=\($0.bundleID)&environment=\($0.environment)" }, call)
+    }
+
+    fileprivate func createChannel(
+        _ request: ManagementMessages.NewChannel
+    ) async throws -> ManagementMessages.Channel {
+        let environment = try request.environment.map(environment) ?? .development
+        let (app, list) = try channelList(of: request.bundleID, in: environment)
+        guard let policy = UInt8(exactly: request.messageStoragePolicy ?? 0).flatMap(MessageStoragePolicy.init) else {
+            throw Problem.invalid("/messageStoragePolicy", "The value has to be 0 or 1.")
+        }
+        let channel = try await carryingOut { broadcasts async throws(Rejection) in
+            try await broadcasts.create(policy, in: list)
+        }
+        return try message(channel, of: app)
+    }
+
+    fileprivate func channel(_ call: ManagementCall) async throws -> ManagementMessages.Channel {
+        let (app, key) = try channelKey(call)
+        let channel = try await carryingOut { broadcasts async throws(Rejection) in try await broadcasts.channel(key) }
+        return try message(channel, of: app)
+    }
+
+    fileprivate func deleteChannel(_ call: ManagementCall) async throws -> ManagementMessages.Channel {
+        let (app, key) = try channelKey(call)
+        let channel = try await carryingOut { broadcasts async throws(Rejection) in try await broadcasts.channel(key) }
+        let deleted = try message(channel, of: app)
+        try await carryingOut { broadcasts async throws(Rejection) in try await broadcasts.remove(key) }
+        return deleted
+    }
+
+    // MARK: Names
+
+    private func channelKey(_ call: ManagementCall) throws -> (App, ChannelKey) {
+        let name = try call.parameter("channelID")
+        guard let id = ChannelID(rawValue: name) else {
+            throw Problem(400, "\(name.debugDescription) has to be \(TextFormat.channelID.name).")
+        }
+        let (app, list) = try channelList(call)
+        return (app, ChannelKey(list: list, id: id))
+    }
+
+    private func channelList(_ call: ManagementCall) throws -> (App, ChannelList) {
+        guard let name = call.query("bundleID") else {
+            throw Problem(400, "The query needs bundleID: a channel belongs to one app.")
+        }
+        return try channelList(of: name, in: call.query("environment").map(environment) ?? .development)
+    }
+
+    private func channelList(of name: String, in environment: Notifications.Environment) throws -> (App, ChannelList) {
+        let bundleID = try bundleID(name)
+        let app = try present(accounts.current.apps[bundleID], "app", bundleID)
+        return (app, ChannelList(environment: environment, app: app.id))
+    }
+
+    // MARK: Answers
+
+    private func message(_ channel: BroadcastChannel, of app: App) throws -> ManagementMessages.Channel {
+        ManagementMessages.Channel(
+            channelID: channel.key.id.rawValue, bundleID: app.bundleID.rawValue,
+            environment: channel.key.list.environment.rawValue, messageStoragePolicy: Int(channel.policy.rawValue),
+            created: channel.created.milliseconds,
+            connectedSubscribers: try channelService().connectedSubscribers(of: channel.key))
+    }
+
+    private func channelService() throws(Problem) -> Broadcasts {
+        guard let broadcasts = parts.broadcasts else {
+            throw Problem(409, "This service's store has no broadcast channels.")
+        }
+        return broadcasts
+    }
+
+    private func carryingOut<Value>(
+        _ work: (Broadcasts) async throws(Rejection) -> Value
+    ) async throws(Problem) -> Value {
+        let broadcasts = try channelService()
+        do throws(Rejection) {
+            return try await work(broadcasts)
+        } catch {
+            let status =
+                switch error.reason {
+                case .channelNotRegistered: 404
+                case .cannotCreateChannelConfig, .featureNotEnabled: 409
+                default: error.reason.status
+                }
+            throw Problem(status, error.detail ?? error.reason.rawValue)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+// Live Activities on the screen of a device, from the pushes of the journal (docs/channels.md).
+
+import { element, moment } from "./dom.js";
+import { serviceOf } from "./words.js";
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** How long an ended one stays on show if its push does not say until when, in milliseconds. */
+const AFTER_END = 4 * 3600 * 1000;
+
+/**
+ * The Live Activities that a device shows, the most relevant first: of each app the one that was started last, because
+ * the journal does not say which of several a push to the app's own token is for.
+ * @param rows what was delivered to the device, oldest first
+ * @param now in milliseconds since 1970
+ */
+export function activities(rows, now) {
+  const shown = new Map();
+  for (const row of rows) {
+    const { service, app } = serviceOf(row.topic);
+    const aps = isObject(row.request?.payload?.aps) ? row.request.payload.aps : {};
+    if (service !== "Live Activity") continue;
+    const before = shown.get(app);
+    if (aps.event === "start") {
+      if (isObject(aps["content-state"])) shown.set(app, change({ app, key: row.key, type: String(aps["attributes-type"] ?? "") }, row, aps));
+    } else if (aps.event === "update" || aps.event === "end") {
+      // One that the app has started itself is known by its first update.
+      const activity = before ?? { app, key: row.key, type: "" };
+      if (activity.isEnded || (aps.timestamp ?? 0) < (activity.timestamp ?? 0)) continue;
+      shown.set(app, change(activity, row, aps));
+      if (aps.event === "end") Object.assign(shown.get(app), { isEnded: true, until: 1000 * (aps["dismissal-date"] ?? Infinity) });
+    }
+  }
+  for (const activity of shown.values()) if (activity.isEnded) activity.until = Math.min(activity.until, activity.time + AFTER_END);
+  return [...shown.values()].filter((activity) => !activity.isEnded || activity.until > now).sort((a, b) => b.score - a.score);
+}
+
+function change(activity, row, aps) {
+  return {
+    ...activity, key: row.key, time: row.time, timestamp: aps.timestamp,
+    state: isObject(aps["content-state"]) ? aps["content-state"] : activity.state ?? {},
+    stale: typeof aps["stale-date"] === "number" ? 1000 * aps["stale-date"] : null, score: Number(aps["relevance-score"] ?? activity.score ?? 0),
+  };
+}
+
+/** A card for each, or nothing. */
+export function activityCards(rows, now = Date.now()) {
+  return activities(rows, now).map((activity) => {
+    const notes = [
+      activity.isEnded ? "Ended" : null, activity.stale !== null && activity.stale <= now ? "Outdated" : null,
+    ].filter((note) => note !== null);
+    return element("article", { class: "banner", "aria-label": "Live Activity" },
+      element("header", {}, element("span", { class: "app-name" }, activity.app.split(".").at(-1)), moment(activity.time)),
+      element("a", { class: "banner-link", href: `#/notification/${encodeURIComponent(activity.key)}` },
+        element("p", { class: "banner-title" }, activity.type === "" ? "Live Activity" : `Live Activity ${activity.type}`)),
+      element("pre", {}, JSON.stringify(activity.state, null, 1)),
+      notes.length === 0 ? null : element("ul", { class: "tags", "aria-label": "Details" }, ...notes.map((note) => element("li", {}, note))));
+  });
+}

@@ -1,0 +1,120 @@
+import Delivery
+import Hummingbird
+import Matching
+
+// The nodes of a cluster.
+extension ManagementOperation {
+    static let nodes = [
+        ManagementOperation(
+            method: .get, path: "/v1/nodes", summary: "The nodes that use the store",
+            parameters: listParameters(after: "name", .nodeName), answer: .json(.array(ManagementSchemas.node)),
+            problems: [409]
+        ) { api, call in
+            let nodes = try await api.cluster().nodes()
+            return try ListPage.make(of: nodes.map(\.name), call) { name in
+                nodes.first { $0.name == name }.map { ManagementMessages.Node($0) }
+            }
+        },
+        ManagementOperation(
+            method: .get, path: "/v1/nodes/{name}", summary: "One node", parameters: [name],
+            answer: .json(ManagementSchemas.node), problems: [404, 409]
+        ) { api, call in
+            try JSONAnswer.make(try await api.node(call.parameter("name")))
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/nodes/{name}/drain",
+            summary: "Have a node send its providers and devices to other nodes", parameters: [name],
+            body: Body(schema: ManagementSchemas.nodeDrain, isOptional: true), answer: .json(ManagementSchemas.node),
+            problems: [404, 409, 413, 415]
+        ) { api, call in
+            try JSONAnswer.make(try await api.drain(call.parameter("name"), try call.message()))
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/nodes/{name}", summary: "Forget a node that does not run", parameters: [name],
+            answer: .json(ManagementSchemas.node), problems: [404, 409]
+        ) { api, call in
+            try JSONAnswer.make(try await api.removeNode(call.parameter("name")))
+        },
+    ]
+
+    private static let name = path("name", .nodeName, "The node's name.")
+}
+
+extension ManagementAPI {
+    func cluster() throws -> any ClusterNodes {
+        guard let cluster = parts.cluster else {
+            throw Problem(409, "This service is no node of a cluster: it has no PostgreSQL store.")
+        }
+        return cluster
+    }
+
+    func node(_ name: String) async throws -> ManagementMessages.Node {
+        guard let node = try await cluster().nodes().first(where: { $0.name == name }) else {
+            throw StoreError.noNode(name)
+        }
+        return ManagementMessages.Node(node)
+    }
+
+    func drain(_ name: String, _ request: ManagementMessages.NodeDrain) async throws -> ManagementMessages.Node {
+        guard let time = Duration(iso8601: request.over ?? "PT30S"), time <= ManagementLimits.drain else {
+            throw Problem.invalid(
+                "/over", "The value has to be \(TextFormat.duration.name), at most PT1H.")
+        }
+        try await cluster().drain(node: name, over: time)
+        return try await node(name)
+    }
+
+    /// - Returns: The node as it was.
+    func removeNode(_ name: String) async throws -> ManagementMessages.Node {
+        let node = try await node(name)
+        try await cluster().remove(node: name)
+        return node
+    }
+}
+
+extension ManagementMessages {
+    package struct Node: Codable, Sendable {
+        package var name: String
+        /// Where other nodes reach it, as `host:port`; nil if they cannot.
+        package var peer: String?
+        /// `active`, `draining`, `drained` or `gone`.
+        package var state: String
+
+        init(_ node: ClusterNode) {
+            name = node.name
+            peer = node.peer
+            state =
+                switch node.state {
+                case .active: "active"
+                case .draining: "draining"
+                case .drained: "drained"
+                case .gone: "gone"
+                }
+        }
+    }
+
+    package struct NodeDrain: Codable, Sendable {
+        /// ISO 8601, for example `PT30S`.
+        package var over: String?
+        package init(over: String?) { self.over = over }
+    }
+}
+
+extension ManagementSchemas {
+    static let node = Schema.named(
+        "Node",
+        .object([
+            .required("name", .string(.nodeName)),
+            .optional("peer", .string(.any), "Where other nodes reach it, as host:port."),
+            .required(
+                "state", .string(.oneOf(["active", "draining", "drained", "gone"])),
+                "gone: it has not renewed its lease."),
+        ]))
+    static let nodeDrain = Schema.named(
+        "NodeDrain",
+        .object([
+            .optional(
+                "over", .string(.duration),
+                "The time over which its connections are ended evenly, at most PT1H; PT30S if it is not given.")
+        ]))
+}

@@ -1,0 +1,59 @@
+/// Identifies a Live Activity on a device: a UUID that the device chooses.
+package struct ActivityID: Sendable, Hashable, CustomStringConvertible {
+    private let uuid: NotificationID
+
+    package init(high: UInt64, low: UInt64) { uuid = NotificationID(high: high, low: low) }
+
+    /// - Returns: nil unless the text is a UUID, in upper or lower case.
+    package init?(_ text: String) {
+        guard let uuid = NotificationID(text) else { return nil }
+        self.uuid = uuid
+    }
+
+    package static func random(using generator: inout some RandomNumberGenerator) -> ActivityID {
+        let uuid = NotificationID.random(using: &generator)
+        return ActivityID(high: uuid.high, low: uuid.low)
+    }
+
+    package var high: UInt64 { uuid.high }
+    package var low: UInt64 { uuid.low }
+    /// The lower-case canonical form.
+    package var text: InlineArray<36, UInt8> { uuid.text }
+    package var description: String { text.span.text }
+}
+
+/// A notification's push type together with the Live Activity that it is for, in the one text that stores keep:
+/// `liveactivity.` and the UUID. An earlier release reads the text as a push type that it does not know.
+package struct StoredPushType: Sendable, Hashable {
+    package let pushType: PushType?
+    package let activity: ActivityID?
+
+    package init(_ notification: Notification) {
+        pushType = notification.pushType
+        activity = notification.activity
+    }
+
+    /// - Returns: nil for text that no release writes.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let activity = ActivityID(String(parts[1])) else {
+            guard let type = PushType(stored: text) else { return nil }
+            pushType = type
+            self.activity = nil
+            return
+        }
+        self.activity = activity
+        guard !parts[0].isEmpty else {
+            pushType = nil
+            return
+        }
+        guard let type = PushType(stored: String(parts[0])) else { return nil }
+        pushType = type
+    }
+
+    /// Nil if there is neither.
+    package var text: String? {
+        guard let activity else { return pushType?.rawValue }
+        return "\(pushType?.rawValue ?? "").\(activity)"
+    }
+}

@@ -1,0 +1,78 @@
+import Connections
+import Delivery
+import HTTP2
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Calls one other node.
+struct PeerCaller: Sendable {
+    private let peers: Peers
+    private let node: NodeID
+    private let address: String
+    private let group: any EventLoopGroup
+    private let tls: @Sendable () throws -> NIOSSLContext
+
+    init(
+        _ peers: Peers,
+        _ node: NodeID,
+        _ address: String,
+        group: any EventLoopGroup,
+        tls: @escaping @Sendable () throws -> NIOSSLContext,
+    ) {
+        self.peers = peers
+        self.node = node
+        self.address = address
+        self.group = group
+        self.tls = tls
+    }
+
+    struct BadAddress: Error {}
+
+    static func cause(of error: any Error) -> String {
+        error is BadAddress ? "its address is not host:port" : ConnectionFailure.cause(of: error)
+    }
+
+    func pause(after failures: Int) -> TimeAmount {
+        GrowingDelay(first: peers.limits.firstPause, longest: peers.limits.lastPause)
+            .delay(afterFailures: max(1, failures), random: .random(in: 0...1))
+    }
+
+    /// Connects, and returns when the connection has ended.
+    func call() async throws {
+        guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) else {
+            throw BadAddress()
+        }
+        let host = address[..<colon].trimmingPrefix("[")
+        let name = String(host.hasSuffix("]") ? host.dropLast() : host)
+        let (context, eventLoop) = (try tls(), group.next())
+        let ended = eventLoop.makePromise(of: Void.self)
+        let (peers, node) = (peers, node)
+        let connecting = ClientBootstrap(group: eventLoop)
+            .connectTimeout(peers.limits.connectTimeout)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    // The certificates of all nodes have this name. Which node answers is in its greeting.
+                    try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: "localhost"))
+                    let connection = PeerConnection(peers, to: node, ended: ended)
+                    try pipeline.addHandler(
+                        HTTP2Session(role: .client, configuration: PeerService.configuration, application: connection))
+                }
+            }
+            .connect(host: name, port: Int(port))
+        let channel: any Channel
+        do {
+            channel = try await connecting.get()
+        } catch {
+            ended.succeed()
+            throw error
+        }
+        await withTaskCancellationHandler {
+            _ = try? await ended.futureResult.get()
+        } onCancel: {
+            channel.close(promise: nil)
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import Connections
+import Delivery
+import HTTP2
+import NIOCore
+import Notifications
+
+/// One HTTP/2 connection between two nodes, on either side. The node that connects makes one request, whose body and
+/// answer do not end: both are records. Confined to the connection's event loop.
+final class PeerConnection: HTTP2Connection {
+    let eventLoop: any EventLoop
+    private let peers: Peers
+    private let role: HTTP2Session.Role
+    /// The node that was called; nil on the side that was called.
+    private let expected: NodeID?
+    /// Whether the other side has a node's certificate.
+    private let isTrusted: Bool
+    private var session: HTTP2Session?
+    private var stream: StreamID?
+    private var greeting = PeerGreeting()
+    private var link: PeerLink?
+    private var unread = ByteBuffer()
+    private var mayWrite = true
+    private var began = NIODeadline.now()
+    private var heard = NIODeadline.now()
+    private var pinged = NIODeadline.now()
+    private var clock: RepeatedTask?
+    private let ended: EventLoopPromise<Void>?
+
+    /// The side that was called.
+    init(_ peers: Peers, isTrusted: Bool, eventLoop: any EventLoop) {
+        self.peers = peers
+        self.isTrusted = isTrusted
+        self.eventLoop = eventLoop
+        role = .server
+        expected = nil
+        ended = nil
+    }
+
+    /// The side that calls.
+    /// - Parameter ended: succeeds when the connection has ended.
+    init(_ peers: Peers, to node: NodeID, ended: EventLoopPromise<Void>) {
+        self.peers = peers
+        isTrusted = true
+        eventLoop = ended.futureResult.eventLoop
+        role = .client
+        expected = node
+        self.ended = ended
+    }
+
+    // MARK: The connection
+
+    func sessionBecameActive(_ session: HTTP2Session) {
+        self.session = session
+        guard role == .client else { return isTrusted ? () : session.close() }
+        let bound = NIOLoopBound(self, eventLoop: eventLoop)
+        clock = eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
+            bound.value.tick(now: .now())
+        }
+        do {
+            stream = try session.request(peers.greeting.request, endStream: false)
+        } catch {
+            session.close()
+        }
+    }
+
+    /// A node that says nothing is lost, even if its machine keeps the connection open.
+    func tick(now: NIODeadline) {
+        let isGreeted = link != nil
+        guard isGreeted || now - began < peers.limits.connectTimeout, now - heard < peers.limits.silence else {
+            return close()
+        }
+        guard now - pinged >= peers.limits.pingInterval else { return }
+        pinged = now
+        session?.ping(0)
+    }
+
+    var hasShownTrust: Bool { isTrusted }
+
+    func drain() { close() }
+
+    func close() {
+        session?.goAway(.noError)
+        session?.close()
+    }
+
+    func sessionClosed(_ end: SessionEnd) {
+        session = nil
+        clock?.cancel()
+        clock = nil
+        if let link { peers.closed(link) }
+        link = nil
+        ended?.succeed()
+    }
+
+    // MARK: The greeting
+
+    func headersBegan(_ stream: StreamID) {
+        // One stream is all that a node needs.
+        if role == .server, self.stream == nil { self.stream = stream }
+    }
+
+    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+        guard stream == self.stream else { return }
+        greeting.read(name: name, value: value)
+    }
+
+    func headersEnded(_ stream: StreamID, endStream: Bool) {
+        guard stream == self.stream, !endStream, link == nil, let session, let (node, origin) = greeting.contents,
+            expected == nil || expected == node, node != peers.greeting.node
+        else { return close() }
+        if role == .server {
+            session.allowEndlessBody(stream)
+            session.sendHeaders(stream, peers.greeting.answer, endStream: false)
+        }
+        let link = PeerLink(self, node: node, origin: origin, limits: peers.limits)
+        self.link = link
+        peers.opened(link)
+    }
+
+    func streamEnded(_ stream: StreamID) { if stream == self.stream { close() } }
+
+    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) { if stream == self.stream { close() } }
+
+    func pingAcknowledged(_ payload: UInt64) { heard = .now() }
+
+    func pingReceived() { heard = .now() }
+
+    // MARK: Records
+
+    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
+        guard stream == self.stream, let link else { return }
+        heard = .now()
+        bytes.withUnsafeBytes { _ = unread.writeBytes($0) }
+        do throws(PeerRecord.Malformed) {
+            while let record = try PeerRecord.read(from: &unread, maximumBytes: peers.limits.recordBytes) {
+                peers.received(record, from: link)
+            }
+        } catch {
+            return close()
+        }
+        unread.discardReadBytes()
+    }
+
+    /// Writes what waits. The records of one batch go out in one write.
+    func writeRecords() {
+        guard let link, let session, let stream, mayWrite else { return }
+        while mayWrite, let records = link.takeRecords() {
+            switch session.write(stream, records, schedulesFlush: false) {
+            case .more: break
+            case .wait: mayWrite = false
+            case .closed: return close()
+            }
+        }
+        session.flush()
+    }
+
+    func writable(_ stream: StreamID) {
+        guard stream == self.stream else { return }
+        mayWrite = true
+        let bound = NIOLoopBound(self, eventLoop: eventLoop)
+        eventLoop.execute { bound.value.writeRecords() }
+    }
+}

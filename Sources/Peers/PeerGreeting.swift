@@ -1,0 +1,59 @@
+import Delivery
+import HTTP2
+import Notifications
+
+/// How two nodes begin: each says who it is, and what its offers are named by.
+struct PeerGreeting: Sendable {
+    private static let path = "/1/peer"
+
+    private var nodeText = ""
+    private var originText = ""
+    private var isRight = false
+
+    /// An empty one, to be read.
+    init() {}
+
+    init(node: NodeID, origin: OfferOrigin) {
+        nodeText = Hexadecimal.string(node.bytes)
+        originText = Hexadecimal.string(withUnsafeBytes(of: origin.rawValue.bigEndian) { Array($0) })
+    }
+
+    var node: NodeID { NodeID(bytes: Hexadecimal.bytes(nodeText) ?? []) }
+
+    var request: HeaderBlock {
+        var block = HeaderBlock()
+        block.append(":method", "POST")
+        block.append(":scheme", "https")
+        block.append(":authority", "localhost")
+        block.append(":path", Self.path)
+        append(to: &block)
+        return block
+    }
+
+    var answer: HeaderBlock {
+        var block = HeaderBlock()
+        block.append(":status", "200")
+        append(to: &block)
+        return block
+    }
+
+    private func append(to block: inout HeaderBlock) {
+        block.append("carillon-node", nodeText)
+        block.append("carillon-origin", originText)
+    }
+
+    mutating func read(name: Span<UInt8>, value: Span<UInt8>) {
+        if name.isEqual(to: "carillon-node") { nodeText = value.text }
+        if name.isEqual(to: "carillon-origin") { originText = value.text }
+        if name.isEqual(to: ":path") { isRight = value.text == Self.path }
+        if name.isEqual(to: ":status") { isRight = value.isEqual(to: "200") }
+    }
+
+    /// Nil if it is not a node's.
+    var contents: (NodeID, OfferOrigin)? {
+        guard isRight, let node = Hexadecimal.bytes(nodeText), (1...64).contains(node.count),
+            let origin = Hexadecimal.bytes(originText), origin.count == 8
+        else { return nil }
+        return (NodeID(bytes: node), OfferOrigin(rawValue: origin.reduce(0) { $0 << 8 | UInt64($1) }))
+    }
+}

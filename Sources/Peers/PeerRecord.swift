@@ -1,0 +1,200 @@
+import Delivery
+import NIOCore
+import Notifications
+
+/// What nodes send each other. A record is its length in four bytes, its kind in one, and its fields.
+enum PeerRecord: Sendable, Hashable {
+    case offer(Offer, epoch: UInt64)
+    case stored(StoredMailboxEntry, offer: OfferID?, epoch: UInt64)
+    case outcome(PeerOutcome, offer: UInt64)
+    /// Asks for everything that the delivery log has about a notification.
+    case logQuestion(UInt64, NotificationID)
+    /// An entry that answers a question.
+    case logEntry(UInt64, String)
+    /// The answer is complete.
+    case logEnd(UInt64)
+
+    private enum Kind: UInt8 {
+        case offer = 1
+        case stored = 2
+        case outcome = 3
+        case logQuestion = 4
+        case logEntry = 5
+        case logEnd = 6
+    }
+
+    /// The other node does not speak this protocol.
+    struct Malformed: Error {}
+
+    // MARK: Writing
+
+    /// Appends the record.
+    func write(to buffer: inout ByteBuffer) {
+        let start = buffer.writerIndex
+        buffer.writeInteger(UInt32(0))
+        switch self {
+        case .offer(let offer, let epoch):
+            buffer.writeInteger(Kind.offer.rawValue)
+            buffer.writeInteger(epoch)
+            Self.write(offer.id, to: &buffer)
+            Self.write(offer.destination, to: &buffer)
+            Self.write(offer.notification, to: &buffer)
+        case .stored(let stored, let offer, let epoch):
+            buffer.writeInteger(Kind.stored.rawValue)
+            buffer.writeInteger(epoch)
+            Self.write(offer, to: &buffer)
+            buffer.writeInteger(stored.version.rawValue)
+            buffer.writeInteger(stored.entry.expires.milliseconds)
+            Self.write(stored.entry.destination, to: &buffer)
+            Self.write(stored.entry.notification, to: &buffer)
+        case .outcome(let outcome, let offer):
+            buffer.writeInteger(Kind.outcome.rawValue)
+            buffer.writeInteger(outcome.rawValue)
+            buffer.writeInteger(offer)
+        case .logQuestion(let number, let id):
+            buffer.writeInteger(Kind.logQuestion.rawValue)
+            buffer.writeInteger(number)
+            buffer.writeInteger(id.high)
+            buffer.writeInteger(id.low)
+        case .logEntry(let number, let line):
+            buffer.writeInteger(Kind.logEntry.rawValue)
+            buffer.writeInteger(number)
+            Self.write(line.utf8, to: &buffer)
+        case .logEnd(let number):
+            buffer.writeInteger(Kind.logEnd.rawValue)
+            buffer.writeInteger(number)
+        }
+        let length = buffer.writerIndex - start - 4
+        buffer.setInteger(UInt32(clamping: length), at: start)
+    }
+
+    private static func write(_ offer: OfferID?, to buffer: inout ByteBuffer) {
+        buffer.writeInteger(UInt8(offer == nil ? 0 : 1))
+        guard let offer else { return }
+        buffer.writeInteger(offer.origin.rawValue)
+        buffer.writeInteger(offer.number)
+    }
+
+    private static func write(_ destination: Destination, to buffer: inout ByteBuffer) {
+        buffer.writeInteger(UInt8(destination.environment == .development ? 0 : 1))
+        buffer.writeInteger(destination.device.rawValue)
+        buffer.writeInteger(destination.app.rawValue)
+    }
+
+    private static func write(_ notification: Notification, to buffer: inout ByteBuffer) {
+        buffer.writeInteger(notification.id.high)
+        buffer.writeInteger(notification.id.low)
+        buffer.writeInteger(notification.priority.rawValue)
+        buffer.writeInteger(UInt8(notification.expiration.seconds == nil ? 0 : 1))
+        buffer.writeInteger(notification.expiration.seconds ?? 0)
+        write(notification.topic.utf8, to: &buffer)
+        write((notification.pushType?.rawValue ?? "").utf8, to: &buffer)
+        write((notification.collapseID?.rawValue ?? "").utf8, to: &buffer)
+        buffer.writeInteger(notification.payload.contents.rawValue)
+        write(notification.payload.json, to: &buffer)
+    }
+
+    private static func write(_ bytes: some Collection<UInt8>, to buffer: inout ByteBuffer) {
+        buffer.writeInteger(UInt32(clamping: bytes.count))
+        buffer.writeBytes(bytes)
+    }
+
+    // MARK: Reading
+
+    /// Reads the next record.
+    /// - Returns: nil if it is not complete yet.
+    static func read(from buffer: inout ByteBuffer, maximumBytes: Int) throws(Malformed) -> PeerRecord? {
+        guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return nil }
+        guard length >= 1, length <= maximumBytes else { throw Malformed() }
+        guard buffer.readableBytes >= 4 + Int(length) else { return nil }
+        buffer.moveReaderIndex(forwardBy: 4)
+        guard var body = buffer.readSlice(length: Int(length)) else { throw Malformed() }
+        let record = try read(&body)
+        // A later release may add fields at the end.
+        return record
+    }
+
+    private static func read(_ body: inout ByteBuffer) throws(Malformed) -> PeerRecord {
+        switch Kind(rawValue: try integer(&body)) {
+        case .offer:
+            let epoch: UInt64 = try integer(&body)
+            let id = try offer(&body)
+            let destination = try destination(&body)
+            return .offer(
+                Offer(id: id, destination: destination, notification: try notification(&body)), epoch: epoch)
+        case .stored:
+            let epoch: UInt64 = try integer(&body)
+            let offer = try offer(&body)
+            let (version, expires): (UInt64, UInt64) = (try integer(&body), try integer(&body))
+            let destination = try destination(&body)
+            let entry = MailboxEntry(
+                destination: destination, notification: try notification(&body),
+                expires: Timestamp(milliseconds: expires))
+            return .stored(
+                StoredMailboxEntry(entry: entry, version: MailboxVersion(rawValue: version)), offer: offer,
+                epoch: epoch)
+        case .outcome:
+            guard let outcome = PeerOutcome(rawValue: try integer(&body)) else { throw Malformed() }
+            return .outcome(outcome, offer: try integer(&body))
+        case .logQuestion:
+            let number: UInt64 = try integer(&body)
+            return .logQuestion(number, NotificationID(high: try integer(&body), low: try integer(&body)))
+        case .logEntry:
+            let number: UInt64 = try integer(&body)
+            return .logEntry(number, try text(&body))
+        case .logEnd: return .logEnd(try integer(&body))
+        case nil: throw Malformed()
+        }
+    }
+
+    private static func integer<Value: FixedWidthInteger>(_ body: inout ByteBuffer) throws(Malformed) -> Value {
+        guard let value = body.readInteger(as: Value.self) else { throw Malformed() }
+        return value
+    }
+
+    private static func bytes(_ body: inout ByteBuffer) throws(Malformed) -> [UInt8] {
+        let length: UInt32 = try integer(&body)
+        guard let bytes = body.readBytes(length: Int(length)) else { throw Malformed() }
+        return bytes
+    }
+
+    private static func text(_ body: inout ByteBuffer) throws(Malformed) -> String {
+        String(decoding: try bytes(&body), as: UTF8.self)
+    }
+
+    private static func flag(_ body: inout ByteBuffer) throws(Malformed) -> Bool {
+        let value: UInt8 = try integer(&body)
+        guard value <= 1 else { throw Malformed() }
+        return value == 1
+    }
+
+    private static func offer(_ body: inout ByteBuffer) throws(Malformed) -> OfferID? {
+        guard try flag(&body) else { return nil }
+        return OfferID(origin: OfferOrigin(rawValue: try integer(&body)), number: try integer(&body))
+    }
+
+    private static func destination(_ body: inout ByteBuffer) throws(Malformed) -> Destination {
+        Destination(
+            environment: try flag(&body) ? .production : .development,
+            device: DeviceID(rawValue: try integer(&body)), app: AppID(rawValue: try integer(&body)))
+    }
+
+    private static func notification(_ body: inout ByteBuffer) throws(Malformed) -> Notification {
+        let id = NotificationID(high: try integer(&body), low: try integer(&body))
+        guard let priority = Priority(rawValue: try integer(&body)) else { throw Malformed() }
+        let hasExpiration = try flag(&body)
+        let seconds: UInt64 = try integer(&body)
+        let (topic, pushType, collapseID) = (try text(&body), try text(&body), try text(&body))
+        let (type, collapse) = (PushType(stored: pushType), CollapseIdentifier(rawValue: collapseID))
+        guard pushType.isEmpty || type != nil, collapseID.isEmpty || collapse != nil else { throw Malformed() }
+        let contents = Payload.Contents(rawValue: try integer(&body))
+        let notification = Notification(
+            id: id, topic: topic, pushType: pushType.isEmpty ? nil : type, priority: priority,
+            expiration: hasExpiration ? Expiration(seconds: seconds) : .unspecified,
+            collapseID: collapseID.isEmpty ? nil : collapse,
+            payload: Payload(stored: try bytes(&body), contents: contents))
+        // It becomes a line of a device's stream as it is.
+        guard notification.isSound else { throw Malformed() }
+        return notification
+    }
+}

@@ -1,0 +1,229 @@
+package import Delivery
+package import Logging
+package import NIOCore
+package import NIOSSL
+package import Notifications
+import Synchronization
+
+/// The direct connections to the other nodes of a cluster, one for each. They only make things faster: what they do not
+/// take goes through the store.
+package final class Peers: PeerRoutes, Sendable {
+    let limits: PeerLimits
+    let greeting: PeerGreeting
+    package let origin: OfferOrigin
+    /// Whether other nodes can call this one.
+    private let isReachable: Bool
+    private let group: any EventLoopGroup
+    /// Makes the TLS context of a new connection, with a new certificate of this node.
+    private let tls: @Sendable () throws -> NIOSSLContext
+    private let logger: Logger
+    private let receiver = Mutex(WeakReceiver())
+    private let state = Mutex(State())
+    private let questions = LogQuestions()
+    /// Reads this node's delivery log for another one.
+    private let readLog = Mutex<(@Sendable (NotificationID) async -> [String])?>(nil)
+
+    private struct WeakReceiver {
+        weak var receiver: (any PeerReceiver)?
+    }
+
+    private struct State {
+        var links: [NodeID: PeerLink] = [:]
+        var origins: [OfferOrigin: PeerLink] = [:]
+        /// The nodes that this one calls, and the addresses at which.
+        var calls: [NodeID: Call] = [:]
+        var isClosed = false
+    }
+
+    private struct Call {
+        let address: String
+        let task: Task<Void, Never>
+    }
+
+    /// - Parameters:
+    ///   - node: this node.
+    ///   - origin: what its offers are named by.
+    ///   - isReachable: whether other nodes can call this one.
+    ///   - tls: makes the TLS context of a new connection.
+    package init(
+        node: NodeID,
+        origin: OfferOrigin,
+        isReachable: Bool,
+        limits: PeerLimits = PeerLimits(),
+        group: any EventLoopGroup,
+        logger: Logger,
+        tls: @escaping @Sendable () throws -> NIOSSLContext,
+    ) {
+        self.origin = origin
+        self.isReachable = isReachable
+        self.limits = limits
+        self.group = group
+        self.logger = logger
+        self.tls = tls
+        greeting = PeerGreeting(node: node, origin: origin)
+    }
+
+    /// Sets the receiver of what other nodes send, which is kept weakly.
+    package func report(to receiver: any PeerReceiver) { self.receiver.withLock { $0.receiver = receiver } }
+
+    /// The number of nodes that are connected.
+    package var connected: Int { openLinks.count }
+
+    var openLinks: [PeerLink] { state.withLock { Array($0.links.values) } }
+
+    // MARK: PeerRoutes
+
+    package func offer(_ offer: Offer, epoch: UInt64, to node: NodeID) -> Bool {
+        link(to: node)?.offer(offer, epoch: epoch) ?? false
+    }
+
+    package func stored(_ entry: StoredMailboxEntry, offer: OfferID?, epoch: UInt64, to node: NodeID) {
+        guard let link = link(to: node) else { return }
+        // If there is no room, the node reads the announcement in the store. A later offer must not overtake it.
+        if !link.send(.stored(entry, offer: offer, epoch: epoch)) { link.close() }
+    }
+
+    package func report(_ outcome: PeerOutcome, of offer: OfferID) {
+        // If the link has ended, the other node counts the offer as returned.
+        guard let link = state.withLock({ $0.origins[offer.origin] }) else { return }
+        // An outcome must not be lost while the link lives.
+        if !link.send(.outcome(outcome, offer: offer.number)) { link.close() }
+    }
+
+    private func link(to node: NodeID) -> PeerLink? { state.withLock { $0.links[node] } }
+
+    // MARK: Links
+
+    func opened(_ link: PeerLink) {
+        let older = state.withLock { state in
+            state.origins[link.origin] = link
+            return state.links.updateValue(link, forKey: link.node)
+        }
+        older?.close()
+        logger.debug("A node is connected", metadata: ["node": "\(Hexadecimal.string(link.node.bytes))"])
+    }
+
+    func closed(_ link: PeerLink) {
+        state.withLock { state in
+            if state.links[link.node] === link { state.links[link.node] = nil }
+            if state.origins[link.origin] === link { state.origins[link.origin] = nil }
+        }
+        let receiver = receiver.withLock { $0.receiver }
+        for offer in link.closed() { receiver?.ended(offer.id, of: offer.destination, .returned) }
+        logger.debug("A node's connection has ended", metadata: ["node": "\(Hexadecimal.string(link.node.bytes))"])
+    }
+
+    func received(_ record: PeerRecord, from link: PeerLink) {
+        guard let receiver = receiver.withLock({ $0.receiver }) else { return }
+        switch record {
+        case .offer(let offer, let epoch):
+            // A node speaks only for itself.
+            if let id = offer.id, id.origin != link.origin { return link.close() }
+            guard let outcome = receiver.offered(offer, epoch: epoch), let id = offer.id else { return }
+            report(outcome, of: id)
+        case .stored(let entry, let offer, let epoch):
+            receiver.stored(entry, offer: offer, epoch: epoch)
+        case .outcome(let outcome, let number):
+            guard let offer = link.end(number) else { return }
+            receiver.ended(offer.id, of: offer.destination, outcome)
+        case .logQuestion(let number, let id): answer(number, id, over: link)
+        case .logEntry(let number, let line): questions.add(line, to: number, from: link.node)
+        case .logEnd(let number): questions.end(number, from: link.node, isComplete: true)
+        }
+    }
+
+    // MARK: Delivery logs
+
+    /// Sets what answers other nodes that ask for the delivery log.
+    package func answerLogQuestions(_ answer: @escaping @Sendable (NotificationID) async -> [String]) {
+        readLog.withLock { $0 = answer }
+    }
+
+    /// Asks nodes for what they have logged about a notification.
+    /// - Returns: The answers of those that have answered within the time.
+    package func log(of id: NotificationID, at nodes: [NodeID], within time: Duration) async -> [NodeID: [String]] {
+        await withTaskGroup(of: (NodeID, [String]?).self) { group in
+            for node in nodes { group.addTask { (node, await self.log(of: id, at: node, within: time)) } }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
+
+    private func log(of id: NotificationID, at node: NodeID, within time: Duration) async -> [String]? {
+        guard let link = link(to: node) else { return nil }
+        return await withCheckedContinuation { continuation in
+            let number = questions.begin(to: node) { continuation.resume(returning: $0) }
+            if !link.send(.logQuestion(number, id)) { return questions.end(number, from: node, isComplete: false) }
+            Task {
+                try? await Task.sleep(for: time)
+                questions.end(number, from: node, isComplete: false)
+            }
+        }
+    }
+
+    private func answer(_ number: UInt64, _ id: NotificationID, over link: PeerLink) {
+        guard let read = readLog.withLock({ $0 }), link.beginAnswer() else { return }
+        Task {
+            for line in await read(id) where line.utf8.count < limits.recordBytes / 2 {
+                guard link.send(.logEntry(number, line)) else { break }
+            }
+            link.send(.logEnd(number))
+            link.endAnswer()
+        }
+    }
+
+    // MARK: Calling
+
+    /// Calls the nodes that are new, and stops calling those that are gone.
+    package func update(_ nodes: [ClusterNode]) {
+        let own = greeting.node
+        let callable = nodes.filter { node in
+            node.id != own && node.state != .gone && node.peer != nil
+                // Of two nodes that could call each other, one does.
+                && (!isReachable || own.bytes.lexicographicallyPrecedes(node.id.bytes))
+        }
+        let addresses = Dictionary(callable.compactMap { node in node.peer.map { (node.id, $0) } }) { $1 }
+        let ended = state.withLock { state -> [Call] in
+            guard !state.isClosed else { return [] }
+            let ended = state.calls.filter { addresses[$0.key] != $0.value.address }
+            for node in ended.keys { state.calls[node] = nil }
+            for (node, address) in addresses where state.calls[node] == nil {
+                state.calls[node] = Call(address: address, task: Task { await self.keepCalling(node, at: address) })
+            }
+            return Array(ended.values)
+        }
+        for call in ended { call.task.cancel() }
+    }
+
+    private func keepCalling(_ node: NodeID, at address: String) async {
+        let caller = PeerCaller(self, node, address, group: group, tls: tls)
+        var failures = 0
+        while !Task.isCancelled {
+            do {
+                let start = NIODeadline.now()
+                try await caller.call()
+                // A connection that was refused at once is a failure as well.
+                failures = NIODeadline.now() - start > limits.connectTimeout ? 0 : failures + 1
+            } catch {
+                failures += 1
+                if failures == 1, !Task.isCancelled {
+                    logger.warning(
+                        "A node cannot be reached, so what is for its devices goes through the store",
+                        metadata: ["peer": "\(address)", "cause": "\(PeerCaller.cause(of: error))"])
+                }
+            }
+            // It only ends early when the task is cancelled, and then so does the loop.
+            try? await Task.sleep(for: .nanoseconds(caller.pause(after: failures).nanoseconds))
+        }
+    }
+
+    /// Ends all connections.
+    package func close() {
+        let (calls, links) = state.withLock { state in
+            state.isClosed = true
+            defer { state.calls = [:] }
+            return (Array(state.calls.values), Array(state.links.values))
+        }
+        for call in calls { call.task.cancel() }
+        for link in links { link.close() }
+    }
+}

@@ -1,0 +1,228 @@
+package import Delivery
+import Notifications
+import PostgresClient
+
+extension PostgresStore: CopyableStore {
+    package var secretNames: Set<SecretName> { sealed.present }
+
+    package func isUnfinishedCopy() async throws(StoreError) -> Bool {
+        try await read("SELECT 1 FROM carillon.unfinished_copy", []).count > 0
+    }
+
+    // MARK: Reading
+
+    package func copiedAccounts() async throws(StoreError) -> CopiedAccounts {
+        let last = try await read("SELECT last_app FROM carillon.accounts WHERE is_only", []).first?.integer(0)
+        guard let last = last.flatMap(AppID.init(column:)) else { throw PostgresError.damaged("accounts").storeError }
+        return CopiedAccounts(snapshot: current, lastApp: last)
+    }
+
+    package func copiedInvitations() async throws(StoreError) -> [Invitation] {
+        let rows = try await read("SELECT digest, environment, expires FROM carillon.invitation", [])
+        return try rows.map { row throws(StoreError) in
+            guard let digest = row.bytes(0), let environment = row.integer(1).flatMap(Environment.init(column:)),
+                let expires = row.moment(2)
+            else { throw PostgresError.damaged("an invitation").storeError }
+            return Invitation(digest: digest, environment: environment, expires: expires)
+        }
+    }
+
+    package func countDestinations() async throws(StoreError) -> Int {
+        let count = try await read("SELECT count(*) FROM carillon.destination", []).first?.integer(0)
+        return Int(clamping: count ?? 0)
+    }
+
+    package func copiedDestinations(
+        after destination: Destination?,
+        limit: Int,
+    ) async throws(StoreError) -> [CopiedDestination] {
+        let start = destination?.values ?? [.integer(.min), .integer(-1), .integer(0)]
+        let rows = try await read(
+            """
+            SELECT device, environment, app, generation, token_key, token_since, active, changed,
+                app, version, expires, id, priority, expiration, contents, push_type, topic, collapse_id, payload
+            FROM carillon.destination
+            WHERE (device, environment, app) > ($1, $2, $3)
+            ORDER BY device, environment, app LIMIT $4
+            """, start + [.integer(Int64(clamping: limit))])
+        return try rows.map { row throws(StoreError) in
+            guard let destination = row.destination(0), let registration = row.registration(3) else {
+                throw PostgresError.damaged("a registration").storeError
+            }
+            let isEmpty = row.isNull(10)
+            let mailbox = isEmpty ? nil : row.mailboxEntry(of: destination.deviceKey, from: 8)
+            guard isEmpty || mailbox != nil else {
+                throw PostgresError.damaged("a mailbox of device \(destination.device)").storeError
+            }
+            return CopiedDestination(destination: destination, registration: registration, mailbox: mailbox)
+        }
+    }
+
+    package func copiedFeedback(
+        _ list: FeedbackList,
+        after mark: FeedbackMark?,
+        limit: Int,
+    ) async throws(StoreError) -> [CopiedFeedback] {
+        let rows = try await read(
+            """
+            SELECT device, environment, app, number, generation, moment, token FROM carillon.feedback
+            WHERE environment = $1 AND app = $2 AND number > $3 ORDER BY number LIMIT $4
+            """,
+            [
+                .integer(list.environment.column), .integer(list.app.column),
+                .integer(Int64(clamping: mark?.rawValue ?? 0)), .integer(Int64(clamping: limit)),
+            ])
+        return try rows.map { row throws(StoreError) in
+            guard let destination = row.destination(0), let number = row.integer(3).flatMap(UInt64.init(exactly:)),
+                let generation = row.integer(4).flatMap(UInt32.init(exactly:)), let moment = row.moment(5),
+                let token = row.bytes(6).flatMap({ DeviceToken($0) })
+            else { throw PostgresError.damaged("an entry of the feedback").storeError }
+            return CopiedFeedback(
+                mark: FeedbackMark(rawValue: number),
+                entry: FeedbackEntry(
+                    destination: destination, generation: generation, token: token, moment: moment))
+        }
+    }
+
+    // MARK: Writing
+
+    package func beginCopy(of source: Int64) async throws(StoreError) {
+        let hasSecrets = !secretNames.isEmpty
+        let isOurs: Bool
+        do throws(PostgresError) {
+            isOurs = try await writers[0].transaction { transaction throws(PostgresError) in
+                let present = try transaction.execute("SELECT source FROM carillon.unfinished_copy").first?.integer(0)
+                let version = try transaction.execute("SELECT version FROM carillon.accounts").first?.integer(0)
+                guard present == source || (present == nil && version == 0 && !hasSecrets) else { return false }
+                try Self.removeEverything(transaction)
+                try transaction.execute("INSERT INTO carillon.unfinished_copy (source) VALUES ($1)", [.integer(source)])
+                return true
+            }
+        } catch {
+            throw error.storeError
+        }
+        guard isOurs else { throw .notEmpty }
+    }
+
+    /// Removes what a copy writes, but not the secrets, which are the same each time.
+    private static func removeEverything(_ transaction: PostgresTransaction) throws(PostgresError) {
+        let kept: [String?] = ["schema_version", "accounts", "node", "secret"]
+        let tables = try transaction.execute(
+            """
+            SELECT string_agg(format('carillon.%I', tablename), ', ') FROM pg_tables
+            WHERE schemaname = 'carillon' AND tablename <> ALL ($1::text[])
+            """, [.texts(kept)]
+        ).first?.text(0)
+        guard let tables else { return }
+        try transaction.execute(PostgresStatement(assembled: "TRUNCATE \(tables)"))
+    }
+
+    package func fill(_ accounts: CopiedAccounts) async throws(StoreError) {
+        let snapshot = accounts.snapshot
+        do throws(PostgresError) {
+            try await writers[0].transaction { transaction throws(PostgresError) in
+                func write(_ change: AccountChange, _ appID: AppID = accounts.lastApp) throws(PostgresError) {
+                    try PostgresAccountRows.write(change, from: snapshot, to: snapshot, appID: appID, transaction)
+                }
+                for team in snapshot.teams.values { try write(.createTeam(team)) }
+                for app in snapshot.apps.values {
+                    try write(.createApp(bundleID: app.bundleID, team: app.team), app.id)
+                }
+                for key in snapshot.keys.values { try write(.createKey(key)) }
+                for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
+                for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }
+                try transaction.execute(
+                    "UPDATE carillon.accounts SET last_app = $1, version = $2",
+                    [.integer(accounts.lastApp.column), .integer(Int64(clamping: snapshot.version))])
+            }
+        } catch {
+            throw error.storeError
+        }
+    }
+
+    package func fill(_ invitations: [Invitation]) async throws(StoreError) {
+        _ = try await Self.execute(
+            [
+                PostgresStatement(
+                    """
+                    INSERT INTO carillon.invitation (digest, environment, expires)
+                    SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[])
+                    """,
+                    [
+                        .byteArrays(invitations.map(\.digest)), .integers(invitations.map(\.environment.column)),
+                        .integers(invitations.map(\.expires.column)),
+                    ])
+            ], on: writers[0])
+    }
+
+    package func fill(_ destinations: [CopiedDestination]) async throws(StoreError) {
+        let (registrations, mailboxes) = (destinations.map(\.registration), destinations.map(\.mailbox))
+        let notifications = mailboxes.map { $0?.entry.notification }
+        let statement = PostgresStatement(
+            """
+            INSERT INTO carillon.destination (
+                device, environment, app, generation, token_key, token_since, active, changed, version, expires,
+                expiration, priority, contents, id, push_type, topic, collapse_id, payload
+            )
+            SELECT device, environment, app, generation, token_key, token_since, active = 1, changed, version, expires,
+                expiration, priority, contents, id, push_type, topic, collapse_id, payload
+            FROM unnest(
+                $1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+                $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bytea[],
+                $15::text[], $16::bytea[], $17::bytea[], $18::bytea[]
+            ) AS item (
+                device, environment, app, generation, token_key, token_since, active, changed, version, expires,
+                expiration, priority, contents, id, push_type, topic, collapse_id, payload
+            )
+            """,
+            destinations.map(\.destination).values + [
+                .integers(registrations.map { Int64($0.generation) }),
+                .integers(registrations.map { Int64($0.tokenKeyID) }),
+                .integers(registrations.map(\.tokenSince.column)), .integers(registrations.map { $0.isActive ? 1 : 0 }),
+                .integers(registrations.map(\.changed.column)),
+                .integers(mailboxes.map { Int64(clamping: $0?.version.rawValue ?? 0) }),
+                .integers(mailboxes.map { $0?.entry.expires.column }),
+                .integers(notifications.map { $0?.expiration.seconds.map { Int64(bitPattern: $0) } }),
+                .integers(notifications.map { $0.map { Int64($0.priority.rawValue) } }),
+                .integers(notifications.map { $0.map { Int64($0.payload.contents.rawValue) } }),
+                .byteArrays(notifications.map { $0?.id.column }),
+                .texts(notifications.map { $0?.pushType?.rawValue }),
+                .byteArrays(notifications.map { $0.map { Array($0.topic.utf8) } }),
+                .byteArrays(notifications.map { $0?.collapseID.map { Array($0.rawValue.utf8) } }),
+                .byteArrays(notifications.map { $0.map { Array($0.payload.json) } }),
+            ])
+        _ = try await Self.execute([statement], on: writers[0])
+    }
+
+    /// A list's entries keep their numbers, which grow in each list.
+    package func fill(_ feedback: [CopiedFeedback]) async throws(StoreError) {
+        let entries = feedback.map(\.entry)
+        let values =
+            entries.map(\.destination).values + [
+                .integers(entries.map { Int64($0.generation) }),
+                .integers(feedback.map { Int64(clamping: $0.mark.rawValue) }),
+                .integers(entries.map(\.moment.column)), .byteArrays(entries.map(\.token.array)),
+            ]
+        _ = try await Self.execute(
+            [
+                PostgresStatement(
+                    """
+                    INSERT INTO carillon.feedback (device, environment, app, generation, number, moment, token)
+                    SELECT * FROM unnest(
+                        $1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[])
+                    """, values),
+                PostgresStatement(
+                    """
+                    INSERT INTO carillon.feedback_list AS list (environment, app, last)
+                    SELECT environment, app, max(number)
+                    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS item (environment, app, number)
+                    GROUP BY environment, app
+                    ON CONFLICT (environment, app) DO UPDATE SET last = greatest(list.last, excluded.last)
+                    """, [values[1], values[2], values[4]]),
+            ], on: writers[0])
+    }
+
+    package func endCopy() async throws(StoreError) {
+        _ = try await Self.execute([PostgresStatement("DELETE FROM carillon.unfinished_copy")], on: writers[0])
+    }
+}

@@ -1,0 +1,78 @@
+import Matching
+import Notifications
+
+// What the match of a rule can be about. A rehearsal sees a request after the gateway's decision and before the request
+// is handed over, so it does not know what becomes of it. A rule whose match no request has at that time would never
+// fire, and a test that waits for its fault would pass without it.
+extension Rehearsal.Rule {
+    /// - Parameter place: the place of the match in the document.
+    /// - Throws: if the rule could never fire.
+    func checkReach(_ place: String) throws(MatchError) {
+        let isBinary = (match.interface.map { [$0] } ?? fault.interfaces).allSatisfy { $0 == .binary }
+        if isBinary { try checkBinaryReach(place) }
+        let outcomes: [RequestOutcome] = isBinary ? [.pending] : [.pending, .rejected]
+        if let outcome = match.outcome, !outcomes.contains(outcome) {
+            throw Self.fault(place, .outcome, oneOf: outcomes.map(\.rawValue), Self.later)
+        }
+        let reasons = isBinary ? [] : Self.reasons
+        let statuses = Set(reasons.map(\.status)).union([200])
+        if let status = match.status, !statuses.contains(status) {
+            throw Self.fault(place, .status, oneOf: statuses.sorted().map { "\($0)" }, Self.later)
+        }
+        guard let reason = match.reason else { return try checkOutcome(place) }
+        guard let known = reasons.first(where: { $0.rawValue == reason }) else {
+            throw Self.fault(place, .reason, oneOf: reasons.map(\.rawValue), Self.later)
+        }
+        if let status = match.status, status != known.status {
+            throw MatchError("\(place)/status", "\(reason) has the status \(known.status).")
+        }
+        if match.outcome == .pending {
+            throw MatchError("\(place)/outcome", "A request with a reason is rejected; the value has to be rejected.")
+        }
+    }
+
+    /// A binary notification has no headers, and the service gives it its identifier.
+    private func checkBinaryReach(_ place: String) throws(MatchError) {
+        let missing: [(RequestMatch.Key, Bool)] = [
+            (.pushType, match.pushType != nil), (.collapseID, match.collapseID != nil),
+            (.apnsID, match.apnsID != nil), (.reason, match.reason != nil),
+        ]
+        for (key, isGiven) in missing where isGiven {
+            throw MatchError(
+                "\(place)/\(key.rawValue)",
+                "In the binary API a rehearsal is about notifications that are accepted, and these have no \(key.rawValue)."
+            )
+        }
+    }
+
+    private func checkOutcome(_ place: String) throws(MatchError) {
+        guard let status = match.status, let outcome = match.outcome else { return }
+        let fitting: RequestOutcome = status == 200 ? .pending : .rejected
+        if outcome != fitting {
+            throw MatchError("\(place)/outcome", "With the status \(status) the value has to be \(fitting.rawValue).")
+        }
+    }
+
+    private static let later =
+        "A rehearsal acts on the gateway's decision, before the service knows what becomes of the notification."
+
+    private static func fault(
+        _ place: String,
+        _ key: RequestMatch.Key,
+        oneOf allowed: [String],
+        _ cause: String,
+    ) -> MatchError {
+        MatchError(
+            "\(place)/\(key.rawValue)", "The value has to be one of \(allowed.joined(separator: ", ")). \(cause)")
+    }
+
+    /// The reasons for which a gateway rejects a request without asking the store.
+    private static let reasons = Rejection.Reason.allCases.filter { reason in
+        switch reason {
+        case .unregistered, .expiredToken, .tooManyRequests, .internalServerError, .channelNotRegistered,
+            .cannotCreateChannelConfig:
+            false
+        default: true
+        }
+    }
+}

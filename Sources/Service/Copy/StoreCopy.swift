@@ -1,0 +1,212 @@
+import Crypto
+import Delivery
+import Foundation
+import Notifications
+
+/// Copies a store into another one, so that device tokens, certificates and mailboxes stay valid.
+package struct StoreCopy: Sendable {
+    /// How many things of each kind were copied.
+    package struct Counts: Encodable, Sendable, Hashable {
+        package var teams = 0
+        package var apps = 0
+        package var keys = 0
+        package var certificates = 0
+        package var revokedDevices = 0
+        package var invitations = 0
+        package var secrets = 0
+        package var registrations = 0
+        package var notifications = 0
+        package var feedback = 0
+        package var channels = 0
+        package var broadcasts = 0
+        package var subscriptions = 0
+    }
+
+    /// How many registrations are read and written at once: with payloads of 4 KB each, 800 KB.
+    private static let page = 200
+
+    private let source: any CopyableStore
+    private let target: any CopyableStore
+    private let progress: @Sendable (_ title: String, _ done: Int, _ count: Int) -> Void
+    private let lists: [FeedbackList]
+    private let channelLists: [ChannelList]
+    private var counts = Counts()
+
+    /// Copies one store into another. Neither may be in use; the target is empty or an unfinished copy of the source.
+    ///
+    /// If it fails, the target is an unfinished copy. No service starts with it, and another copy begins anew.
+    package static func run(
+        from source: CopyPlace,
+        to target: CopyPlace,
+        storeKeyFile: String?,
+        progress: @escaping @Sendable (_ title: String, _ done: Int, _ count: Int) -> Void,
+    ) async throws(ServiceError) -> Counts {
+        try await source.with(storeKeyFile, isTarget: false) { source throws(ServiceError) in
+            try await target.with(storeKeyFile, isTarget: true) { opened throws(ServiceError) in
+                do throws(StoreError) {
+                    var copy = StoreCopy(source, opened, progress)
+                    return try await copy.run()
+                } catch {
+                    throw ServiceError(.store, "The store was not copied to \(target). \(error.cause)")
+                }
+            }
+        }
+    }
+
+    private init(
+        _ source: any CopyableStore,
+        _ target: any CopyableStore,
+        _ progress: @escaping @Sendable (_ title: String, _ done: Int, _ count: Int) -> Void,
+    ) {
+        self.source = source
+        self.target = target
+        self.progress = progress
+        let apps = source.current.apps.values.map(\.id)
+        lists = Environment.allCases.flatMap { environment in
+            apps.map { FeedbackList(environment: environment, app: $0) }
+        }
+        channelLists = lists.map { ChannelList(environment: $0.environment, app: $0.app) }
+    }
+
+    private mutating func run() async throws(StoreError) -> Counts {
+        try await target.beginCopy(of: identity())
+        try await copyAccounts()
+        try await copySecrets()
+        try await copyDestinations()
+        try await copyFeedback()
+        try await copyChannels()
+        if let mark = try await source.attemptMark() { try await target.keep(mark) }
+        try await target.endCopy()
+        return counts
+    }
+
+    /// A number that identifies the source. The authority is made at the first start and never changes.
+    private func identity() async throws(StoreError) -> Int64 {
+        guard try await !source.isUnfinishedCopy(), let authority = try await source.secrets.secret(.authority) else {
+            throw StoreError(.missing, "The source holds no service's data: no service was started with it.")
+        }
+        return SHA256.hash(data: authority).prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+    }
+
+    private mutating func copyAccounts() async throws(StoreError) {
+        let accounts = try await source.copiedAccounts()
+        try await target.fill(accounts)
+        counts.teams = accounts.snapshot.teams.count
+        counts.apps = accounts.snapshot.apps.count
+        counts.keys = accounts.snapshot.keys.count
+        counts.certificates = accounts.snapshot.certificates.count
+        counts.revokedDevices = accounts.snapshot.revokedDevices.count
+        var rest = try await source.copiedInvitations()[...]
+        while !rest.isEmpty {
+            let page = Array(rest.prefix(Self.page))
+            try await target.fill(page)
+            rest = rest.dropFirst(page.count)
+            counts.invitations += page.count
+        }
+    }
+
+    private mutating func copySecrets() async throws(StoreError) {
+        for name in source.secretNames {
+            guard let value = try await source.secrets.secret(name) else { continue }
+            guard try await target.secrets.keep(value, as: name) == value else { throw .notEmpty }
+            counts.secrets += 1
+        }
+    }
+
+    /// Copies registrations and mailboxes. Those of deleted apps, which wait to be removed, are left out.
+    private mutating func copyDestinations() async throws(StoreError) {
+        let (accounts, count) = (source.current, try await source.countDestinations())
+        var (last, done): (Destination?, Int) = (nil, 0)
+        while true {
+            let page = try await source.copiedDestinations(after: last, limit: Self.page)
+            let present = page.filter { accounts.app($0.destination.app) != nil }
+            if !present.isEmpty { try await target.fill(present) }
+            counts.registrations += present.count
+            counts.notifications += present.count { $0.mailbox != nil }
+            done += page.count
+            progress("Registrations", done, count)
+            guard page.count == Self.page, let destination = page.last?.destination else { return }
+            last = destination
+        }
+    }
+
+    private mutating func copyFeedback() async throws(StoreError) {
+        for list in lists {
+            var last: FeedbackMark?
+            while true {
+                let page = try await source.copiedFeedback(list, after: last, limit: Self.page)
+                if !page.isEmpty { try await target.fill(page) }
+                counts.feedback += page.count
+                guard page.count == Self.page, let mark = page.last?.mark else { break }
+                last = mark
+            }
+        }
+    }
+
+    // MARK: Channels
+
+    private mutating func copyChannels() async throws(StoreError) {
+        guard let channels = source.broadcastChannels else { return }
+        // The version that the newest broadcast of each channel has in the source and in the target.
+        var versions: [ChannelKey: (there: BroadcastVersion, here: BroadcastVersion)] = [:]
+        for list in channelLists {
+            var last: ChannelID?
+            while true {
+                let page = try await channels.channels(of: list, after: last, limit: Self.page)
+                if !page.isEmpty { try await copy(page, from: channels, &versions) }
+                guard page.count == Self.page, let id = page.last?.key.id else { break }
+                last = id
+            }
+        }
+        if counts.channels > 0 { try await copySubscriptions(from: channels, versions) }
+    }
+
+    private mutating func copy(
+        _ page: [BroadcastChannel],
+        from channels: any Channels,
+        _ versions: inout [ChannelKey: (there: BroadcastVersion, here: BroadcastVersion)],
+    ) async throws(StoreError) {
+        guard let own = target.broadcastChannels else {
+            throw StoreError(
+                .unavailable, "It cannot hold broadcast channels, and the source has some: delete them first.")
+        }
+        for result in await own.create(page, limit: .max) { try result.get() }
+        counts.channels += page.count
+        let stored = try await channels.stored(page.map(\.key)).compactMap(\.self)
+        for (broadcast, result) in zip(stored, await own.store(stored.map(\.entry))) {
+            versions[broadcast.entry.channel] = (broadcast.version, try result.get())
+            counts.broadcasts += 1
+        }
+    }
+
+    private mutating func copySubscriptions(
+        from channels: any Channels,
+        _ versions: [ChannelKey: (there: BroadcastVersion, here: BroadcastVersion)],
+    ) async throws(StoreError) {
+        guard let own = target.broadcastChannels else { return }
+        for environment in Environment.allCases {
+            var last: DeviceID?
+            while true {
+                let page = try await source.devices(in: environment, after: last, limit: Self.page)
+                for device in page where channels.maySubscribe(device.key) {
+                    let subscribed = try await channels.subscriptions(of: device.key)
+                    let subscriptions = subscribed.map {
+                        Subscription(device: device.key, app: $0.channel.key.list.app, channel: $0.channel.key.id)
+                    }
+                    let moment = Timestamp(milliseconds: 0)
+                    for result in await own.subscribe(subscriptions, limit: .max, at: moment) { try result.get() }
+                    counts.subscriptions += subscriptions.count
+                    let seen = zip(subscribed, subscriptions).compactMap { subscribed, subscription in
+                        versions[subscription.key].flatMap { version in
+                            subscribed.seen.map { $0 >= version.there } == true
+                                ? SeenBroadcast(subscription: subscription, version: version.here) : nil
+                        }
+                    }
+                    for result in await own.mark(seen) { try result.get() }
+                }
+                guard page.count == Self.page, let key = page.last?.key else { break }
+                last = key.device
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Connections
+import Delivery
+import Foundation
+import Logging
+import Management
+import NIOCore
+import NIOSSL
+import Notifications
+import Peers
+import Trust
+
+/// The way to the other nodes that use the store.
+struct PeerParts: Sendable {
+    let peers: Peers
+    /// Where other nodes call this one; nil if they cannot.
+    let listener: Listener?
+    /// The certificate of that listener.
+    let certificate: ServerCertificate?
+    /// The address that the other nodes are told; nil if they cannot call this one.
+    let address: String?
+}
+
+extension PeerParts {
+    /// How long other nodes have to answer. A node's answer takes a few milliseconds, unless its log is large.
+    private static let patience = Duration.seconds(5)
+
+    /// Asks all other nodes for what they have logged about a notification.
+    func otherLogs(of id: NotificationID, _ cluster: any ClusterNodes) async -> OtherLogs {
+        // If the store cannot be asked, nobody can say which nodes there are.
+        let nodes = ((try? await cluster.nodes()) ?? []).filter { $0.id != cluster.node }
+        let answers = await peers.log(of: id, at: nodes.map(\.id), within: Self.patience)
+        return OtherLogs(
+            lines: answers.values.flatMap(\.self), unanswered: nodes.filter { answers[$0.id] == nil }.map(\.name))
+    }
+}
+
+/// Opens the listener for other nodes, and tells them where it is.
+struct PeerOpening {
+    let settings: Settings
+    let authority: CertificateAuthority
+    let clock: ServiceClock
+    let group: any EventLoopGroup
+    let logger: Logger
+
+    /// - Parameter origin: what this node's offers are named by.
+    func open(_ cluster: any ClusterNodes, origin: OfferOrigin) async throws(ServiceError) -> PeerParts {
+        let (authority, clock) = (authority, clock)
+        let peers = Peers(
+            node: cluster.node, origin: origin, isReachable: settings.peer != nil, group: group, logger: logger
+        ) { try Self.context(authority, now: clock.machineTime) }
+        guard let peer = settings.peer else {
+            return PeerParts(peers: peers, listener: nil, certificate: nil, address: nil)
+        }
+        let certificate = try ServerCertificate(.authority(authority, names: []), now: clock.machineTime)
+        let listener = try await listen(PeerService(peers, authority: authority, clock: clock), at: peer, certificate)
+        let address = settings.peerAddress?.text ?? listener.hostAndPort
+        do throws(StoreError) {
+            try await cluster.announce(peer: address)
+        } catch {
+            await listener.shutDown(within: .zero)
+            throw ServiceError(.store, error.cause)
+        }
+        return PeerParts(peers: peers, listener: listener, certificate: certificate, address: address)
+    }
+
+    private func listen(
+        _ service: PeerService,
+        at address: ListenAddress,
+        _ certificate: ServerCertificate,
+    ) async throws(ServiceError) -> Listener {
+        var logger = logger
+        logger[metadataKey: "listener"] = "peer"
+        do {
+            return try await Listener.bind(
+                .always(service), to: .tcp(host: address.host, port: address.port), tls: { certificate.context },
+                limits: settings.listener, group: group, logger: logger)
+        } catch {
+            throw ServiceError(
+                .cannotListen,
+                "The address \(address.text) for other nodes cannot be opened (\(ConnectionFailure.cause(of: error))); "
+                    + "name another with --peer.")
+        }
+    }
+
+    /// The TLS of a call to another node, with a new certificate of this one.
+    private static func context(_ authority: CertificateAuthority, now: Timestamp) throws -> NIOSSLContext {
+        var random = SystemRandomNumberGenerator()
+        let issued = try authority.issueNodeCertificate(now: Double(now.milliseconds) / 1000, using: &random)
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        tls.applicationProtocols = ["h2"]
+        tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(authority.rootPEM.utf8)))
+        tls.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(issued.chainPEM.utf8)).map { .certificate($0) }
+        tls.privateKey = .privateKey(
+            try NIOSSLPrivateKey(bytes: Array((issued.keyPEM ?? "").utf8), format: .pem))
+        tls.shutdownTimeout = .seconds(1)
+        return try NIOSSLContext(configuration: tls)
+    }
+}

@@ -1,0 +1,120 @@
+import APNSProvider
+import ArgumentParser
+import Foundation
+import NIOCore
+import Notifications
+import Service
+
+struct BroadcastCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "broadcast",
+        abstract: "Send a notification to all devices that are subscribed to a channel.",
+        discussion: """
+            Values go to the service unchecked, so that you see its answer. With --content-state the payload is that of \
+            an update of a Live Activity at the present time.
+            """,
+    )
+
+    @OptionGroup var common: CommonOptions
+    @OptionGroup var credentials: CredentialOptions
+
+    @Option(help: "The channel's identifier.")
+    var channel: String
+
+    @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
+    var bundleID: String
+
+    @Option(help: "development or production.")
+    var environment = Environment.development
+
+    @Option(name: .customLong("content-state"), help: "The new state of the Live Activity, a JSON dictionary.")
+    var contentState: String?
+
+    @Flag(help: "With --content-state: this is the last state, and the Live Activity ends.")
+    var end = false
+
+    @Option(help: "A file with the whole payload, a JSON dictionary; - for standard input.")
+    var payload: String?
+
+    @Option(help: "The request's identifier, a UUID; the service makes one otherwise.")
+    var id: String?
+
+    // The value may begin with a hyphen: the service decides whether it is valid.
+    @Option(
+        parsing: .unconditional,
+        help: "When a channel no longer keeps it, in seconds since 1970; 0, the default, to keep nothing.")
+    var expiration = "0"
+
+    @Option(help: "10, 5 or 1.")
+    var priority: String?
+
+    @Option(help: "Where to send, https://host:port; the running service by default.")
+    var url: String?
+
+    @Option(help: "The root certificate to trust, PEM. By default the service's own; with --url, the system's.")
+    var ca: String?
+
+    func validate() throws {
+        guard (contentState == nil) != (payload == nil) else {
+            throw ValidationError("Name what to send: either --content-state JSON or --payload FILE.")
+        }
+        guard !end || contentState != nil else { throw ValidationError("--end goes with --content-state.") }
+    }
+
+    func run() async throws {
+        var request = PushRequest(
+            deviceToken: "", topic: nil, payload: ByteBuffer(bytes: try body()), id: id, expiration: expiration,
+            priority: priority, pushType: "liveactivity")
+        request.route = .broadcast(bundleID: bundleID)
+        request.channelID = channel
+        let broadcast = request
+        let answer = try await ProviderClient.withClient(
+            credentials: try credentials.credentials(common), environment: try server()
+        ) { client in
+            // Send once and show the answer as it is, as carillon send does.
+            try await client.send(broadcast, retriesRejections: false)
+        }
+        let output = Output(isJSON: common.json)
+        guard answer.status == 200 else {
+            let detail = answer.detail.map { ": " + $0 } ?? ""
+            output.print(
+                Answer(status: answer.status, apnsID: answer.apnsID, reason: answer.reason, detail: answer.detail),
+                "Refused: \(answer.status) \(answer.reason ?? "without a reason")\(detail)")
+            throw ExitCode.failure
+        }
+        output.print(Answer(status: answer.status, apnsID: answer.apnsID), "Accepted: \(answer.apnsID ?? "")")
+    }
+
+    private func body() throws -> [UInt8] {
+        if let contentState {
+            let event = end ? "end" : "update"
+            let seconds = Int(Date().timeIntervalSince1970)
+            let aps = #"{"timestamp":\#(seconds),"event":"\#(event)","content-state":\#(contentState)}"#
+            return Array(#"{"aps":\#(aps)}"#.utf8)
+        }
+        guard let payload, payload != "-" else {
+            return try FileHandle.standardInput.readToEnd().map(Array.init) ?? []
+        }
+        return [UInt8](try InputFile.read(payload, "payload"))
+    }
+
+    private func server() throws -> APNSEnvironment {
+        if let url {
+            let server = try HostAndPort(url)
+            return APNSEnvironment(host: server.host, port: server.port, authority: ca.map { .file($0) } ?? .system)
+        }
+        let service = try common.runningService()
+        let server = try service.provider(environment)
+        return APNSEnvironment(
+            host: server.host, port: server.port, authority: .file(ca ?? service.description.ca),
+            serverName: service.description.serverName(environment))
+    }
+
+    private struct Answer: Encodable {
+        let status: Int
+        /// The identifier of the request, `apns-request-id`.
+        let apnsID: String?
+        var reason: String?
+        var detail: String?
+    }
+}

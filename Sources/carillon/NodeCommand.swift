@@ -1,0 +1,66 @@
+import ArgumentParser
+import Management
+
+struct NodeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "node", abstract: "The nodes of a cluster: the services that use one PostgreSQL store.",
+        subcommands: [
+            ListCommand<ManagementMessages.Node>.self, ShowCommand<ManagementMessages.Node>.self, Drain.self,
+            Remove.self,
+        ])
+
+    struct Drain: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Have a node send its providers and devices to other nodes, and wait until it has.",
+            discussion: "Afterwards it accepts no clients until it is started again.")
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "The node's name.")
+        var name: String
+
+        @Option(help: "The time over which its connections end, as an ISO 8601 duration (PT30S).")
+        var over = "PT30S"
+
+        func run() async throws {
+            let client = try common.management()
+            let path = try ManagementMessages.Node.path(of: name)
+            var node: ManagementMessages.Node = try await client.ask(
+                .post, path + "/drain", ManagementMessages.NodeDrain(over: over))
+            while node.state == "draining" {
+                try await Task.sleep(for: .milliseconds(250))
+                node = try await client.ask(.get, path)
+            }
+            guard node.state == "drained" else {
+                throw CommandError("The node \(name) ended before it was drained: its state is \(node.state).")
+            }
+            Output(isJSON: common.json).print(node, "The node \(name) has no clients any more.")
+        }
+    }
+
+    struct Remove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Forget a node that does not run.")
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "The node's name.")
+        var name: String
+
+        func run() async throws {
+            let node: ManagementMessages.Node = try await common.management().ask(
+                .delete, ManagementMessages.Node.path(of: name))
+            Output(isJSON: common.json).print(node, "Removed the node \(name).")
+        }
+    }
+}
+
+extension ManagementMessages.Node: AccountItem {
+    static let path = "/v1/nodes"
+    static let plural = "nodes"
+    static let singular = "a node"
+    static let argument = (help: "The node's name", value: "name")
+
+    var itemName: String { name }
+
+    var line: String { "\(name)  \(state)  \(peer ?? "no address for other nodes")" }
+}

@@ -1,0 +1,40 @@
+import HTTP2
+import NIOEmbedded
+import Testing
+
+/// What libnghttp2 reads more leniently than RFC 9113 says. docs/threat-model.md has the table.
+@Suite struct LenienceTests {
+    /// Checks that the connection goes on: a PING comes back, and the next request arrives.
+    private func expectItGoesOn(_ peer: EmbeddedPeer, with stream: Int32, after requests: [Int32]) throws {
+        try peer.send(.ping(7), .request(stream, endStream: true))
+        let frames = try peer.received()
+        #expect(frames.filter { $0.type == WireFrame.ping } == [.ping(7, acknowledge: true)])
+        #expect(!frames.contains { $0.type == WireFrame.goAway })
+        #expect(peer.recorder.requests == requests + [stream])
+        #expect(peer.channel.isActive)
+    }
+
+    @Test func `A request on a smaller stream is ignored`() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(5, endStream: true))
+        try peer.send(.request(3), .data(3, "x", endStream: true))
+        #expect(try peer.received().allSatisfy { $0.stream != 3 })
+        try expectItGoesOn(peer, with: 7, after: [5])
+    }
+
+    @Test func `Priority on the connection is ignored`() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(WireFrame(type: WireFrame.priority, payload: [0, 0, 0, 0, 16]))
+        try expectItGoesOn(peer, with: 1, after: [])
+    }
+
+    @Test func `Settings that overflow a streams window reset the stream`() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1), .windowUpdate(1, 0x7fff_ffff - 65_535))
+        try peer.send(.settings([(4, 65_536)]))
+        let resets = try peer.received(WireFrame.reset)
+        #expect(resets.map(\.stream) == [1])
+        #expect(resets.first?.number() == HTTP2ErrorCode.flowControlError.rawValue)
+        try expectItGoesOn(peer, with: 3, after: [1])
+    }
+}

@@ -1,0 +1,199 @@
+import Connections
+import Crypto
+import Delivery
+import Foundation
+import HTTP2
+import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Notifications
+import Synchronization
+import Testing
+import Trust
+
+@testable import Peers
+
+/// Nodes that call each other over real TLS.
+@Suite("Connections between nodes", .timeLimit(.minutes(1)))
+struct PeersTests {
+    private static let destination = Destination(
+        environment: .development, device: DeviceID(rawValue: 7), app: AppID(rawValue: 3))
+
+    private func offer(_ node: TestNode, _ number: UInt64) -> Offer {
+        Offer(
+            id: OfferID(origin: node.peers.origin, number: number), destination: Self.destination,
+            notification: Notification(
+                id: NotificationID(high: 1, low: number), topic: "com.example.app",
+                payload: Payload(stored: Array(#"{"aps":{"badge":1}}"#.utf8), contents: [.aps, .badge])))
+    }
+
+    private func withTwo(
+        _ limits: PeerLimits = TestNode.limits,
+        _ body: (TestNode, TestNode) async throws -> Void,
+    ) async throws {
+        let authority = try TestNode.makeAuthority()
+        let (one, two) = (
+            try await TestNode(1, authority, limits), try await TestNode(2, authority, limits)
+        )
+        for node in [one, two] { node.peers.update([one.clusterNode, two.clusterNode]) }
+        while one.peers.connected == 0 || two.peers.connected == 0 { await Task.yield() }
+        try await body(one, two)
+        for node in [one, two] { await node.close() }
+    }
+
+    @Test
+    func `Offers go both ways over one connection, in their order, and the outcomes come back`() async throws {
+        try await withTwo { one, two in
+            for (here, there) in [(one, two), (two, one)] {
+                for number in 1...100 as ClosedRange<UInt64> {
+                    #expect(here.peers.offer(offer(here, number), epoch: 4, to: there.id))
+                }
+                let entry = MailboxEntry(
+                    destination: Self.destination, notification: offer(here, 0).notification,
+                    expires: Timestamp(milliseconds: 1))
+                let stored = StoredMailboxEntry(entry: entry, version: MailboxVersion(rawValue: 5))
+                here.peers.stored(stored, offer: nil, epoch: 4, to: there.id)
+                let offered = await there.receiver.events(there === two ? 101 : 201).suffix(101)
+                #expect(Array(offered) == (1...100).map { "offer \($0) 4" } + ["stored 5 4"])
+                for number in 1...99 as ClosedRange<UInt64> {
+                    there.peers.report(
+                        number.isMultiple(of: 2) ? .acknowledged : .elsewhere,
+                        of: OfferID(origin: here.peers.origin, number: number))
+                }
+                // An outcome that comes twice, or for an offer that was not made, is ignored.
+                for number in [1, 1000, 100] as [UInt64] {
+                    there.peers.report(.returned, of: OfferID(origin: here.peers.origin, number: number))
+                }
+                let outcomes = await here.receiver.events(here === one ? 100 : 201)
+                #expect(
+                    Array(outcomes.suffix(100))
+                        == (1...99).map { "\($0) \($0.isMultiple(of: 2) ? "acknowledged" : "elsewhere")" } + [
+                            "100 returned"
+                        ])
+            }
+            #expect(one.peers.connected == 1 && two.peers.connected == 1)
+        }
+    }
+
+    @Test
+    func `If the connection ends, the offers without an outcome are returned, and it is made again`() async throws {
+        try await withTwo { one, two in
+            #expect(one.peers.offer(offer(one, 1), epoch: 1, to: two.id))
+            #expect(one.peers.offer(offer(one, 2), epoch: 1, to: two.id))
+            _ = await two.receiver.events(2)
+            two.peers.report(.acknowledged, of: OfferID(origin: one.peers.origin, number: 1))
+            _ = await one.receiver.events(1)
+            for link in two.peers.openLinks { link.close() }
+            #expect(await one.receiver.events(2) == ["1 acknowledged", "2 returned"])
+            while !one.peers.offer(offer(one, 3), epoch: 1, to: two.id) { await Task.yield() }
+            #expect(await two.receiver.events(3).last == "offer 3 1")
+        }
+    }
+
+    @Test
+    func `An offer that is refused at once is returned with the reason`() async throws {
+        try await withTwo { one, two in
+            two.receiver.answer.withLock { $0 = .elsewhere }
+            #expect(one.peers.offer(offer(one, 1), epoch: 1, to: two.id))
+            #expect(await one.receiver.events(1) == ["1 elsewhere"])
+            #expect(!one.peers.offer(offer(one, 2), epoch: 1, to: NodeID(bytes: [9])))
+        }
+    }
+
+    @Test
+    func `More offers without an outcome than the limit are not taken`() async throws {
+        var limits = TestNode.limits
+        limits.openOffers = 3
+        try await withTwo(limits) { one, two in
+            let taken = (1...5).map { one.peers.offer(offer(one, $0), epoch: 1, to: two.id) }
+            #expect(taken == [true, true, true, false, false])
+            _ = await two.receiver.events(3)
+            two.peers.report(.acknowledged, of: OfferID(origin: one.peers.origin, number: 2))
+            _ = await one.receiver.events(1)
+            #expect(one.peers.offer(offer(one, 6), epoch: 1, to: two.id))
+        }
+    }
+
+    @Test
+    func `A new connection carries what was stored, and no offers for a while`() async throws {
+        var limits = TestNode.limits
+        limits.settling = .hours(1)
+        try await withTwo(limits) { one, two in
+            #expect(!one.peers.offer(offer(one, 1), epoch: 1, to: two.id))
+            let entry = MailboxEntry(
+                destination: Self.destination, notification: offer(one, 0).notification,
+                expires: Timestamp(milliseconds: 1))
+            one.peers.stored(
+                StoredMailboxEntry(entry: entry, version: MailboxVersion(rawValue: 5)), offer: nil, epoch: 4, to: two.id
+            )
+            #expect(await two.receiver.events(1) == ["stored 5 4"])
+        }
+    }
+
+    @Test
+    func `A node that no longer answers is given up, and its offers are returned`() async throws {
+        let authority = try TestNode.makeAuthority()
+        var limits = TestNode.limits
+        limits.silence = .seconds(3)
+        limits.pingInterval = .milliseconds(200)
+        let (one, two) = (try await TestNode(1, authority, limits), try await TestNode(2, authority, TestNode.limits))
+        // Between them is a proxy that stops.
+        let proxy = try await StoppingProxy(to: two.port)
+        one.peers.update([ClusterNode(id: two.id, name: "two", peer: "127.0.0.1:\(proxy.port)", state: .active)])
+        while one.peers.connected == 0 { await Task.yield() }
+        #expect(one.peers.offer(offer(one, 1), epoch: 1, to: two.id))
+        _ = await two.receiver.events(1)
+        proxy.stop()
+        #expect(await one.receiver.events(1) == ["1 returned"])
+        for node in [one, two] { await node.close() }
+        try await proxy.close()
+    }
+
+    @Test
+    func `Nodes answer what they have logged, and one that does not answer is missing`() async throws {
+        try await withTwo { one, two in
+            let id = NotificationID(high: 1, low: 2)
+            two.peers.answerLogQuestions { asked in asked == id ? ["first", "second"] : [] }
+            let nobody = NodeID(bytes: [9])
+            #expect(
+                await one.peers.log(of: id, at: [two.id, nobody], within: .seconds(60)) == [
+                    two.id: ["first", "second"]
+                ])
+            #expect(
+                await one.peers.log(of: NotificationID(high: 0, low: 0), at: [two.id], within: .seconds(60))
+                    == [two.id: []])
+            // This one cannot answer.
+            #expect(await two.peers.log(of: id, at: [one.id], within: .milliseconds(1)) == [:])
+        }
+    }
+
+    @Test
+    func `Only nodes of the same service are let in`() async throws {
+        let limits = TestNode.limits
+        let (one, two) = (
+            try await TestNode(1, TestNode.makeAuthority(), limits),
+            try await TestNode(2, TestNode.makeAuthority(), limits)
+        )
+        // A device of the right service is no node.
+        let context = try two.context { authority, random in
+            let key = P256.Signing.PrivateKey()
+            let issued = try authority.issueDeviceCertificate(
+                request: Array(SigningRequest.pem(for: key).utf8), device: DeviceID(rawValue: 1),
+                environment: .development, now: Date().timeIntervalSince1970, using: &random)
+            return (issued.chainPEM, key.pemRepresentation)
+        }
+        let device = Peers(
+            node: NodeID(bytes: [1]), origin: OfferOrigin(rawValue: 9), isReachable: false,
+            group: MultiThreadedEventLoopGroup.singleton, logger: TestNode.logger
+        ) { context }
+        for peers in [one.peers, device] {
+            let caller = PeerCaller(
+                peers, two.id, "127.0.0.1:\(two.port)", group: MultiThreadedEventLoopGroup.singleton,
+                tls: { try peers === device ? context : one.context() })
+            try? await caller.call()
+            #expect(peers.connected == 0 && two.peers.connected == 0)
+        }
+        for node in [one, two] { await node.close() }
+    }
+}

@@ -1,0 +1,112 @@
+import Delivery
+import Foundation
+import Management
+import NIOHTTP1
+import Notifications
+import Service
+import Testing
+
+@testable import ServiceTesting
+
+/// `/v1/channels` of the management API.
+@Suite(.timeLimit(.minutes(2)))
+struct ChannelOperationsTests {
+    private typealias Channel = ManagementMessages.Channel
+
+    private static func list(_ test: TestService, _ query: String) async throws -> ([Channel], next: String?) {
+        let answer = try await test.ask("GET", "/v1/channels?bundleID=com.example.app\(query)")
+        #expect(answer.status == 200, "\(answer.text)")
+        let next = answer.headers["link"].first.flatMap { $0.firstMatch(of: /<(.+)>; rel="next"/).map { String($0.1) } }
+        return (try JSONDecoder().decode([Channel].self, from: answer.body), next)
+    }
+
+    @Test func `A channel is made, shown, used by providers and deleted`() async throws {
+        try await TestService.run { test in
+            let made: Channel = try await test.administer(
+                "POST", "/v1/channels",
+                ManagementMessages.NewChannel(bundleID: test.bundleID, messageStoragePolicy: 1))
+            #expect(made.bundleID == test.bundleID)
+            #expect(made.environment == "development")
+            #expect(made.messageStoragePolicy == 1)
+            let channels = try await test.connectChannels()
+            let read = try await channels.send(
+                ChannelHeaders("GET", token: try test.providerToken(), channel: made.channelID).fields, body: "")
+            #expect(read.body == #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#)
+            let device = try await test.connectRegistered().client
+            _ = try await device.listen()
+            #expect(try await device.subscribe(to: made.channelID).status == 204)
+            try await test.waitForSubscribers(1, of: made.channelID)
+            let path = "/v1/channels/\(made.channelID)?bundleID=\(test.bundleID)"
+            let shown: Channel = try await test.administer("GET", path)
+            #expect(shown.connectedSubscribers == 1)
+            let deleted: Channel = try await test.administer("DELETE", path)
+            #expect(deleted.channelID == made.channelID)
+            try await test.waitForSubscribers(0, of: made.channelID)
+            #expect(try await test.manage("GET", path).status == 404)
+            #expect(try await test.manage("DELETE", path).status == 404)
+            for client in [channels, device] { await client.close() }
+        }
+    }
+
+    @Test func `The list has pages, and the environments have their own`() async throws {
+        try await TestService.run { test in
+            var ids: Set<String> = []
+            for _ in 0..<3 {
+                let made: Channel = try await test.administer(
+                    "POST", "/v1/channels", ManagementMessages.NewChannel(bundleID: test.bundleID))
+                #expect(made.messageStoragePolicy == 0)
+                ids.insert(made.channelID)
+            }
+            let _: Channel = try await test.administer(
+                "POST", "/v1/channels",
+                ManagementMessages.NewChannel(bundleID: test.bundleID, environment: "production"))
+            let (first, next) = try await Self.list(test, "&limit=2")
+            #expect(first.count == 2)
+            let rest = try await test.ask("GET", try required(next))
+            let last = try JSONDecoder().decode([Channel].self, from: rest.body)
+            #expect(Set((first + last).map(\.channelID)) == ids)
+            #expect(rest.headers["link"].isEmpty)
+            #expect(try await Self.list(test, "&environment=production").0.count == 1)
+        }
+    }
+
+    @Test func `The metrics count the devices that broadcasts were sent to`() async throws {
+        try await TestService.run { test in
+            let channel = try await test.makeChannel()
+            var devices: [WireClient] = []
+            for _ in 0..<2 {
+                let device = try await test.connectRegistered().client
+                _ = try await device.listen()
+                #expect(try await device.subscribe(to: channel).status == 204)
+                devices.append(device)
+            }
+            try await test.waitForSubscribers(2, of: channel)
+            let provider = try await test.broadcast(twiceTo: channel, statuses: [200, 200])
+            let page = try await test.ask("GET", "/metrics")
+            #expect(page.text.contains("carillon_broadcast_deliveries_total 4\n"))
+            for client in provider + devices { await client.close() }
+        }
+    }
+
+    @Test func `Wrong requests are refused with what to do`() async throws {
+        try await TestService.run {
+            $0.channels.channelsPerApp = 1
+        } _: { test in
+            for (method, path, body, status) in [
+                ("GET", "/v1/channels", nil, 400),
+                ("GET", "/v1/channels?bundleID=com.example.none", nil, 409),
+                ("GET", "/v1/channels?bundleID=a..b&environment=moon", nil, 400),
+                ("GET", "/v1/channels/none!?bundleID=com.example.app", nil, 400),
+                ("GET", "/v1/channels/\(ChannelHeaders.unknown)?bundleID=com.example.app", nil, 404),
+                ("POST", "/v1/channels", #"{}"#, 400),
+                ("POST", "/v1/channels", #"{"bundleID":"com.example.none"}"#, 409),
+                ("POST", "/v1/channels", #"{"bundleID":"com.example.app","messageStoragePolicy":2}"#, 400),
+                ("POST", "/v1/channels", #"{"bundleID":"com.example.app"}"#, 200),
+                ("POST", "/v1/channels", #"{"bundleID":"com.example.app"}"#, 409),
+            ] as [(String, String, String?, Int)] {
+                let answer = try await test.ask(method, path, body: body)
+                #expect(answer.status == status, "\(method) \(path): \(answer.text)")
+            }
+        }
+    }
+}

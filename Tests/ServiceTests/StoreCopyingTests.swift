@@ -1,0 +1,198 @@
+#if PostgreSQL
+    import CommonTesting
+    import Delivery
+    import Foundation
+    import Notifications
+    import PostgresTesting
+    import Testing
+
+    @testable import Service
+
+    /// Copies of stores with something of each kind, there and back.
+    @Suite(.timeLimit(.minutes(2)))
+    struct StoreCopyingTests {
+        private let device = DeviceKey(environment: .production, device: DeviceID(rawValue: .max - 1))
+        private let app = AppID(rawValue: 2)
+        private let moment = Timestamp(milliseconds: 1_700_000_000_000)
+
+        private struct Places {
+            let first: CopyPlace
+            let database: CopyPlace
+            let last: CopyPlace
+            let keyFile: String
+
+            /// Opens a store. Errors of the body become errors of the service.
+            func with<Value: Sendable>(
+                _ place: CopyPlace,
+                isTarget: Bool = false,
+                _ body: (any CopyableStore) async throws -> Value,
+            ) async throws -> Value {
+                try await place.with(keyFile, isTarget: isTarget) { store throws(ServiceError) in
+                    do {
+                        return try await body(store)
+                    } catch {
+                        throw ServiceError(.store, "\(error)")
+                    }
+                }
+            }
+
+            func copy(_ source: CopyPlace, to target: CopyPlace) async throws -> StoreCopy.Counts {
+                try await StoreCopy.run(from: source, to: target, storeKeyFile: keyFile) { _, _, _ in }
+            }
+        }
+
+        private func withPlaces(_ body: (Places) async throws -> Void) async throws {
+            let url = try await TestServer.makeURL()
+            try await withTemporaryPath { path in
+                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+                let keyFile = path + "/store.key"
+                try String(repeating: "5a", count: 32).write(toFile: keyFile, atomically: true, encoding: .utf8)
+                try await body(
+                    Places(
+                        first: try CopyPlace("sqlite:\(path)/first"), database: try CopyPlace(url),
+                        last: try CopyPlace("sqlite:\(path)/last"), keyFile: keyFile))
+            }
+        }
+
+        private func destination(_ number: UInt64, of app: AppID? = nil) -> Destination {
+            Destination(
+                environment: device.environment, device: DeviceID(rawValue: device.device.rawValue &+ number),
+                app: app ?? self.app)
+        }
+
+        private func entry(_ destination: Destination, _ number: UInt64) throws -> MailboxEntry {
+            MailboxEntry(
+                destination: destination,
+                notification: Notification(
+                    id: NotificationID(high: 1, low: number), topic: "com.example.\u{0}app", pushType: .background,
+                    priority: .considerate, expiration: Expiration(seconds: .max),
+                    collapseID: CollapseIdentifier(rawValue: "collapse"),
+                    payload: Payload(stored: Array(#"{"aps":{"badge":1}}"#.utf8), contents: [.aps, .badge])),
+                expires: Timestamp(milliseconds: .max))
+        }
+
+        private func bundleID(_ text: String) throws -> BundleID { try #require(BundleID(rawValue: text)) }
+
+        /// Something of each kind, more than one page of registrations, and a deleted app.
+        private func fill(_ store: any CopyableStore) async throws {
+            _ = try await store.secrets.keep([1, 2, 3], as: .authority)
+            _ = try await store.secrets.keep([4], as: try #require(SecretName(rawValue: "token-key-1")))
+            let team = Team(id: try #require(TeamID(rawValue: "ABCDE12345")), name: "Té\u{0}am")
+            let (gone, kept) = (try bundleID("com.example.gone"), try bundleID("com.example.app"))
+            let key = TeamKey(
+                id: try #require(KeyID(rawValue: "KEY1234567")), team: team.id, publicKey: [5, 6],
+                environments: [.production], bundleIDs: [kept])
+            let certificate = TeamCertificate(
+                serial: try #require(CertificateSerial(bytes: Array(repeating: 0x49, count: 16))), team: team.id,
+                bundleID: kept, environments: [.development], validUntil: moment)
+            let revoked = DeviceKey(environment: .development, device: DeviceID(rawValue: 9))
+            let changes: [AccountChange] = [
+                .createTeam(team), .createApp(bundleID: gone, team: team.id), .createApp(bundleID: kept, team: team.id),
+                .createKey(key),
+                .createCertificate(certificate), .revokeDevice(revoked, at: moment),
+                .createApp(bundleID: try bundleID("c.d"), team: team.id),
+            ]
+            for change in changes { _ = try await store.apply(change) }
+            try await store.invite(
+                Invitation(digest: [1, 2], environment: .production, expires: Timestamp(milliseconds: .max)), at: moment
+            )
+            for number in 0..<450 {
+                _ = try await store.register(destination(UInt64(number)), tokenKeyID: 1, at: moment)
+            }
+            _ = try await store.register(destination(0, of: AppID(rawValue: 1)), tokenKeyID: 1, at: moment)
+            _ = try await store.apply(.deleteApp(gone, at: moment))
+            _ = try await store.apply(.deleteApp(try bundleID("c.d"), at: moment))
+            for number in [0, 300] as [UInt64] {
+                for result in await store.store([try entry(destination(number), number)]) { _ = try result.get() }
+            }
+            let ended = destination(7)
+            _ = try await store.end(ended, at: moment)
+            try await store.note([
+                FeedbackEntry(
+                    destination: ended, generation: 1, token: try #require(DeviceToken(Array(repeating: 7, count: 32))),
+                    moment: moment)
+            ])
+            try await store.keep(try #require(AttemptMark(bound: 12345, time: moment)))
+        }
+
+        /// Everything that the ports show, in an order that does not depend on the store.
+        private func contents(_ store: any CopyableStore) async throws -> [String] {
+            var lines: [String] = []
+            let accounts = try await store.copiedAccounts()
+            lines.append("\(accounts.lastApp) \(accounts.snapshot.version)")
+            lines += accounts.snapshot.teams.values.map { "\($0)" }.sorted()
+            lines += accounts.snapshot.apps.values.map { "\($0)" }.sorted()
+            lines += accounts.snapshot.keys.values.map { "\($0)" }.sorted()
+            lines += accounts.snapshot.certificates.values.map { "\($0)" }.sorted()
+            lines += accounts.snapshot.revokedDevices.map { "\($0)" }.sorted()
+            lines += try await store.copiedInvitations().map { "\($0)" }.sorted()
+            for name in store.secretNames.sorted(by: { $0.rawValue < $1.rawValue }) {
+                lines.append("\(name) \(try await store.secrets.secret(name) ?? [])")
+            }
+            let all = try await store.copiedDestinations(after: nil, limit: 1000)
+            lines += all.filter { accounts.snapshot.app($0.destination.app) != nil }.map { copied in
+                "\(copied.destination) \(copied.registration) \(copied.mailbox.map { "\($0.entry.expires) \($0.entry.notification.fields) \($0.version)" } ?? "")"
+            }.sorted()
+            let list = FeedbackList(environment: device.environment, app: app)
+            lines += try await store.copiedFeedback(list, after: nil, limit: 10).map { "\($0.entry)" }
+            lines.append("\(String(describing: try await store.attemptMark()))")
+            return lines
+        }
+
+        private func contents(_ place: CopyPlace, _ places: Places) async throws -> [String] {
+            try await places.with(place) { try await contents($0) }
+        }
+
+        @Test func `Everything is the same after it was copied into a database and back`() async throws {
+            try await withPlaces { places in
+                try await places.with(places.first, isTarget: true) { try await fill($0) }
+                let before = try await contents(places.first, places)
+                let counts = try await places.copy(places.first, to: places.database)
+                #expect(counts.registrations == 450 && counts.notifications == 2 && counts.feedback == 1)
+                #expect(counts.invitations == 1 && counts.secrets == 2 && counts.revokedDevices == 1)
+                #expect(try await contents(places.database, places) == before)
+                #expect(try await places.copy(places.database, to: places.last) == counts)
+                #expect(try await contents(places.last, places) == before)
+            }
+        }
+
+        @Test func `A new mailbox version is greater than all that were copied`() async throws {
+            try await withPlaces { places in
+                try await places.with(places.first, isTarget: true) { try await fill($0) }
+                _ = try await places.copy(places.first, to: places.database)
+                func store(_ place: CopyPlace) async throws -> UInt64 {
+                    try await places.with(place) { store in
+                        try await store.store([try entry(destination(0), 9)])[0].get().rawValue
+                    }
+                }
+                let newest = try await store(places.database)
+                _ = try await places.copy(places.database, to: places.last)
+                #expect(try await store(places.last) > newest)
+            }
+        }
+
+        @Test(arguments: [true, false])
+        func `An unfinished copy is of no use for anything else, and begins anew`(isDatabase: Bool) async throws {
+            try await withPlaces { places in
+                try await places.with(places.first, isTarget: true) { try await fill($0) }
+                let target = isDatabase ? places.database : places.last
+                try await places.with(target, isTarget: true) { store in
+                    try await store.beginCopy(of: 7)
+                    try await store.fill([
+                        Invitation(digest: [9], environment: .production, expires: Timestamp(milliseconds: .max))
+                    ])
+                }
+                // As a source, and as the target of another source.
+                await #expect(throws: ServiceError.self) { try await places.copy(target, to: places.first) }
+                await #expect(throws: ServiceError.self) { try await places.copy(places.first, to: target) }
+                try await places.with(target, isTarget: true) { store in
+                    try await store.beginCopy(of: 7)
+                    #expect(try await store.copiedInvitations().isEmpty)
+                    try await store.endCopy()
+                    #expect(try await !store.isUnfinishedCopy())
+                }
+                _ = try await contents(target, places)
+            }
+        }
+    }
+#endif
