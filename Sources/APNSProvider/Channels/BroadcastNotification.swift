@@ -18,7 +18,11 @@ public struct BroadcastNotification: Sendable, Hashable {
     public let priority: PushNotification.Priority?
 
     /// Creates a broadcast with an encoded payload.
-    /// - Parameter expiration: APNs requires one. The default fits every channel.
+    /// - Parameters:
+    ///   - payload: at most ``maximumPayloadBytes`` bytes.
+    ///   - id: the request's identifier; nil to let the service make one.
+    ///   - expiration: APNs requires one. The default fits every channel.
+    ///   - priority: the urgency; nil for 10.
     /// - Throws: ``ProviderError/Code/badNotification`` if the payload is larger than ``maximumPayloadBytes``.
     public init(
         payload: PushPayload,
