@@ -269,8 +269,8 @@ public actor DeviceSystem: DeviceDelegate {
 
     /// Starts a Live Activity of an app, as an app in the foreground can.
     /// - Parameters:
-    ///   - attributesType: the name of the app's attributes type.
     ///   - bundleID: the app.
+    ///   - attributesType: the name of the app's attributes type.
     ///   - attributes: a JSON dictionary in UTF-8.
     ///   - contentState: a JSON dictionary in UTF-8.
     ///   - updates: how it gets its updates.

@@ -321,7 +321,7 @@ class ConsoleTests(ConsoleCase):
         self.provider.send_many(10_000)
         self.console.wait(lambda: self.console.one(".count").text == "10,000", self.console.one(".count").text)
         # The service showed a sample meanwhile, and the page said so until the list was whole.
-        self.assertRegex(self.driver.execute_script("return window.said"), "^Too busy to show everything: [0-9,]+ left out for now$")
+        self.assertRegex(self.driver.execute_script("return window.said"), "^Too many to show all of them: [0-9,]+ left out for now$")
         self.assertEqual(self.console.one(".heading .hint").text, "")
         # Scrolls from end to end, a screen in each picture; every one of them shows rows, and few are in the document.
         result = self.driver.execute_async_script("""
