@@ -85,6 +85,9 @@ def main():
     parser.add_argument("--fleet", type=int, default=0, help="further devices, each with its own connection")
     parser.add_argument("--seconds", type=int, default=20, help="how long each measurement takes")
     options = parser.parse_args()
+    # The whole fleet has one address.
+    os.environ.setdefault("CARILLON_LIMIT_OPEN_CONNECTIONS", "0")
+    os.environ.setdefault("CARILLON_LIMIT_COURIER_CONNECT_RATE", "0")
     service = Service()
     driver = None
     fleet = None
