@@ -2,7 +2,7 @@ import Foundation
 import Notifications
 import ProviderStore
 
-/// Reads installations from a file, a line each. A bad line is reported and left out.
+/// Reads installations from a file with one on each line. A bad line is reported and not imported.
 struct InstallationImport {
     /// What is wrong with a line.
     private struct BadLine {
@@ -15,7 +15,7 @@ struct InstallationImport {
         "id", "deviceToken", "environment", "languages", "timeZone", "user", "tags", "appVersion",
     ]
 
-    /// What an export has besides, and an import ignores.
+    /// Columns that only an export has. An import ignores them.
     static let exportedColumns = ["registeredAt", "endedAt", "endReason"]
 
     private let app: ProviderApp
@@ -35,7 +35,7 @@ struct InstallationImport {
         reader = RowReader(form, maximumBytes: ProviderServerLimits.installationBytes)
     }
 
-    /// Takes a part of the file. Returns the installations that are ready to be stored.
+    /// Reads a part of the file. Returns the installations that can be stored.
     mutating func read(_ bytes: some Sequence<UInt8>) -> [Installation] {
         var rows: [RowReader.Row] = []
         reader.read(bytes) { rows.append($0) }
@@ -108,7 +108,7 @@ struct InstallationImport {
             throw .invalid(
                 "/id", "The value has to be 1 to \(ProviderServerLimits.identifierBytes) letters, digits and - _ .")
         }
-        // What an export adds.
+        // Remove the members that only an export has.
         for name in ["registeredAt", "changedAt", "ended"] { members[name] = nil }
         let document = try InstallationDocument(.object(members))
         let bundleID = try document.bundleID
@@ -122,7 +122,7 @@ struct InstallationImport {
         return installation
     }
 
-    /// The report: how many were imported, and the first bad lines.
+    /// The report: the number of imported installations, and the first bad lines.
     var report: JSONValue {
         let lines = bad.map { bad -> JSONValue in
             var members: [String: JSONValue] = [
