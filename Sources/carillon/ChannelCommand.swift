@@ -24,7 +24,7 @@ struct ChannelCommand: AsyncParsableCommand {
             return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
         }
 
-        /// The owner as parameters of a query.
+        /// The app and the environment as the parameters of a query.
         var query: String { "bundleID=\(Self.escaped(bundleID))&environment=\(environment.rawValue)" }
 
         func path(of channel: String) throws -> String {

@@ -8,7 +8,7 @@ struct ProviderAppCommand: AsyncParsableCommand {
         commandName: "app", abstract: "The apps that the provider server sends to.",
         subcommands: [Put.self, List.self, Show.self, Delete.self, Key.self])
 
-    /// The line for a person.
+    /// Describes an app in one line for a person.
     private static func line(_ app: JSONValue) -> String {
         var environments = ""
         if case .object(let members) = app, case .object(let known)? = members["environments"] {

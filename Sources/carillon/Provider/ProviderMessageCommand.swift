@@ -172,7 +172,7 @@ struct ProviderMessageCommand: AsyncParsableCommand {
     }
 }
 
-/// What can be done with a message.
+/// A change that a command makes to a message.
 protocol MessageChangeKind: Sendable {
     static var name: String { get }
     static var abstract: String { get }
