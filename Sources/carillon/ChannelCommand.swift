@@ -44,7 +44,7 @@ struct ChannelCommand: AsyncParsableCommand {
 
         @Option(
             name: .customLong("message-storage-policy"),
-            help: "0: nothing is kept for devices that are offline. 1: the newest broadcast is.")
+            help: "0: the channel stores nothing for devices that are offline. 1: it stores its newest broadcast.")
         var policy = 0
 
         func run() async throws {

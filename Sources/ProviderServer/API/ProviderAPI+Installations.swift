@@ -131,7 +131,7 @@ extension ProviderAPI {
             let document = try InstallationDocument(merging: patch, into: old)
             let bundleID = try document.bundleID
             guard bundleID == nil || bundleID == app.bundleID else {
-                throw APIProblem.invalid("/bundleID", "An installation stays with its app.")
+                throw APIProblem.invalid("/bundleID", "An installation cannot move to another app.")
             }
             // An ended installation becomes active again only if the request contains a device token.
             let hasToken = if case .object(let members) = patch { members["deviceToken"] != nil } else { false }

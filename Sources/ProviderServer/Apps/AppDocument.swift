@@ -77,7 +77,7 @@ struct AppDocument {
             return certificate.map { .certificate($0) }
         }
         guard certificate == nil else {
-            throw .invalid(reader.place("certificate"), "There may be a key or a certificate, not both.")
+            throw .invalid(reader.place("certificate"), "Give a key or a certificate, not both.")
         }
         return .key(
             teamID: teamID, keyID: try key.required("keyID", try key.line("keyID", maximum: 10)),

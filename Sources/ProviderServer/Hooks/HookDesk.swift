@@ -126,7 +126,7 @@ actor HookDesk {
             let name = CredentialVault.hookName(delivery.hook.id)
             guard case .hookSecret(let text) = try vault.open(delivery.hook.sealedSecret, name: name),
                 let secret = HookSecret(text)
-            else { return (nil, "The hook's secret does not open.") }
+            else { return (nil, "The hook's secret cannot be decrypted.") }
             var request = HTTPClientRequest(url: delivery.hook.url)
             request.method = .POST
             request.headers.add(name: "content-type", value: "application/json")

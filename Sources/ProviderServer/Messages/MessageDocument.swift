@@ -85,7 +85,7 @@ struct MessageDocument: Sendable {
     func start(now: Timestamp) throws(APIProblem) -> Timestamp {
         let latest = now.advanced(by: ProviderServerLimits.schedule)
         let (start, pointer) = (sendAt ?? localTime?.earliest ?? now, sendAt == nil ? "/localTime" : "/sendAt")
-        guard start <= latest else { throw .invalid(pointer, "The time may be a year ahead.") }
+        guard start <= latest else { throw .invalid(pointer, "The time has to be within a year from now.") }
         return max(start, now)
     }
 

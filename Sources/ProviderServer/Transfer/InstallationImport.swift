@@ -79,7 +79,7 @@ struct InstallationImport {
             return value
         }
         guard let fields = CSVRow.fields(text) else {
-            throw .invalid("", "The quotation marks of the line do not fit.")
+            throw .invalid("", "A quotation mark in the line is missing or misplaced.")
         }
         guard let header else {
             for name in fields where !(Self.columns + Self.exportedColumns).contains(name) {
@@ -113,7 +113,7 @@ struct InstallationImport {
         let document = try InstallationDocument(.object(members))
         let bundleID = try document.bundleID
         guard bundleID == nil || bundleID == app.bundleID else {
-            throw .invalid("/bundleID", "The import is into the app \(app.bundleID).")
+            throw .invalid("/bundleID", "The file is imported into the app \(app.bundleID).")
         }
         let installation = try document.installation(id, registered: now, now: now)
         guard app.endpoints[installation.environment] != nil else {
