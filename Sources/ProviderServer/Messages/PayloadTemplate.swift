@@ -22,7 +22,7 @@ struct PayloadTemplate: Sendable {
     /// - Parameters:
     ///   - payload: the payload as the request has it.
     ///   - texts: by language, then by name.
-    ///   - fallback: the language for users whose languages are missing.
+    ///   - fallback: the language of the texts for users whose own languages have no texts.
     ///   - defaults: values for recipients that have none of their own.
     init(
         _ payload: JSONValue,
