@@ -2,9 +2,9 @@ import Delivery
 import Notifications
 import Synchronization
 
-/// The questions for delivery logs that other nodes have not answered yet.
+/// The requests for delivery log entries that other nodes have not answered yet.
 final class LogQuestions: Sendable {
-    /// The most lines that are taken from one node for one question.
+    /// The largest number of lines that one node may send in answer to one question.
     private static let maximumLines = 4096
 
     private let state = Mutex(State())
@@ -20,8 +20,8 @@ final class LogQuestions: Sendable {
         let answered: @Sendable ([String]?) -> Void
     }
 
-    /// - Parameter answered: called once; with nil if there is no answer.
-    /// - Returns: The question's number.
+    /// - Parameter answered: called once with the answer, or with nil if there is none.
+    /// - Returns: the number that identifies the question.
     func begin(to node: NodeID, _ answered: @escaping @Sendable ([String]?) -> Void) -> UInt64 {
         state.withLock { state in
             state.last &+= 1
@@ -30,7 +30,7 @@ final class LogQuestions: Sendable {
         }
     }
 
-    /// A node has sent a part of its answer.
+    /// Adds a line to the answer of a node.
     func add(_ line: String, to number: UInt64, from node: NodeID) {
         state.withLock { state in
             guard let question = state.open[number], question.node == node, question.lines.count < Self.maximumLines

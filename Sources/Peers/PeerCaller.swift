@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Calls one other node.
+/// Connects to one other node.
 struct PeerCaller: Sendable {
     private let peers: Peers
     private let node: NodeID
@@ -38,7 +38,7 @@ struct PeerCaller: Sendable {
             .delay(afterFailures: max(1, failures), random: .random(in: 0...1))
     }
 
-    /// Connects, and returns when the connection has ended.
+    /// Opens a connection, and returns when the connection has ended.
     func call() async throws {
         guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) else {
             throw BadAddress()
@@ -54,7 +54,7 @@ struct PeerCaller: Sendable {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    // The certificates of all nodes have this name. Which node answers is in its greeting.
+                    // All nodes have this name in their certificate. The greeting tells which node answers.
                     try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: "localhost"))
                     let connection = PeerConnection(peers, to: node, ended: ended)
                     try pipeline.addHandler(

@@ -4,15 +4,16 @@ import HTTP2
 import NIOCore
 import Notifications
 
-/// One HTTP/2 connection between two nodes, on either side. The node that connects makes one request, whose body and
-/// answer do not end: both are records. Confined to the connection's event loop.
+/// One HTTP/2 connection between two nodes, on the calling or the called side. The node that connects makes one
+/// request. The bodies of the request and of its answer never end, and carry records. The connection's event loop must
+/// make all calls.
 final class PeerConnection: HTTP2Connection {
     let eventLoop: any EventLoop
     private let peers: Peers
     private let role: HTTP2Session.Role
-    /// The node that was called; nil on the side that was called.
+    /// The node that this side called; nil if this side was called.
     private let expected: NodeID?
-    /// Whether the other side has a node's certificate.
+    /// Whether the other side presented a node's certificate.
     private let isTrusted: Bool
     private var session: HTTP2Session?
     private var stream: StreamID?
@@ -26,7 +27,7 @@ final class PeerConnection: HTTP2Connection {
     private var clock: RepeatedTask?
     private let ended: EventLoopPromise<Void>?
 
-    /// The side that was called.
+    /// Creates the side that was called.
     init(_ peers: Peers, isTrusted: Bool, eventLoop: any EventLoop) {
         self.peers = peers
         self.isTrusted = isTrusted
@@ -36,7 +37,7 @@ final class PeerConnection: HTTP2Connection {
         ended = nil
     }
 
-    /// The side that calls.
+    /// Creates the side that calls.
     /// - Parameter ended: succeeds when the connection has ended.
     init(_ peers: Peers, to node: NodeID, ended: EventLoopPromise<Void>) {
         self.peers = peers
@@ -63,7 +64,8 @@ final class PeerConnection: HTTP2Connection {
         }
     }
 
-    /// A node that says nothing is lost, even if its machine keeps the connection open.
+    /// Ends the connection if the other node is silent for too long: it may be dead although its machine keeps the
+    /// connection open.
     func tick(now: NIODeadline) {
         let isGreeted = link != nil
         guard isGreeted || now - began < peers.limits.connectTimeout, now - heard < peers.limits.silence else {
@@ -95,7 +97,7 @@ final class PeerConnection: HTTP2Connection {
     // MARK: The greeting
 
     func headersBegan(_ stream: StreamID) {
-        // One stream is all that a node needs.
+        // The calling node uses only one stream. Ignore any other.
         if role == .server, self.stream == nil { self.stream = stream }
     }
 
@@ -141,7 +143,7 @@ final class PeerConnection: HTTP2Connection {
         unread.discardReadBytes()
     }
 
-    /// Writes what waits. The records of one batch go out in one write.
+    /// Writes the waiting records. Records that wait together go out in one write.
     func writeRecords() {
         guard let link, let session, let stream, mayWrite else { return }
         while mayWrite, let records = link.takeRecords() {

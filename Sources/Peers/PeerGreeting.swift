@@ -2,7 +2,7 @@ import Delivery
 import HTTP2
 import Notifications
 
-/// How two nodes begin: each says who it is, and what its offers are named by.
+/// The first message on a connection. Each node tells its identity and the origin that names its offers.
 struct PeerGreeting: Sendable {
     private static let path = "/1/peer"
 
@@ -10,7 +10,7 @@ struct PeerGreeting: Sendable {
     private var originText = ""
     private var isRight = false
 
-    /// An empty one, to be read.
+    /// Creates an empty greeting, which the fields of a message fill.
     init() {}
 
     init(node: NodeID, origin: OfferOrigin) {
@@ -49,7 +49,7 @@ struct PeerGreeting: Sendable {
         if name.isEqual(to: ":status") { isRight = value.isEqual(to: "200") }
     }
 
-    /// Nil if it is not a node's.
+    /// The node and its origin; nil if the message is not a node's greeting.
     var contents: (NodeID, OfferOrigin)? {
         guard isRight, let node = Hexadecimal.bytes(nodeText), (1...64).contains(node.count),
             let origin = Hexadecimal.bytes(originText), origin.count == 8

@@ -2,23 +2,24 @@ package import NIOCore
 
 /// The limits of the connections between nodes.
 package struct PeerLimits: Sendable {
-    /// The largest number of bytes that wait to be sent to a node. A node that reads so slowly is slower than the store.
+    /// The largest number of bytes that wait to be sent to a node. If more wait, the node is slower than the store.
     package var queuedBytes = 4 << 20
-    /// The largest number of offers to a node whose outcomes are not known: those of a second at 16,000 a second.
+    /// The largest number of offers to a node that have no outcome yet. This is one second of offers at 16,000 a
+    /// second.
     package var openOffers = 16_384
-    /// The most questions for the delivery log that are answered for one node at a time: each reads files.
+    /// The largest number of log questions that this node answers for another one at the same time. Each reads files.
     package var openQuestions = 8
     /// The largest record. The payload has at most 5 KB, and the texts beside it are shorter.
     package var recordBytes = 65_536
-    /// The time after which a node that says nothing counts as lost. It answers a PING each ``pingInterval``.
+    /// The time after which a silent node counts as lost. A working node answers a PING each ``pingInterval``.
     package var silence = TimeAmount.seconds(6)
     package var pingInterval = TimeAmount.seconds(2)
-    /// The time within which a connection has to be made, with the greeting of the other node.
+    /// The time within which a new connection must be open and the other node's greeting must have arrived.
     package var connectTimeout = TimeAmount.seconds(5)
-    /// The time before the first offer on a new connection. What was stored before reaches the other node through the
-    /// store, which it reads four times a second, and an offer must not overtake it.
+    /// The time before the first offer on a new connection. Notifications that were stored before reach the other node
+    /// through the store, which it reads four times a second. An offer must not overtake them.
     package var settling = TimeAmount.seconds(1)
-    /// The pauses between attempts to connect to a node grow from the first to the last.
+    /// The pause before the first new attempt to connect to a node. The pauses grow up to `lastPause`.
     package var firstPause = TimeAmount.milliseconds(200)
     package var lastPause = TimeAmount.seconds(5)
 

@@ -4,11 +4,11 @@ import HTTP2
 import NIOCore
 import Synchronization
 
-/// The connection to another node, as soon as both have greeted each other: one stream of an HTTP/2 connection, on which
-/// each sends records. Any thread may send.
+/// The connection to another node after both greetings: one stream of an HTTP/2 connection, on which both nodes send
+/// records. Any thread may send.
 final class PeerLink: Sendable {
     let node: NodeID
-    /// What the other node's offers are named by.
+    /// The origin that names the other node's offers.
     let origin: OfferOrigin
     private let eventLoop: any EventLoop
     private let limits: PeerLimits
@@ -28,7 +28,7 @@ final class PeerLink: Sendable {
         var isClosed = false
     }
 
-    /// The number of questions that are being answered.
+    /// The number of log questions that this node is answering for the other one.
     private let answers = Mutex(0)
 
     private struct OpenOffer {
@@ -36,7 +36,7 @@ final class PeerLink: Sendable {
         let destination: Destination
     }
 
-    /// On the connection's event loop.
+    /// Must be called on the connection's event loop.
     init(_ connection: PeerConnection, node: NodeID, origin: OfferOrigin, limits: PeerLimits) {
         eventLoop = connection.eventLoop
         self.connection = NIOLoopBound(connection, eventLoop: connection.eventLoop)
@@ -47,7 +47,8 @@ final class PeerLink: Sendable {
 
     // MARK: Sending
 
-    /// - Returns: Whether the offer is on its way. If the link ends before there is an outcome, ``closed()`` returns it.
+    /// - Returns: true if the offer was sent or will be. If the link ends before the outcome arrives, ``closed()``
+    ///   returns the offer.
     func offer(_ offer: Offer, epoch: UInt64) -> Bool {
         guard NIODeadline.now() - opened >= limits.settling else { return false }
         if let id = offer.id {
@@ -59,14 +60,14 @@ final class PeerLink: Sendable {
             guard hasRoom else { return false }
         }
         guard send(.offer(offer, epoch: epoch)) else {
-            // If the link has ended meanwhile, the outcome was or is reported.
+            // If the link has ended meanwhile, `closed()` has returned the offer or will return it.
             guard let id = offer.id else { return false }
             return offers.withLock { $0.open.removeValue(forKey: id.number) } == nil
         }
         return true
     }
 
-    /// - Returns: Whether there was room for it.
+    /// - Returns: false if the queue has no room for the record.
     @discardableResult
     func send(_ record: PeerRecord) -> Bool {
         let (isTaken, isFirst) = inbox.withLock { inbox -> (Bool, Bool) in
@@ -79,8 +80,8 @@ final class PeerLink: Sendable {
         return isTaken
     }
 
-    /// Takes what waits. On the event loop.
-    /// - Returns: nil if nothing waits.
+    /// Returns the waiting records, and empties the queue. Must be called on the event loop.
+    /// - Returns: nil if no record waits.
     func takeRecords() -> ByteBuffer? {
         inbox.withLock { inbox in
             guard inbox.records.readableBytes > 0 else {
@@ -92,7 +93,7 @@ final class PeerLink: Sendable {
         }
     }
 
-    /// - Returns: Whether the other node has not asked for too much at a time.
+    /// - Returns: false if the other node already has as many open questions as it may have.
     func beginAnswer() -> Bool {
         answers.withLock { answers in
             guard answers < limits.openQuestions else { return false }
@@ -105,13 +106,13 @@ final class PeerLink: Sendable {
 
     // MARK: Outcomes
 
-    /// - Returns: The offer whose outcome has come; nil for one that is not open.
+    /// - Returns: the offer that this outcome belongs to; nil if there is no such open offer.
     func end(_ offer: UInt64) -> (id: OfferID, destination: Destination)? {
         offers.withLock { $0.open.removeValue(forKey: offer) }.map { ($0.id, $0.destination) }
     }
 
     /// Ends the link.
-    /// - Returns: The offers whose outcomes will not come.
+    /// - Returns: the offers whose outcomes will not arrive.
     func closed() -> [(id: OfferID, destination: Destination)] {
         inbox.withLock { inbox in
             inbox.isClosed = true
@@ -124,7 +125,7 @@ final class PeerLink: Sendable {
         }
     }
 
-    /// Ends the connection, because another one has replaced it or the node is gone.
+    /// Ends the connection, because another one has replaced it or the node has gone.
     func close() {
         eventLoop.execute { self.connection.value.close() }
     }

@@ -2,16 +2,16 @@ import Delivery
 import NIOCore
 import Notifications
 
-/// What nodes send each other. A record is its length in four bytes, its kind in one, and its fields.
+/// A message between nodes. It consists of its length in four bytes, its kind in one byte, and its fields.
 enum PeerRecord: Sendable, Hashable {
     case offer(Offer, epoch: UInt64)
     case stored(StoredMailboxEntry, offer: OfferID?, epoch: UInt64)
     case outcome(PeerOutcome, offer: UInt64)
-    /// Asks for everything that the delivery log has about a notification.
+    /// Requests all delivery log entries about a notification.
     case logQuestion(UInt64, NotificationID)
-    /// An entry that answers a question.
+    /// Sends one entry in answer to a question.
     case logEntry(UInt64, String)
-    /// The answer is complete.
+    /// Ends the answer to a question.
     case logEnd(UInt64)
 
     private enum Kind: UInt8 {
@@ -23,7 +23,7 @@ enum PeerRecord: Sendable, Hashable {
         case logEnd = 6
     }
 
-    /// The other node does not speak this protocol.
+    /// The bytes do not follow this protocol.
     struct Malformed: Error {}
 
     // MARK: Writing
@@ -110,7 +110,7 @@ enum PeerRecord: Sendable, Hashable {
         buffer.moveReaderIndex(forwardBy: 4)
         guard var body = buffer.readSlice(length: Int(length)) else { throw Malformed() }
         let record = try read(&body)
-        // A later release may add fields at the end.
+        // Ignore the rest: a later release may add fields at the end.
         return record
     }
 
@@ -193,7 +193,7 @@ enum PeerRecord: Sendable, Hashable {
             expiration: hasExpiration ? Expiration(seconds: seconds) : .unspecified,
             collapseID: collapseID.isEmpty ? nil : collapse,
             payload: Payload(stored: try bytes(&body), contents: contents))
-        // It becomes a line of a device's stream as it is.
+        // Check the notification, because it becomes a line of a device's stream without further checks.
         guard notification.isSound else { throw Malformed() }
         return notification
     }

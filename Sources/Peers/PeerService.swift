@@ -5,7 +5,7 @@ import NIOCore
 import Notifications
 package import Trust
 
-/// What answers other nodes on this one's address for them.
+/// Serves other nodes at the address where this node listens for them.
 package final class PeerService: HTTP2Service {
     private let peers: Peers
     private let authority: CertificateAuthority
@@ -19,11 +19,11 @@ package final class PeerService: HTTP2Service {
 
     static let configuration: HTTP2Configuration = {
         var configuration = HTTP2Configuration()
-        // The records of a node are one stream that does not end.
+        // All records of a node travel on one stream, which never ends.
         configuration.maxConcurrentStreams = 1
         configuration.announcedConcurrentStreams = 1
         configuration.maxBodyBytes = nil
-        // A whole queue is written at once.
+        // The limit allows a whole queue, because it is written at once.
         configuration.maxBufferedBytes = 32 << 20
         configuration.streamHighMark = 1 << 20
         configuration.streamLowMark = 1 << 18
@@ -33,7 +33,7 @@ package final class PeerService: HTTP2Service {
 
     package func sessionConfiguration(for peer: NodeIdentity?) -> HTTP2Configuration { Self.configuration }
 
-    /// Admits only nodes: whoever has the secrets of the store can make such a certificate.
+    /// Admits only nodes. Only a process that has the store's secrets can make a node's certificate.
     package func admit(_ chain: [[UInt8]]) throws -> NodeIdentity {
         let now = Double(clock.machineTime.milliseconds) / 1000
         guard case .node(let identity) = try authority.verifyPeer(chain: chain, as: .node, now: now) else {

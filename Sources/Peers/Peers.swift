@@ -5,8 +5,8 @@ package import NIOSSL
 package import Notifications
 import Synchronization
 
-/// The direct connections to the other nodes of a cluster, one for each. They only make things faster: what they do not
-/// take goes through the store.
+/// The direct connections to the other nodes of a cluster, one for each node. They only save time: if a notification
+/// cannot be sent directly, it goes through the store.
 package final class Peers: PeerRoutes, Sendable {
     let limits: PeerLimits
     let greeting: PeerGreeting
@@ -30,7 +30,7 @@ package final class Peers: PeerRoutes, Sendable {
     private struct State {
         var links: [NodeID: PeerLink] = [:]
         var origins: [OfferOrigin: PeerLink] = [:]
-        /// The nodes that this one calls, and the addresses at which.
+        /// The nodes that this node calls, with their addresses.
         var calls: [NodeID: Call] = [:]
         var isClosed = false
     }
@@ -42,7 +42,7 @@ package final class Peers: PeerRoutes, Sendable {
 
     /// - Parameters:
     ///   - node: this node.
-    ///   - origin: what its offers are named by.
+    ///   - origin: names this node's offers.
     ///   - isReachable: whether other nodes can call this one.
     ///   - tls: makes the TLS context of a new connection.
     package init(
@@ -63,10 +63,10 @@ package final class Peers: PeerRoutes, Sendable {
         greeting = PeerGreeting(node: node, origin: origin)
     }
 
-    /// Sets the receiver of what other nodes send, which is kept weakly.
+    /// Sets the object that receives the records of other nodes. The reference to it is weak.
     package func report(to receiver: any PeerReceiver) { self.receiver.withLock { $0.receiver = receiver } }
 
-    /// The number of nodes that are connected.
+    /// The number of connected nodes.
     package var connected: Int { openLinks.count }
 
     var openLinks: [PeerLink] { state.withLock { Array($0.links.values) } }
@@ -79,14 +79,15 @@ package final class Peers: PeerRoutes, Sendable {
 
     package func stored(_ entry: StoredMailboxEntry, offer: OfferID?, epoch: UInt64, to node: NodeID) {
         guard let link = link(to: node) else { return }
-        // If there is no room, the node reads the announcement in the store. A later offer must not overtake it.
+        // If the queue is full, close the link: the node reads the announcement in the store, and a later offer must
+        // not overtake it.
         if !link.send(.stored(entry, offer: offer, epoch: epoch)) { link.close() }
     }
 
     package func report(_ outcome: PeerOutcome, of offer: OfferID) {
-        // If the link has ended, the other node counts the offer as returned.
+        // If the link has ended, the other node has already ended its open offers without an outcome.
         guard let link = state.withLock({ $0.origins[offer.origin] }) else { return }
-        // An outcome must not be lost while the link lives.
+        // An outcome must not be lost while the link exists.
         if !link.send(.outcome(outcome, offer: offer.number)) { link.close() }
     }
 
@@ -117,7 +118,7 @@ package final class Peers: PeerRoutes, Sendable {
         guard let receiver = receiver.withLock({ $0.receiver }) else { return }
         switch record {
         case .offer(let offer, let epoch):
-            // A node speaks only for itself.
+            // Reject an offer whose ID names another node as its origin.
             if let id = offer.id, id.origin != link.origin { return link.close() }
             guard let outcome = receiver.offered(offer, epoch: epoch), let id = offer.id else { return }
             report(outcome, of: id)
@@ -134,13 +135,13 @@ package final class Peers: PeerRoutes, Sendable {
 
     // MARK: Delivery logs
 
-    /// Sets what answers other nodes that ask for the delivery log.
+    /// Sets the function that reads the delivery log when other nodes ask for it.
     package func answerLogQuestions(_ answer: @escaping @Sendable (NotificationID) async -> [String]) {
         readLog.withLock { $0 = answer }
     }
 
-    /// Asks nodes for what they have logged about a notification.
-    /// - Returns: The answers of those that have answered within the time.
+    /// Asks nodes for their delivery log entries about a notification.
+    /// - Returns: the entries of the nodes that answered in time.
     package func log(of id: NotificationID, at nodes: [NodeID], within time: Duration) async -> [NodeID: [String]] {
         await withTaskGroup(of: (NodeID, [String]?).self) { group in
             for node in nodes { group.addTask { (node, await self.log(of: id, at: node, within: time)) } }
@@ -173,12 +174,12 @@ package final class Peers: PeerRoutes, Sendable {
 
     // MARK: Calling
 
-    /// Calls the nodes that are new, and stops calling those that are gone.
+    /// Starts to call nodes that are new, and stops calling nodes that have gone.
     package func update(_ nodes: [ClusterNode]) {
         let own = greeting.node
         let callable = nodes.filter { node in
             node.id != own && node.state != .gone && node.peer != nil
-                // Of two nodes that could call each other, one does.
+                // If two nodes can call each other, only the one with the smaller identity calls.
                 && (!isReachable || own.bytes.lexicographicallyPrecedes(node.id.bytes))
         }
         let addresses = Dictionary(callable.compactMap { node in node.peer.map { (node.id, $0) } }) { $1 }
@@ -201,7 +202,7 @@ package final class Peers: PeerRoutes, Sendable {
             do {
                 let start = NIODeadline.now()
                 try await caller.call()
-                // A connection that was refused at once is a failure as well.
+                // If the connection ended soon after the attempt began, this counts as a failure too.
                 failures = NIODeadline.now() - start > limits.connectTimeout ? 0 : failures + 1
             } catch {
                 failures += 1
@@ -211,7 +212,7 @@ package final class Peers: PeerRoutes, Sendable {
                         metadata: ["peer": "\(address)", "cause": "\(PeerCaller.cause(of: error))"])
                 }
             }
-            // It only ends early when the task is cancelled, and then so does the loop.
+            // The sleep throws only if the task is cancelled, and then the loop ends too.
             try? await Task.sleep(for: .nanoseconds(caller.pause(after: failures).nanoseconds))
         }
     }

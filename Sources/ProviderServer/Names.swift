@@ -1,7 +1,7 @@
 import APNSProvider
 import Notifications
 
-// Names that two of our modules have.
+// Two of the imported modules have types with these names, so this file selects one of each.
 
 /// The JSON of requests and of payloads.
 typealias JSONValue = Notifications.JSONValue

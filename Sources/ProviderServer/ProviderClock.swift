@@ -1,7 +1,7 @@
 import Foundation
 package import Notifications
 
-/// The time, and waiting for it.
+/// Tells the time, and waits. Tests replace it.
 package struct ProviderClock: Sendable {
     package var now: @Sendable () -> Timestamp
     /// Returns after the duration, or at once when the task is cancelled.

@@ -19,21 +19,21 @@ import ServiceLifecycle
     import Glibc
 #endif
 
-/// The provider server: its store, its API and the sending of its messages.
+/// The provider server. It connects the store, the API and the sending of messages.
 package final class ProviderServer: Service {
-    /// What a start needs.
+    /// The settings of a server.
     package struct Settings: Sendable {
-        /// The folder with everything that the server keeps.
+        /// The folder with all files of the server.
         package var folder: String
         package var host: String
-        /// 0 lets the system choose.
+        /// The port; 0 lets the system choose.
         package var port: Int
         /// PEM files with the certificate's chain and its key; nil for HTTP/1.1 without TLS, on loopback only.
         package var tls: (certificate: String, key: String)?
         package var clock: ProviderClock
-        /// The time for each notification until it is tried again in another pass.
+        /// The time for all attempts of one pass to send a notification.
         package var deadline = ProviderServerLimits.deadline
-        /// Makes the page of `GET /metrics`; nil for none.
+        /// Returns the page for `GET /metrics`; nil for no such page.
         package var metrics: (@Sendable () -> String)?
 
         package init(folder: String, host: String = "127.0.0.1", port: Int = 0) {
@@ -44,7 +44,7 @@ package final class ProviderServer: Service {
         }
     }
 
-    /// The administrator's key, in the folder.
+    /// The name of the file with the administrator's key, in the folder.
     package static let administratorKeyFile = "provider.key"
 
     private let settings: Settings
@@ -58,7 +58,7 @@ package final class ProviderServer: Service {
     private let listening: @Sendable (_ description: Description) async -> Void
 
     /// Opens the store.
-    /// - Parameter listening: called with where the server is once it accepts connections.
+    /// - Parameter listening: called with the server's address as soon as it accepts connections.
     package init(
         _ settings: Settings,
         logger: Logger,
@@ -90,7 +90,7 @@ package final class ProviderServer: Service {
             changes: ChangeRates(ProviderServerLimits.installationChanges), logger: logger)
     }
 
-    /// Reads the administrator's key, or makes one at the first start.
+    /// Reads the administrator's key. Makes one at the first start.
     private static func administratorKey(in folder: String) throws -> String {
         let path = folder + "/" + administratorKeyFile
         if try !Files.exists(path) {
@@ -124,7 +124,7 @@ package final class ProviderServer: Service {
         }
     }
 
-    /// Serves until the graceful shutdown. Then requests under way are answered, and notifications too.
+    /// Serves until the graceful shutdown. Then it waits for the answers to requests and notifications under way.
     package func run() async throws {
         let scheme = settings.tls == nil ? "http" : "https"
         let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
@@ -143,7 +143,8 @@ package final class ProviderServer: Service {
                 do {
                     try description.write(folder: settings.folder)
                 } catch {
-                    // Commands on this machine do not find it then. Requests do.
+                    // Continue all the same: the server answers requests, and only commands on this machine cannot find
+                    // it.
                     logger.warning("The server's address cannot be written", metadata: ["cause": "\(error)"])
                 }
                 await listening(description)
@@ -168,7 +169,7 @@ package final class ProviderServer: Service {
         await store.close()
     }
 
-    /// Hummingbird's own messages are about its life cycle.
+    /// A logger that omits Hummingbird's messages about its own life cycle.
     private var quiet: Logger {
         var logger = logger
         logger.logLevel = max(.warning, logger.logLevel)

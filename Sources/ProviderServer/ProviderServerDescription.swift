@@ -3,7 +3,7 @@ import Foundation
 import PrivateFiles
 
 extension ProviderServer {
-    /// Where a running server is, for commands on the same machine.
+    /// The address of a running server, for commands on the same machine.
     package struct Description: Codable, Sendable, Hashable {
         package var url: String
         /// The file with the administrator's key.
@@ -24,7 +24,7 @@ extension ProviderServer {
         }
 
         static func remove(folder: String) {
-            // A file that stays behind names a server that does not answer.
+            // Ignore a failure: the file then names a server that does not answer.
             try? Files.remove(folder + "/" + fileName)
         }
     }

@@ -1,7 +1,7 @@
 import NIOCore
 import Rates
 
-/// The bounds of the provider server.
+/// The limits of the provider server.
 package enum ProviderServerLimits {
     // MARK: Requests
 
@@ -9,28 +9,30 @@ package enum ProviderServerLimits {
     package static let installationBytes = 16_384
     /// The largest body of any other request, in bytes: a message to 10,000 named recipients has 500,000.
     package static let bodyBytes = 1 << 20
-    /// The limits on a request's header fields. A token of an identity provider has up to 4 KB.
+    /// The largest size of a request's header fields, in bytes. A token of an identity provider has up to 4 KB.
     static let headerBytes = 16_384
     static let headerFields = 100
-    /// How many connections may be open. More wait until one ends.
+    /// The largest number of open connections. Further ones wait until one closes.
     static let openConnections = 4_096
-    /// How long a connection may be silent. Apps register at their launch, and then say nothing for hours.
+    /// The time after which an idle connection is closed. An app registers at its launch, and then sends nothing for
+    /// hours.
     static let idleTimeout = TimeAmount.seconds(30)
     /// The most items in an answer.
     package static let listItems = 1_000
-    /// How many levels a document may have. A payload may have 32, and is one level down.
+    /// The largest depth of a document. A payload may have a depth of 32, and is inside the message.
     static let documentDepth = 40
 
-    /// How often one installation may be changed: an app does it at its launch, and when the user changes a setting.
+    /// How often one installation can be changed. An app does it at its launch, and when the user changes a setting.
     static let installationChanges = Rate(burst: 20, perSecond: 0.2)
 
     // MARK: Installations
 
     /// The longest identifier, in bytes. A UUID has 36.
     package static let identifierBytes = 64
-    /// The most tags of an installation, as with Azure. Each lengthens the search of an audience.
+    /// The largest number of tags of an installation, the same as at Azure. More tags make the search for an audience
+    /// slower.
     package static let tags = 60
-    /// The most languages of an installation. A device sends the user's list; nobody reads ten languages.
+    /// The largest number of languages of an installation. A device sends the user's list, which is rarely this long.
     package static let languages = 10
     /// The longest tag of a language, in bytes (RFC 5646, 4.4.1).
     static let languageBytes = 35
@@ -44,9 +46,9 @@ package enum ProviderServerLimits {
 
     /// The most installations or users that a message may name.
     package static let namedRecipients = 10_000
-    /// The most languages with texts of their own.
+    /// The largest number of languages for which a message has texts.
     package static let textLanguages = 100
-    /// The most notifications a second that a message may ask for: more than one process sends.
+    /// The largest rate that a message may have, in notifications a second. Higher rates need more than one process.
     package static let rate: Int64 = 100_000
     /// How far ahead a message may be scheduled: a year.
     package static let schedule = Duration.seconds(366 * 86_400)
@@ -57,44 +59,42 @@ package enum ProviderServerLimits {
 
     // MARK: Sending
 
-    /// How many messages of one app are sent at the same time. With ``inFlight`` each, they stay below what a client
-    /// lets wait.
+    /// How many messages of one app are sent at the same time. If each has ``inFlight`` notifications, their total
+    /// stays below the limit of a client's queue.
     static let messagesAtOnce = 8
-    /// How many notifications of one message are under way.
+    /// How many notifications of one message wait for an answer.
     static let inFlight = 1_000
-    /// The time for each notification with all attempts: it covers a restart of the service.
+    /// The time for all attempts to send a notification in one pass. It is longer than a restart of the service.
     package static let deadline = Duration.seconds(30)
-    /// How many recipients are read at once.
+    /// How many recipients are read from the store at once.
     static let page = 1_000
-    /// An outcome is on the disk after half of 100 ms, and one fsync.
+    /// The time between two writes of outcomes. With it, an outcome is on the disk in less than 100 ms.
     static let outcomeDelay = Duration.milliseconds(50)
     /// How many outcomes may wait for the disk before sending waits too.
     static let waitingOutcomes = 5_000
-    /// How many recipients in a row may be unreachable before sending stops for a while: then it is the service, and
-    /// not one notification.
+    /// After this many failures in a row, sending pauses: the service, and not one notification, is then the cause.
     static let failuresInARow = 50
-    /// How often a notification that the service fails to answer is sent again in a new pass. Each pass is 30 seconds
-    /// of trying.
+    /// In how many passes a notification is sent if the service fails to answer it. A pass takes up to 30 seconds.
     static let passes = 5
-    /// How long a request that stops a message waits for the answers that are under way. If the service cannot be
-    /// reached, they would take until the deadline.
+    /// How long a request that stops a message waits for the answers under way. If the service cannot be reached, they
+    /// would not come before the deadline.
     static let stopPatience = Duration.seconds(5)
-    /// The delay before a store that failed is asked again for what is due.
+    /// The delay before the store is read again after a failure.
     static let storeDelay = Duration.seconds(5)
     /// The delay before sending goes on after a failure.
     static let firstDelay = TimeAmount.seconds(1)
     static let longestDelay = TimeAmount.seconds(60)
     // MARK: Hooks
 
-    /// The most hooks of an app: a few systems of the organisation.
+    /// The largest number of hooks of an app. An organisation has only a few systems that need events.
     static let hooks = 10
     /// The longest address of a hook, in bytes.
     static let hookURLBytes = 1_000
-    /// How many events are sent at the same time.
+    /// How many events are sent to hooks at the same time.
     static let hooksAtOnce = 16
-    /// How long a receiver may take to answer.
+    /// The time within which a receiver has to answer.
     static let hookTimeout = TimeAmount.seconds(10)
-    /// How often an event is sent, and the delay before it is sent again: with twelve attempts some six hours.
+    /// The largest number of attempts to send an event. With the growing delay, twelve attempts take about six hours.
     static let hookAttempts: Int64 = 12
     static let firstHookDelay = TimeAmount.seconds(5)
     static let longestHookDelay = TimeAmount.hours(1)

@@ -1,9 +1,9 @@
 import CoreMetrics
 import ProviderStore
 
-/// What the server counts, through swift-metrics. docs/provider-server.md has the same names.
+/// Counts through swift-metrics. docs/provider-server.md lists the same names.
 enum ProviderServerMetrics {
-    /// Counts outcomes that are on the disk. Each label is `accepted`, or the reason without what it is about.
+    /// Counts outcomes when they are on the disk. The label is `accepted`, or the reason up to its colon.
     static func count(_ outcomes: [SendOutcome], bundleID: String) {
         var counts: [String: Int] = [:]
         for outcome in outcomes {

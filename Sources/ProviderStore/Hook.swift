@@ -1,13 +1,13 @@
 package import Notifications
 
-/// An address of the organisation that hears of events.
+/// An address of the organisation that receives events.
 package struct Hook: Sendable, Hashable {
     /// The store's number; 0 for one that is not stored yet.
     package var number: Int64
     package var id: String
     package var app: Int64
     package var url: String
-    /// The key of its signatures, encrypted.
+    /// The key that signs its requests, encrypted.
     package var sealedSecret: [UInt8]
 
     package init(number: Int64 = 0, id: String, app: Int64, url: String, sealedSecret: [UInt8]) {
@@ -19,11 +19,11 @@ package struct Hook: Sendable, Hashable {
     }
 }
 
-/// Something that hooks hear of.
+/// An event that hooks receive.
 package struct ProviderEvent: Sendable, Hashable {
-    /// Such as `message.finished`.
+    /// The type of the event, such as `message.finished`.
     package var kind: String
-    /// JSON.
+    /// The event as JSON.
     package var body: [UInt8]
 
     package init(kind: String, body: [UInt8]) {
@@ -32,20 +32,20 @@ package struct ProviderEvent: Sendable, Hashable {
     }
 }
 
-/// An event on its way to one hook.
+/// One event for one hook, with the result of the attempts to send it.
 package struct HookDelivery: Sendable, Hashable {
     package var number: Int64
-    /// Stays the same in every attempt, so that the receiver recognises a repetition.
+    /// The identifier is the same in every attempt, so that the receiver recognises a repetition.
     package var id: String
     package var hook: Hook
     package var event: ProviderEvent
     package var created: Timestamp
     package var attempts: Int64
-    /// When to try again; nil if it arrived or was given up.
+    /// The time of the next attempt; nil if the event arrived or the server gave up.
     package var next: Timestamp?
     /// The HTTP status of the last attempt; nil if there was no answer.
     package var status: Int64?
-    /// Why the last attempt failed; nil if it did not.
+    /// Why the last attempt failed; nil if it succeeded.
     package var cause: String?
 
     package init(
@@ -71,7 +71,7 @@ package struct HookDelivery: Sendable, Hashable {
     }
 }
 
-/// An installation that ended because the service said so.
+/// An installation that ended because the service rejected its device token.
 package struct EndedInstallation: Sendable, Hashable {
     package var id: String
     package var reason: String

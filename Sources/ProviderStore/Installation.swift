@@ -1,36 +1,36 @@
 package import Notifications
 
-/// One app on one device, as the app itself and the backend describe it.
+/// One app on one device. The app and the backend describe it.
 ///
-/// The identifier is the app's own choice and stays the same when the device token changes.
+/// The app chooses the identifier, which stays the same when the device token changes.
 package struct Installation: Sendable, Hashable {
     package var id: String
-    /// In lower-case hexadecimal digits.
+    /// The device token in lower-case hexadecimal digits.
     package var deviceToken: String
     package var environment: Environment
-    /// The user's preferred languages, the first one first: BCP 47, such as `sv-SE`.
+    /// The user's preferred languages as BCP 47 tags, such as `sv-SE`. The preferred one is the first.
     package var languages: [String] = []
-    /// An identifier of the time zone database, such as `Europe/Stockholm`.
+    /// The name of a time zone in the time zone database, such as `Europe/Stockholm`.
     package var timeZone: String?
     package var user: String?
-    /// In alphabetical order, each one once.
+    /// The tags in alphabetical order, without duplicates.
     package var tags: [String] = []
     package var appVersion: String?
-    /// What a template may say of this recipient, by name.
+    /// The recipient's values for the names in templates.
     package var values: [String: JSONValue] = [:]
-    /// When the app last handed over its device token. A 410 with an earlier time is about an older registration
-    /// (Guide, Table 8-5).
+    /// When the app last registered its device token. A 410 with an earlier time is about an older registration, and is
+    /// ignored (Guide, Table 8-5).
     package var registered: Timestamp
     package var changed: Timestamp
-    /// Nil while notifications may be sent to it.
+    /// The end of the installation; nil while it can receive notifications.
     package var end: End?
 
-    /// Why and when nothing may be sent to an installation any more.
+    /// Why and when an installation ended. It receives no more notifications.
     package struct End: Sendable, Hashable {
         package var at: Timestamp
         package var reason: String
 
-        /// Another installation has the same device token now.
+        /// The reason of an installation whose device token another installation has registered.
         package static let replaced = "replaced"
 
         package init(at: Timestamp, reason: String) {
@@ -53,7 +53,7 @@ package struct Installation: Sendable, Hashable {
     }
 }
 
-/// An installation as the store keeps it.
+/// An installation with the data that only the store uses.
 package struct StoredInstallation: Sendable, Hashable {
     package var installation: Installation
     /// SHA-256 of the secret that the app presents with every change; nil if the backend made the installation.
@@ -65,10 +65,10 @@ package struct StoredInstallation: Sendable, Hashable {
     }
 }
 
-/// What a change makes of an installation.
+/// The result of changing an installation.
 package enum InstallationChange: Sendable {
     case put(StoredInstallation)
     case delete
-    /// It stays as it is.
+    /// The installation is not changed.
     case keep
 }

@@ -1,6 +1,6 @@
 package import Notifications
 
-/// A message and how far it has been sent.
+/// A message, with the progress of sending it.
 package struct MessageRecord: Sendable, Hashable {
     /// The store's number of the message; 0 for one that is not stored yet.
     package var number: Int64
@@ -9,7 +9,7 @@ package struct MessageRecord: Sendable, Hashable {
     /// The number of the app.
     package var app: Int64
     package var state: State
-    /// The request's document, which was checked.
+    /// The document of the request. It was checked when the request arrived.
     package var document: [UInt8]
     package var created: Timestamp
     /// When sending begins.
@@ -18,16 +18,16 @@ package struct MessageRecord: Sendable, Hashable {
     package var position: Position
     /// The largest number of notifications a second; nil for no limit.
     package var rate: Int64?
-    /// Why it does not go on; nil if it does.
+    /// Why sending does not continue; nil if it continues.
     package var cause: String?
     package var tally: Tally
 
     package enum State: String, Sendable, Hashable, CaseIterable {
-        /// Its time has not come.
+        /// The start time is in the future.
         case scheduled
         case running
         case paused
-        /// It was stopped, and will never go on.
+        /// A request stopped the message. It cannot be resumed.
         case cancelled
         /// Every recipient has an outcome.
         case finished
@@ -57,24 +57,24 @@ package struct MessageRecord: Sendable, Hashable {
         tally = Tally()
     }
 
-    /// Everybody before this place in the order of the message has an outcome.
+    /// The progress of a message. Every recipient before this position has an outcome.
     package struct Position: Sendable, Hashable {
-        /// The last installation that may be a recipient: later ones registered after the message began. Nil until
-        /// it begins.
+        /// The number of the last installation that existed when the message began. Later installations are no
+        /// recipients. Nil until the message begins.
         package var last: Int64?
-        /// The time that those who are being sent to were to get it at.
+        /// The due time of the part that is being sent. With a local time, each group of time zones is a part.
         package var due = Timestamp(milliseconds: 0)
         package var environment = Environment.development
-        /// The number of an installation. It and those before it are done.
+        /// The number of the last installation in order that has been dealt with.
         package var after: Int64 = 0
 
         package init() {}
     }
 
-    /// How many recipients have which outcome.
+    /// The number of recipients with each outcome.
     package struct Tally: Sendable, Hashable {
         package var accepted: Int64 = 0
-        /// By reason.
+        /// The numbers of failures by reason.
         package var failed: [String: Int64] = [:]
 
         package var total: Int64 { failed.values.reduce(accepted, &+) }
@@ -83,16 +83,17 @@ package struct MessageRecord: Sendable, Hashable {
     }
 }
 
-/// What came of one notification of a message.
+/// The outcome of one notification of a message.
 package struct SendOutcome: Sendable, Hashable {
-    /// The number of the installation.
+    /// The installation's number.
     package var installation: Int64
     /// The HTTP status of the service's answer; 0 if nothing was sent.
     package var status: Int
-    /// Nil if the service accepted the notification.
+    /// The reason of a failure; nil if the service accepted the notification.
     package var reason: String?
     package var at: Timestamp
-    /// With status 410, the time at which the service knew the device token to be invalid, or now if it did not say.
+    /// The end of the device token if the status is 410: the time in the service's answer, or the present if the answer
+    /// has none.
     package var endedAt: Timestamp?
 
     package init(
@@ -110,7 +111,7 @@ package struct SendOutcome: Sendable, Hashable {
     }
 }
 
-/// One recipient of a message, as its page lists it.
+/// One recipient of a message, in the order of the numbers.
 package struct Recipient: Sendable, Hashable {
     package var number: Int64
     package var installation: Installation

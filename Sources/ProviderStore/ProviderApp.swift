@@ -1,18 +1,18 @@
 package import Notifications
 
-/// An app that the provider sends to.
+/// An app that the provider server sends to.
 package struct ProviderApp: Sendable, Hashable {
-    /// The store's number of the app; 0 for an app that is not stored yet. It is never used again.
+    /// The number that the store gave the app; 0 for an app that is not stored yet. Numbers are never used again.
     package var number: Int64
     package var bundleID: String
     package var teamID: String
-    /// Where notifications for each environment go. An environment that is missing is not used.
+    /// The server and the credentials for each environment. The app does not use an environment that is missing.
     package var endpoints: [Environment: Endpoint]
     /// SHA-256 of the key that is built into the app. It may register installations.
     package var clientKeyDigest: [UInt8]
     /// SHA-256 of the key of the app's backend. It may send messages as well.
     package var serverKeyDigest: [UInt8]
-    /// Whether an app may say by itself who its user is. Otherwise only the backend or a signed token can.
+    /// Whether the app itself may say who its user is. If not, only the backend or a signed token can.
     package var acceptsClaimedUsers: Bool
     /// The organisation's identity provider, whose tokens apps may present instead of the key.
     package var identity: IdentityProvider?
@@ -39,13 +39,13 @@ package struct ProviderApp: Sendable, Hashable {
 
     /// The server for one environment, and the credentials for it.
     package struct Endpoint: Sendable, Hashable, Codable {
-        /// `https://host:port`.
+        /// The server's address, `https://host:port`.
         package var url: String
-        /// The certificates that the server's certificate is verified with, in PEM; nil for the system's.
+        /// The certificates that verify the server's certificate, in PEM; nil for the system's.
         package var authority: String?
         /// The signing key or the certificate, encrypted.
         package var sealedCredentials: [UInt8]
-        /// What may be shown of the credentials.
+        /// The part of the credentials that may be shown.
         package var credentials: CredentialsSummary
 
         package init(
@@ -61,17 +61,17 @@ package struct ProviderApp: Sendable, Hashable {
         }
     }
 
-    /// What may be shown of credentials: never the key.
+    /// The part of credentials that may be shown. It never includes a key.
     package enum CredentialsSummary: Sendable, Hashable, Codable {
         case key(keyID: String)
         case certificate
     }
 
-    /// Whose signed tokens are accepted.
+    /// An identity provider, whose signed tokens are accepted.
     package struct IdentityProvider: Sendable, Hashable, Codable {
-        /// The value of `iss`.
+        /// The required value of `iss`.
         package var issuer: String
-        /// The value that `aud` has to contain.
+        /// The value that `aud` must contain.
         package var audience: String
         /// The public keys: a JSON Web Key Set (RFC 7517).
         package var keys: String

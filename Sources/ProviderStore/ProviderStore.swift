@@ -1,73 +1,74 @@
 package import Delivery
 package import Notifications
 
-/// What the provider keeps: its apps, their installations, and messages with the outcome of each recipient.
+/// Stores the provider server's apps, their installations, and messages with the outcome of each recipient.
 ///
-/// Every change is on the disk before a call returns. A change is a function of what is stored, which the store applies
-/// in one step, so two changes of one thing never lose each other.
+/// Every change is on the disk before a call returns. A change is a function of the stored value. The store applies it
+/// in one step, so concurrent changes of the same value do not overwrite each other.
 package protocol ProviderStore: Sendable {
     // MARK: Apps
 
     func apps() async throws(StoreError) -> [ProviderApp]
-    /// Adds an app, or replaces the one with its bundle ID.
+    /// Adds an app, or replaces the app with the same bundle ID.
     /// - Returns: The app with its number.
     func put(_ app: ProviderApp) async throws(StoreError) -> ProviderApp
-    /// Removes an app with its installations and messages.
+    /// Deletes an app with its installations and messages.
     func deleteApp(_ number: Int64) async throws(StoreError)
 
     // MARK: Installations
 
     func installation(_ id: String, app: Int64) async throws(StoreError) -> StoredInstallation?
-    /// Changes one installation. If it gets a device token that another one has, the other one ends.
-    /// - Parameter change: decides by what is stored; called once.
-    /// - Returns: The result of `change`, or nil if it was deleted.
+    /// Changes one installation. If it gets the device token of another installation, the other one ends.
+    /// - Parameter change: makes the new value from the stored one; called once.
+    /// - Returns: The result of `change`; nil if the installation was deleted.
     func changeInstallation(
         _ id: String,
         app: Int64,
         _ change: @escaping @Sendable (StoredInstallation?) throws -> InstallationChange,
     ) async throws -> StoredInstallation?
-    /// Adds installations, or replaces what is known of them, all in one step. Their secrets stay.
+    /// Adds or replaces installations, all in one step. The secrets of replaced installations stay.
     func importInstallations(_ installations: [Installation], app: Int64) async throws(StoreError)
-    /// A page of installations in the order in which they came.
+    /// Returns a page of installations in the order in which they were added.
     /// - Parameter after: the number of the last installation of the page before; 0 for the first page.
     func installations(app: Int64, after: Int64, limit: Int) async throws(StoreError) -> [Recipient]
 
     // MARK: Messages
 
     /// Adds a message.
-    /// - Parameter idempotency: the sender's name for this request, with a digest of it.
-    /// - Returns: The message, or the one that was made with this name before.
-    /// - Throws: ``StoreError/Code/conflict`` if the name was used for a different request.
+    /// - Parameter idempotency: the identifier that the sender chose for this request, and a digest of the request.
+    /// - Returns: The message. If a request with this identifier was stored before, its message.
+    /// - Throws: ``StoreError/Code/conflict`` if the identifier was used for a different request.
     func add(_ message: MessageRecord, idempotency: IdempotencyKey?) async throws(StoreError) -> MessageRecord
     func message(_ id: String) async throws(StoreError) -> MessageRecord?
     /// Changes a message's state, rate, position or cause.
-    /// - Parameter change: returns an event, which is kept for the app's hooks with the change.
-    /// - Returns: The changed message; nil if there is none.
+    /// - Parameter change: changes the message. It may return an event, which is stored for the app's hooks in the same
+    ///   step.
+    /// - Returns: The changed message; nil if it does not exist.
     func changeMessage(
         _ id: String,
         _ change: @escaping @Sendable (inout MessageRecord) throws -> ProviderEvent?,
     ) async throws -> MessageRecord?
-    /// A page of an app's messages, the newest first.
+    /// Returns a page of an app's messages, the newest first.
     /// - Parameters:
     ///   - app: nil for all apps.
     ///   - before: the number of the last message of the page before; nil for the first page.
     func messages(app: Int64?, before: Int64?, limit: Int) async throws(StoreError) -> [MessageRecord]
-    /// The messages that are scheduled or running, the oldest first.
+    /// Returns the messages that are scheduled or running, the oldest first.
     func openMessages() async throws(StoreError) -> [MessageRecord]
 
     // MARK: Recipients and outcomes
 
-    /// The number of the installation that came last.
+    /// Returns the number of the installation that was added last.
     func lastInstallation() async throws(StoreError) -> Int64
-    /// The time zones of an app's installations. An installation without one counts as `GMT`.
+    /// Returns the time zones of an app's installations. An installation without a time zone counts as `GMT`.
     func timeZones(app: Int64) async throws(StoreError) -> [String]
-    /// A page of recipients that have no outcome yet, in the order of their numbers.
+    /// Returns a page of recipients that have no outcome yet, in the order of their numbers.
     func recipients(_ query: RecipientQuery, limit: Int) async throws(StoreError) -> [Recipient]
-    /// How many recipients a message would have now.
+    /// Returns how many recipients a message would have now.
     func count(_ query: RecipientQuery) async throws(StoreError) -> Int64
-    /// Keeps outcomes with the message's new position. An outcome that is kept already stays. Ends the installations
-    /// whose device token ended after it was registered.
-    /// - Parameter event: makes an event of the installations that ended, which is kept with them.
+    /// Stores outcomes with the message's new position. An outcome that is already stored is not replaced. If a 410
+    /// came for a device token and the installation was not registered again since, the installation ends.
+    /// - Parameter event: makes an event for hooks from the installations that ended. It is stored in the same step.
     /// - Returns: How many installations ended.
     func record(
         _ outcomes: [SendOutcome],
@@ -75,7 +76,7 @@ package protocol ProviderStore: Sendable {
         position: MessageRecord.Position,
         event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
     ) async throws(StoreError) -> Int
-    /// A page of outcomes in the order of the installations.
+    /// Returns a page of outcomes in the order of the installations.
     func outcomes(
         of message: Int64,
         reason: String?,
@@ -86,15 +87,15 @@ package protocol ProviderStore: Sendable {
     // MARK: Hooks
 
     func hooks(app: Int64) async throws(StoreError) -> [Hook]
-    /// - Throws: ``StoreError/Code/conflict`` if the app has this many already.
+    /// - Throws: ``StoreError/Code/conflict`` if the app already has `limit` hooks.
     func add(_ hook: Hook, limit: Int) async throws(StoreError)
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether the hook existed.
     func deleteHook(_ id: String, app: Int64) async throws(StoreError) -> Bool
-    /// The deliveries that have not ended, the one that is due first before the others.
+    /// Returns the deliveries that have not ended. The first one is due first.
     func openDeliveries(limit: Int) async throws(StoreError) -> [HookDelivery]
-    /// Keeps what came of an attempt.
+    /// Stores the result of an attempt.
     func record(_ delivery: HookDelivery) async throws(StoreError)
-    /// A page of a hook's deliveries, the newest first.
+    /// Returns a page of a hook's deliveries, the newest first.
     func deliveries(hook: String, app: Int64, before: Int64?, limit: Int) async throws(StoreError) -> [HookDelivery]
 
     /// Returns why the store cannot be used; nil if it can.
@@ -102,7 +103,7 @@ package protocol ProviderStore: Sendable {
     func close() async
 }
 
-/// The sender's own name for a request, so that a repetition is recognised.
+/// The identifier that a sender chose for a request. It lets the server recognise a repetition.
 package struct IdempotencyKey: Sendable, Hashable {
     package var name: String
     /// SHA-256 of the request.
@@ -114,15 +115,15 @@ package struct IdempotencyKey: Sendable, Hashable {
     }
 }
 
-/// Which recipients of a message are asked for.
+/// Selects recipients of a message.
 package struct RecipientQuery: Sendable, Hashable {
     package var app: Int64
-    /// Recipients with an outcome of this message are left out; 0 for none.
+    /// The message whose recipients are wanted. Those who have an outcome of it are left out. 0 leaves out nobody.
     package var message: Int64
     package var audience: Audience
-    /// Nil for both.
+    /// The environment; nil for both.
     package var environment: Environment?
-    /// Nil for all.
+    /// The time zones; nil for all.
     package var timeZones: [String]?
     package var after: Int64
     package var last: Int64
@@ -146,10 +147,10 @@ package struct RecipientQuery: Sendable, Hashable {
     }
 }
 
-/// An outcome with the installation that it belongs to.
+/// An outcome and the installation that it belongs to.
 package struct KeptOutcome: Sendable, Hashable {
     package var outcome: SendOutcome
-    /// Nil if the installation was deleted since.
+    /// The installation's identifier; nil if it has been deleted.
     package var installation: String?
 
     package init(_ outcome: SendOutcome, installation: String?) {

@@ -10,18 +10,18 @@ package indirect enum TagExpression: Sendable, Hashable {
     /// The longest expression, in bytes. Twenty tags with operators have about 500.
     package static let maximumBytes = 2_000
 
-    /// How deeply parentheses and `!` may be nested. The parser recurses, and so does SQLite's, which allows 1,000.
+    /// The largest depth of parentheses and `!`. The parser recurses, and SQLite's parser allows a depth of 1,000.
     package static let maximumDepth = 20
 
-    /// The most tags in an expression. Each costs a search in the tags of every installation.
+    /// The largest number of tags in an expression. Each tag is searched for in every installation.
     package static let maximumTags = 50
 
-    /// The longest tag, in bytes, as with Azure.
+    /// The longest tag, in bytes, the same as at Azure.
     package static let maximumTagBytes = 120
 
-    /// What is wrong with an expression.
+    /// A fault in an expression.
     package struct Fault: Error, Sendable, Hashable {
-        /// The byte at which it is wrong, from 0.
+        /// The place of the fault: the number of bytes before it.
         package let offset: Int
         package let cause: String
     }
@@ -31,7 +31,7 @@ package indirect enum TagExpression: Sendable, Hashable {
         self = try parser.expression()
     }
 
-    /// Whether a byte may be in a tag. The characters of the operators, and white space, may not.
+    /// Whether a byte may be in a tag. White space and the characters of operators may not.
     package static func isTagByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -47,7 +47,7 @@ package indirect enum TagExpression: Sendable, Hashable {
     }
 }
 
-/// Reads a ``TagExpression`` by recursive descent.
+/// Parses a ``TagExpression`` by recursive descent.
 private struct TagParser {
     typealias Fault = TagExpression.Fault
 
@@ -116,7 +116,7 @@ private struct TagParser {
         return String(decoding: text[start..<index], as: UTF8.self)
     }
 
-    /// Takes an operator, which is the same character twice; false if something else is there.
+    /// Reads an operator, which is the same character twice. Returns false if another character follows.
     private mutating func take(_ character: Character) throws(Fault) -> Bool {
         skipSpace()
         guard next == character.asciiValue else { return false }

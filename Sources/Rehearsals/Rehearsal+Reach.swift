@@ -1,12 +1,12 @@
 import Matching
 import Notifications
 
-// What the match of a rule can be about. A rehearsal sees a request after the gateway's decision and before the request
-// is handed over, so it does not know what becomes of it. A rule whose match no request has at that time would never
-// fire, and a test that waits for its fault would pass without it.
+// Checks which requests a rule can match. A rehearsal sees a request after the gateway's decision and before the store
+// handles it, so it does not know the final outcome. If a match needs that outcome, the rule never fires, and a test
+// that waits for its fault passes without it. Such rules are rejected.
 extension Rehearsal.Rule {
     /// - Parameter place: the place of the match in the document.
-    /// - Throws: if the rule could never fire.
+    /// - Throws: an error if the rule could never fire.
     func checkReach(_ place: String) throws(MatchError) {
         let isBinary = (match.interface.map { [$0] } ?? fault.interfaces).allSatisfy { $0 == .binary }
         if isBinary { try checkBinaryReach(place) }
@@ -31,7 +31,7 @@ extension Rehearsal.Rule {
         }
     }
 
-    /// A binary notification has no headers, and the service gives it its identifier.
+    /// Rejects matches on what a binary notification does not have: headers, and an identifier chosen by the provider.
     private func checkBinaryReach(_ place: String) throws(MatchError) {
         let missing: [(RequestMatch.Key, Bool)] = [
             (.pushType, match.pushType != nil), (.collapseID, match.collapseID != nil),
@@ -66,7 +66,7 @@ extension Rehearsal.Rule {
             "\(place)/\(key.rawValue)", "The value has to be one of \(allowed.joined(separator: ", ")). \(cause)")
     }
 
-    /// The reasons for which a gateway rejects a request without asking the store.
+    /// The reasons with which a gateway rejects a request without using the store.
     private static let reasons = Rejection.Reason.allCases.filter { reason in
         switch reason {
         case .unregistered, .expiredToken, .tooManyRequests, .internalServerError, .channelNotRegistered,

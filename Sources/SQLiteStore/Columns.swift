@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Notifications
 
-// The form of our values in SQLite's columns.
+// Converts values of this project to SQLite's columns and back.
 
 extension Environment {
     /// 0 is development, 1 is production.

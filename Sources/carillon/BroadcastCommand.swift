@@ -39,7 +39,7 @@ struct BroadcastCommand: AsyncParsableCommand {
     @Option(help: "The request's identifier, a UUID; the service makes one otherwise.")
     var id: String?
 
-    // The value may begin with a hyphen: the service decides whether it is valid.
+    // Accept a value that begins with a hyphen, because the service decides whether it is valid.
     @Option(
         parsing: .unconditional,
         help: "When a channel no longer keeps it, in seconds since 1970; 0, the default, to keep nothing.")

@@ -24,7 +24,7 @@ struct ChannelCommand: AsyncParsableCommand {
             return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
         }
 
-        /// The owner as parameters of a query.
+        /// The app and the environment as the parameters of a query.
         var query: String { "bundleID=\(Self.escaped(bundleID))&environment=\(environment.rawValue)" }
 
         func path(of channel: String) throws -> String {
@@ -44,7 +44,7 @@ struct ChannelCommand: AsyncParsableCommand {
 
         @Option(
             name: .customLong("message-storage-policy"),
-            help: "0: nothing is kept for devices that are offline. 1: the newest broadcast is.")
+            help: "0: the channel stores nothing for devices that are offline. 1: it stores its newest broadcast.")
         var policy = 0
 
         func run() async throws {

@@ -53,7 +53,7 @@ struct LogCommand: AsyncParsableCommand {
         }
     }
 
-    /// Says which nodes of a cluster did not answer.
+    /// Prints which nodes of a cluster did not answer.
     private func note(_ line: Substring) {
         struct Unanswered: Decodable {
             let unanswered: [String]

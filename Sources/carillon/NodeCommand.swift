@@ -11,7 +11,7 @@ struct NodeCommand: AsyncParsableCommand {
 
     struct Drain: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Have a node send its providers and devices to other nodes, and wait until it has.",
+            abstract: "Make a node send its providers and devices to other nodes, and wait until this is done.",
             discussion: "Afterwards it accepts no clients until it is started again.")
 
         @OptionGroup var common: CommonOptions

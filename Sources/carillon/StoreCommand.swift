@@ -13,7 +13,7 @@ struct StoreCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Copy a store into an empty one. Device tokens, certificates and mailboxes stay valid.",
             discussion: """
-                A store is sqlite: and a data folder, or the URL of a PostgreSQL database. No service may use either of them. \
+                A store is sqlite: and a data folder, or the URL of a PostgreSQL database. No service may use either store. \
                 If the copy is interrupted, run the same command again. The delivery log stays where it is.
                 """,
         )

@@ -16,9 +16,9 @@ import Testing
     private final class Device: Sendable {
         struct Account {
             var sent = 0
-            /// The newest that was answered with 200.
+            /// The number of the newest notification that was answered with 200.
             var accepted = 0
-            /// The newest that the device has received and acknowledged.
+            /// The number of the newest notification that the device has received and acknowledged.
             var taken = 0
         }
 

@@ -160,7 +160,7 @@
         @Test func `Nodes that reach each other offer directly, and nothing is stored`() async throws {
             let isPeer: (inout Settings) -> Void = {
                 $0.peer = ListenAddress(host: "127.0.0.1", port: 0)
-                // However slow the machine is, an acknowledgement comes in time.
+                // Wait long enough for acknowledgements even on a slow machine.
                 $0.delivery.acknowledgementGrace = .seconds(60)
             }
             try await withTwo(isPeer) { one, two in

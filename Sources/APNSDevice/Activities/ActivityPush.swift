@@ -1,7 +1,7 @@
 import Foundation
 import Notifications
 
-/// The keys of a push for a Live Activity. A key with a value of the wrong type counts as missing.
+/// The keys of a push for a Live Activity. A key whose value has the wrong type counts as missing.
 struct ActivityPush {
     enum Event: String {
         case start, update, end
@@ -17,7 +17,7 @@ struct ActivityPush {
     var relevanceScore: Double?
     var updates: LiveActivity.UpdateSource
 
-    /// - Returns: nil if the payload names no event.
+    /// - Returns: nil if the payload does not name an event.
     init?(_ payload: [UInt8]) {
         guard let aps = JSONObject(payload)?[object: "aps"], let event = aps[text: "event"].flatMap(Event.init) else {
             return nil

@@ -1,21 +1,21 @@
 import Foundation
 
-/// The Live Activities of a device, and what pushes, the clock and apps do with them. It is a value, so a user
-/// interface can draw it.
+/// The Live Activities of a device. Pushes, the time and apps change them. It is a value, so a user interface can draw
+/// it.
 public struct LiveActivities: Sendable, Hashable {
-    /// The largest number of Live Activities. It limits the memory; a device shows a few.
+    /// The largest number of Live Activities, which limits the memory. A device shows only a few.
     public static let maximumCount = 100
 
-    /// How many updates of priority 10 an app's Live Activities may have in an hour. Updates of priority 5 do not
-    /// count. Apple says that there is such a budget and that `NSSupportsLiveActivitiesFrequentUpdates` raises it, and
-    /// names no numbers. These are this library's own.
+    /// How many updates of priority 10 the Live Activities of an app may have in an hour. Updates of priority 5 do not
+    /// count. Apple says that there is such a budget, and that `NSSupportsLiveActivitiesFrequentUpdates` raises it, but
+    /// does not say the numbers. This library chose these numbers itself.
     public enum Budget: Int, Sendable, Hashable, CaseIterable {
         case standard = 60
         /// For apps with frequent updates.
         case frequent = 600
     }
 
-    /// What came of a push.
+    /// The result of a push.
     enum Outcome: Sendable, Hashable {
         case changed(LiveActivity, LiveActivity.Change)
         case ignored(DropReason)
@@ -39,10 +39,10 @@ public struct LiveActivities: Sendable, Hashable {
     /// The number of Live Activities on show.
     public var count: Int { activities.count }
 
-    /// The next time at which one changes by itself; nil if none does.
+    /// The next time at which a Live Activity changes by itself; nil if none does.
     var due: Date? { activities.values.map(\.due).min() }
 
-    /// Whether an app has an active one that is updated by a channel.
+    /// Whether a channel updates an active Live Activity of the app.
     func uses(_ channel: String, of bundleID: String) -> Bool {
         activities.values.contains { $0.bundleID == bundleID && $0.isActive && $0.updates == .channel(channel) }
     }
@@ -57,7 +57,7 @@ public struct LiveActivities: Sendable, Hashable {
     }
 
     /// Starts a Live Activity of an app.
-    /// - Returns: nil if there are as many as there may be.
+    /// - Returns: nil if the device already has ``maximumCount`` Live Activities.
     mutating func start(_ activity: LiveActivity) -> LiveActivity? {
         guard activities.count < Self.maximumCount else { return nil }
         activities[activity.id] = activity
@@ -92,8 +92,9 @@ public struct LiveActivities: Sendable, Hashable {
         return .changed(started, .started)
     }
 
-    /// The Live Activities that a push is for: the one with the device token, those of the channel, or all of the app's
-    /// if the provider used another of the app's device tokens.
+    /// Returns the Live Activities that a push is for. If the push used a Live Activity's own device token, it is for
+    /// that one. If it came through a channel, it is for those that the channel updates. If it used another device
+    /// token of the app, it is for all Live Activities of the app.
     private func targets(of notification: ReceivedNotification) -> [LiveActivity] {
         shown(of: notification.bundleID).filter { activity in
             guard activity.isActive else { return false }
@@ -143,7 +144,7 @@ public struct LiveActivities: Sendable, Hashable {
 
     // MARK: Time
 
-    /// Carries out what is due.
+    /// Makes the changes that are due, such as the end of a Live Activity.
     mutating func tick(at now: Date) -> [(LiveActivity, LiveActivity.Change)] {
         var changes: [(LiveActivity, LiveActivity.Change)] = []
         for var activity in activities.values.filter({ $0.due <= now }).sorted(by: { $0.due < $1.due }) {

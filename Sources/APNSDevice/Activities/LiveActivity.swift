@@ -3,31 +3,31 @@ public import Foundation
 /// A Live Activity that a device shows (Apple, *Starting and updating Live Activities with ActivityKit push
 /// notifications*).
 public struct LiveActivity: Sendable, Hashable, Identifiable {
-    /// How a Live Activity gets its updates.
+    /// The source of a Live Activity's updates.
     public enum UpdateSource: Sendable, Hashable {
-        /// Only from the app itself.
+        /// Only the app itself updates it.
         case app
-        /// By pushes to a device token of its own.
+        /// Pushes to its own device token update it.
         case token
-        /// By broadcasts to the channel with this identifier.
+        /// Broadcasts to the channel with this identifier update it.
         case channel(String)
     }
 
     /// A change that the user can see.
     public enum Change: String, Sendable, Hashable, CaseIterable {
-        /// It is on show for the first time.
+        /// The Live Activity is shown for the first time.
         case started
         /// Its content state has changed.
         case updated
         /// Its stale date has passed, so the app draws it as outdated.
         case stale
-        /// It has ended, and is still on show with its last content state.
+        /// The Live Activity has ended. Its last content state is still shown.
         case ended
         /// It is no longer on show.
         case dismissed
     }
 
-    /// The longest time that a Live Activity is active. The system ends it then.
+    /// The longest time that a Live Activity is active. Then the system ends it.
     public static let longestActive: TimeInterval = 8 * 60 * 60
     /// The longest time that an ended Live Activity stays on show.
     public static let longestShownAfterEnd: TimeInterval = 4 * 60 * 60
@@ -40,15 +40,15 @@ public struct LiveActivity: Sendable, Hashable, Identifiable {
     public let attributesType: String
     /// The attributes, which never change: a JSON dictionary in UTF-8.
     public let attributes: [UInt8]
-    /// How it gets its updates.
+    /// The source of its updates.
     public let updates: UpdateSource
     /// When it started.
     public let started: Date
     /// The content state: a JSON dictionary in UTF-8.
     public internal(set) var contentState: [UInt8]
-    /// The provider's time of the content state. An older state is ignored.
+    /// The time that the provider gave the content state. An older state is ignored.
     public internal(set) var timestamp: Date
-    /// When the content state is outdated.
+    /// The time from which the content state is outdated.
     public internal(set) var staleDate: Date?
     /// Whether the stale date has passed.
     public internal(set) var isStale = false

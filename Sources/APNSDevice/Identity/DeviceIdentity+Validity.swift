@@ -14,8 +14,8 @@ extension DeviceIdentity {
 }
 
 extension DateInterval {
-    /// The part of the validity period after which a certificate is renewed. Of a year, four months are left then,
-    /// so a device that was switched off for a season can still renew it.
+    /// The part of the validity period after which a certificate is renewed. A certificate for a year then
+    /// has four months left, so a device that was switched off for some months can still renew it.
     private static let renewalShare = 2.0 / 3
 
     /// The time from which a certificate with this validity period is renewed.

@@ -11,8 +11,8 @@ public struct BroadcastNotification: Sendable, Hashable {
     public let payload: PushPayload
     /// The request's identifier. If it is nil, the service makes one, which the receipt contains.
     public let id: UUID?
-    /// The time until which a channel that keeps its newest broadcast keeps this one. A channel that keeps nothing
-    /// takes only ``PushNotification/Expiration/immediately``.
+    /// The time until which a channel stores this broadcast, if it stores its newest one. A channel that stores nothing
+    /// accepts only ``PushNotification/Expiration/immediately``.
     public let expiration: PushNotification.Expiration
     /// The urgency. If it is nil, the service uses 10.
     public let priority: PushNotification.Priority?
@@ -66,13 +66,14 @@ public struct BroadcastNotification: Sendable, Hashable {
 extension ProviderClient {
     /// Sends one notification to all devices that are subscribed to a broadcast channel.
     ///
-    /// If a failed attempt can safely be repeated, the client sends again until the deadline, as for one device.
+    /// If an attempt fails and can safely be repeated, the client sends again until the deadline, as it does for one
+    /// device.
     /// - Parameters:
     ///   - broadcast: the notification.
     ///   - channel: the channel's identifier; see ``ChannelManager``.
     ///   - bundleID: the app's bundle ID.
     ///   - deadline: the time for the whole call; the configuration's by default.
-    /// - Returns: The service's receipt. Its identifier is the one of the request, `apns-request-id`.
+    /// - Returns: The service's receipt. Its identifier is the request's identifier, `apns-request-id`.
     /// - Throws: ``ProviderError``. If its code is ``ProviderError/Code/rejected``, ``ProviderError/rejection`` has
     ///   the reason and the advice.
     @discardableResult

@@ -10,16 +10,16 @@ public import ServiceLifecycle
 /// let channel = try await manager.create(keeping: .newest, for: "com.example.app")
 /// ```
 ///
-/// Channels have a server of their own, so a manager is separate from the ``ProviderClient`` that sends to them. An app
-/// may have 10,000 channels in each environment. A channel exists until it is deleted.
+/// APNs has separate servers for the management of channels, so a manager is separate from the ``ProviderClient`` that
+/// sends to them. An app may have 10,000 channels in each environment. A channel exists until it is deleted.
 public final class ChannelManager: Service, Sendable {
     private let client: ProviderClient
 
-    /// What a channel keeps for devices that are offline (`message-storage-policy`).
+    /// What a channel stores for devices that are offline (`message-storage-policy`).
     public enum StoragePolicy: Int, Sendable, Hashable, CaseIterable {
-        /// Nothing: a broadcast reaches the devices that are connected.
+        /// The channel stores nothing. A broadcast reaches only the devices that are connected.
         case nothing = 0
-        /// The newest broadcast, until it expires.
+        /// The channel stores its newest broadcast until it expires.
         case newest = 1
     }
 
@@ -49,11 +49,11 @@ public final class ChannelManager: Service, Sendable {
 
     /// Creates a channel for Live Activities.
     ///
-    /// If the answer is lost, the channel may exist all the same (``ProviderError/mayHaveBeenTaken``); ``list(of:)``
-    /// shows it.
-    /// - Returns: The channel's identifier, text in base64.
-    /// - Throws: ``ProviderError``. ``PushRejection/Reason/cannotCreateChannelConfig`` means that the app has as many
-    ///   channels as it may have.
+    /// If the answer is lost, the channel may exist nevertheless (``ProviderError/mayHaveBeenTaken``). Then
+    /// ``list(of:)`` returns it.
+    /// - Returns: The channel's identifier, a Base64 text.
+    /// - Throws: ``ProviderError``. ``PushRejection/Reason/cannotCreateChannelConfig`` means that the app already has
+    ///   the largest number of channels.
     public func create(
         keeping policy: StoragePolicy,
         for bundleID: String,
@@ -67,7 +67,7 @@ public final class ChannelManager: Service, Sendable {
         return id
     }
 
-    /// Returns what a channel keeps.
+    /// Returns what a channel stores.
     /// - Throws: ``ProviderError``. ``PushRejection/Reason/channelNotRegistered`` means that there is no such channel.
     public func policy(of channel: String, of bundleID: String) async throws(ProviderError) -> StoragePolicy {
         let answer = try await ask(.read, bundleID, channel: channel)
@@ -77,7 +77,7 @@ public final class ChannelManager: Service, Sendable {
         return policy
     }
 
-    /// Deletes a channel. Nobody is subscribed to it any more.
+    /// Deletes a channel. This ends all subscriptions to it.
     /// - Throws: ``ProviderError``. ``PushRejection/Reason/channelNotRegistered`` means that there is no such channel,
     ///   for example because an earlier attempt has deleted it.
     public func delete(_ channel: String, of bundleID: String) async throws(ProviderError) {

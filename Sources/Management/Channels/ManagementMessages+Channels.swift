@@ -1,9 +1,9 @@
 extension ManagementMessages {
     package struct NewChannel: Codable, Sendable {
         package var bundleID: String
-        /// `development` if it is missing.
+        /// The environment; `development` if it is missing.
         package var environment: String?
-        /// 0, which is the default, or 1.
+        /// The storage policy: 0, which is the default, or 1.
         package var messageStoragePolicy: Int?
 
         package init(bundleID: String, environment: String? = nil, messageStoragePolicy: Int? = nil) {
@@ -18,9 +18,9 @@ extension ManagementMessages {
         package var bundleID: String
         package var environment: String
         package var messageStoragePolicy: Int
-        /// In milliseconds since 1970.
+        /// The time of creation, in milliseconds since 1970.
         package var created: UInt64
-        /// How many connected devices get what is sent to the channel, at this node.
+        /// The number of devices that are subscribed to the channel and connected to this node.
         package var connectedSubscribers: Int
     }
 }

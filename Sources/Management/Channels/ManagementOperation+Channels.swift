@@ -3,7 +3,7 @@ import Foundation
 import Hummingbird
 import Notifications
 
-// Broadcast channels (docs/channels.md).
+// Operations for broadcast channels (docs/channels.md).
 extension ManagementOperation {
     static let channels = [
         ManagementOperation(
@@ -37,7 +37,7 @@ extension ManagementOperation {
         },
     ]
 
-    /// A channel belongs to one app in one environment, and the ID alone does not say to which.
+    /// The parameters that identify the owner of a channel. A channel's ID does not reveal its app and its environment.
     private static let channelParameters = [
         Parameter(
             place: .query, name: "bundleID", schema: .string(.bundleID), meaning: "The app of the channels, required."),

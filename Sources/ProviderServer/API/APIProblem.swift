@@ -43,14 +43,14 @@ extension APIProblem {
         var response = JSONValue.object(members).response(HTTPResponse.Status(code: status))
         response.headers[.contentType] = "application/problem+json"
         if status == 401 { response.headers[.wwwAuthenticate] = "Bearer" }
-        // The client may come back; RFC 9110, 10.2.3.
+        // The client may send the request again after this many seconds (RFC 9110, 10.2.3).
         if status == 429 || status == 503 { response.headers[.retryAfter] = "5" }
         return response
     }
 }
 
 extension APIProblem {
-    /// The name of the status (RFC 9110, 15).
+    /// The title is the name of the status (RFC 9110, 15).
     private var title: String {
         let known: [HTTPResponse.Status] = [
             .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .conflict, .contentTooLarge,

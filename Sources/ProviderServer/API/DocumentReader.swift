@@ -1,6 +1,7 @@
 import Notifications
 
-/// Reads an object of a request. The error names the place of the first fault and what is allowed there.
+/// Reads a JSON object of a request. If the object is invalid, the error names the place of the first fault and the
+/// allowed values.
 struct DocumentReader {
     let members: [String: JSONValue]
     /// The place of the object in the document (RFC 6901).
@@ -18,7 +19,7 @@ struct DocumentReader {
                     "The key is unknown; the object takes \(keys.joined(separator: ", ")).")
             }
         }
-        // A key with null is the same as a missing one.
+        // A key with the value null counts as missing.
         self.members = members.filter { $0.value != .null }
         self.pointer = pointer
     }
@@ -34,7 +35,7 @@ struct DocumentReader {
         return value
     }
 
-    /// A text of 1 to `maximum` bytes without control characters.
+    /// Reads a text of 1 to `maximum` bytes without control characters.
     func line(_ key: String, maximum: Int) throws(APIProblem) -> String? {
         guard let text = try text(key, maximum: maximum) else { return nil }
         guard !text.isEmpty, Self.isLine(text) else {
@@ -43,7 +44,7 @@ struct DocumentReader {
         return text
     }
 
-    /// A text of up to `maximum` bytes.
+    /// Reads a text of up to `maximum` bytes.
     func text(_ key: String, maximum: Int) throws(APIProblem) -> String? {
         guard let value = members[key] else { return nil }
         guard case .string(let text) = value else { throw wrongType(key, value, "a string") }
@@ -75,8 +76,8 @@ struct DocumentReader {
         return try DocumentReader(value, at: place(key), keys: keys)
     }
 
-    /// A list of texts.
-    /// - Parameter isAllowed: decides about each; its failure is described by `allowed`.
+    /// Reads a list of texts.
+    /// - Parameter isAllowed: returns whether one text is valid. If it is not, the error contains `allowed`.
     func list(
         _ key: String,
         count: ClosedRange<Int>,
@@ -98,7 +99,7 @@ struct DocumentReader {
         return texts
     }
 
-    /// Whether a text has no control characters, which would change a terminal or a file of lines.
+    /// Whether a text contains no control characters. They could change a terminal, or break a file of lines.
     static func isLine(_ text: String) -> Bool {
         !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }

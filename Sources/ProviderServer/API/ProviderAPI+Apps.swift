@@ -3,7 +3,7 @@ import Hummingbird
 import Notifications
 import ProviderStore
 
-// Apps, for the administrator.
+// The administrator's requests about apps.
 extension ProviderAPI {
     func addApps(to router: Router<BasicRequestContext>) {
         router.get("/v1/apps") { request, _ in
@@ -36,7 +36,7 @@ extension ProviderAPI {
         return app
     }
 
-    /// Makes an app, or changes it. A new app gets its keys, which are shown this once.
+    /// Creates or changes an app. Only the answer that creates an app contains its keys.
     private func putApp(_ bundleID: String, _ request: Request) async throws -> Response {
         guard BundleID(rawValue: bundleID) != nil else {
             throw APIProblem(400, "\(bundleID.debugDescription) is not a bundle ID.")
@@ -57,7 +57,7 @@ extension ProviderAPI {
         return JSONValue.object(shown).response(known == nil ? .created : .ok)
     }
 
-    /// Replaces one of an app's keys. The old one ends at once.
+    /// Replaces one of an app's keys. The old key is invalid at once.
     private func renewKey(_ app: ProviderApp, _ request: Request) async throws -> Response {
         let value = try await Self.document(request, upTo: ProviderServerLimits.installationBytes)
         let reader = try DocumentReader(value, at: "", keys: ["key"])

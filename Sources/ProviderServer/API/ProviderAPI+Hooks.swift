@@ -4,7 +4,7 @@ import Hummingbird
 import Notifications
 import ProviderStore
 
-// Hooks: addresses of the organisation that hear of events.
+// Requests about hooks: the organisation's addresses that receive events.
 extension ProviderAPI {
     func addHooks(to router: Router<BasicRequestContext>) {
         router.post("/v1/hooks") { request, _ in try await postHook(request) }
@@ -39,7 +39,7 @@ extension ProviderAPI {
         return JSONValue.object(shown).response(.created)
     }
 
-    /// Events name users' devices, so they do not cross a network in the clear.
+    /// Whether a hook may have this URL. It needs TLS, because events name users' devices.
     private static func isHookURL(_ text: String) -> Bool {
         guard let parts = URLComponents(string: text), let host = parts.host, !host.isEmpty, parts.user == nil else {
             return false

@@ -4,7 +4,7 @@ import Hummingbird
 import Notifications
 import ProviderStore
 
-// Installations: what apps say of themselves, and backends of their users.
+// Requests about installations. Apps describe themselves, and backends say who the user is.
 extension ProviderAPI {
     func addInstallations(to router: Router<BasicRequestContext>) {
         router.get("/v1/installations") { request, _ in try await listInstallations(request) }
@@ -28,7 +28,7 @@ extension ProviderAPI {
         }
     }
 
-    /// The installation that a request is about. The query names the app if the key does not.
+    /// Returns the app and the installation that a request is about. If the key does not name the app, the query does.
     private func place(
         _ request: Request,
         _ context: BasicRequestContext,
@@ -59,8 +59,8 @@ extension ProviderAPI {
     /// A static name, which is always allowed.
     private static let secretHeader = HTTPField.Name("Installation-Secret") ?? .authorization
 
-    /// An installation that the caller may read and change. The app's key is on every device, so an app has to show the
-    /// secret that this installation was made with.
+    /// Returns an installation if the caller may read and change it. The app's key is on every device, so an app must
+    /// also present the secret with which it registered this installation.
     private static func owned(
         _ known: StoredInstallation?,
         _ id: String,
@@ -74,8 +74,8 @@ extension ProviderAPI {
         return known
     }
 
-    /// An app may say who its user is only if the administrator allowed that: anybody can take the key out of an app,
-    /// and would get the notifications of the user they name.
+    /// Rejects a change of the user by the app, unless the administrator allowed such changes. Anybody can read the key
+    /// in an app, and could otherwise receive the notifications of any user whom they name.
     private static func checkUser(_ new: String?, _ old: String?, _ app: ProviderApp) throws(APIProblem) {
         guard app.acceptsClaimedUsers || new == nil || new == old else {
             throw APIProblem(
@@ -105,12 +105,13 @@ extension ProviderAPI {
                 return .put(StoredInstallation(installation, secretDigest: known?.secretDigest))
             }
             if let known {
-                // The backend made it. The device token proves that this is the app on that device.
+                // The backend registered this installation. The device token proves that the caller is the app on that
+                // device.
                 let isFound = known.secretDigest == nil && known.installation.deviceToken == installation.deviceToken
                 if !isFound { _ = try Self.owned(known, id, secret, isClient: true) }
             }
             try Self.checkUser(installation.user, known?.installation.user, app)
-            // Who the user is stays, if only the backend may say it.
+            // Keep the stored user if only the backend may set it.
             if !app.acceptsClaimedUsers { installation.user = known?.installation.user }
             return .put(StoredInstallation(installation, secretDigest: secret))
         }
@@ -130,9 +131,9 @@ extension ProviderAPI {
             let document = try InstallationDocument(merging: patch, into: old)
             let bundleID = try document.bundleID
             guard bundleID == nil || bundleID == app.bundleID else {
-                throw APIProblem.invalid("/bundleID", "An installation stays with its app.")
+                throw APIProblem.invalid("/bundleID", "An installation cannot move to another app.")
             }
-            // Only a device token that is handed over again makes an ended installation active.
+            // An ended installation becomes active again only if the request contains a device token.
             let hasToken = if case .object(let members) = patch { members["deviceToken"] != nil } else { false }
             var new = try document.installation(id, registered: hasToken ? now : old.registered, now: now)
             if !hasToken { new.end = old.end }

@@ -5,7 +5,7 @@ import Hummingbird
 import Notifications
 import ProviderStore
 
-// Messages: what backends send.
+// Requests about messages, which backends send.
 extension ProviderAPI {
     func addMessages(to router: Router<BasicRequestContext>) {
         router.post("/v1/messages") { request, _ in try await postMessage(request) }
@@ -49,7 +49,7 @@ extension ProviderAPI {
         return response
     }
 
-    /// The sender's own name for the request
+    /// The identifier that the sender chose for the request
     /// (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/).
     private static func idempotency(_ request: Request, _ bytes: [UInt8]) throws(APIProblem) -> IdempotencyKey? {
         guard let name = request.headers[idempotencyHeader] else { return nil }
@@ -63,7 +63,7 @@ extension ProviderAPI {
     /// A static name, which is always allowed.
     private static let idempotencyHeader = HTTPField.Name("Idempotency-Key") ?? .ifMatch
 
-    /// How many would get the message now, and what the first of them would get.
+    /// Answers how many recipients the message would have now, and what the first of them would receive.
     private func dryRun(_ document: MessageDocument, _ app: ProviderApp) async throws -> Response {
         var (count, samples): (Int64, [JSONValue]) = (0, [])
         for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
@@ -95,7 +95,7 @@ extension ProviderAPI {
 
     // MARK: One message
 
-    /// The message of the path. A backend sees those of its app alone.
+    /// Returns the message that the path names. A backend can only see messages of its own app.
     private func message(
         _ request: Request,
         _ context: BasicRequestContext,
@@ -127,7 +127,8 @@ extension ProviderAPI {
         if change == .resume {
             await desk.look()
         } else {
-            // Those under way are answered first if the service answers, and then the counts below are final.
+            // First wait for the answers to the notifications under way, so that the counts below are final. The wait
+            // has a limit.
             await desk.stop(message.id)
         }
         guard let newest = try await store.message(message.id) else {

@@ -5,14 +5,14 @@ import NIOCore
 import Notifications
 import ProviderStore
 
-// Import and export of whole lists, as CSV and as lines of JSON.
+// Import and export of whole lists, as CSV or as one JSON object on each line.
 extension ProviderAPI {
-    /// The forms of a list besides pages of JSON.
+    /// The formats of a list, besides pages of JSON.
     enum ListForm: String, CaseIterable {
         case csv = "text/csv"
         case lines = "application/x-ndjson"
 
-        /// The form that a header field names; nil if it names none.
+        /// The format that a header field names; nil if it names none of them.
         init?(_ field: String?) {
             let type = field?.prefix { $0 != ";" }.lowercased()
             guard let form = Self.allCases.first(where: { $0.rawValue == type }) else { return nil }
@@ -44,8 +44,9 @@ extension ProviderAPI {
 
     // MARK: Export
 
-    /// An answer with all items of a list, page by page, as fast as the client reads.
-    /// - Parameter page: returns the page after a number, with the number of its last item; empty at the end.
+    /// Answers with all items of a list, page by page. It reads the next page only when the client has read the
+    /// previous one.
+    /// - Parameter page: returns the items that follow an item's number, each with its own number; empty at the end.
     static func export<Item: Sendable>(
         _ form: ListForm,
         columns: [String],

@@ -11,7 +11,7 @@ import ProviderStore
 import Rates
 import Synchronization
 
-/// The operations of the API, and what they need.
+/// The operations of the API, and the objects that they use.
 struct ProviderAPI: Sendable {
     let store: any ProviderStore
     let apps: AppDirectory
@@ -36,7 +36,7 @@ struct ProviderAPI: Sendable {
         return router
     }
 
-    /// Health: what a load balancer and a person ask.
+    /// Adds the health checks, which load balancers and people request.
     private func addService(to router: Router<BasicRequestContext>) {
         router.get("/health") { _, _ in (["status": "ok"] as JSONValue).response() }
         router.get("/ready") { _, _ in
@@ -57,7 +57,7 @@ struct ProviderAPI: Sendable {
 
     // MARK: Reading requests
 
-    /// The JSON of the body.
+    /// Reads the body as JSON.
     static func document(_ request: Request, upTo limit: Int) async throws(APIProblem) -> JSONValue {
         let bytes = try await bytes(request, upTo: limit)
         guard let value = JSONValue(bytes, maximumDepth: ProviderServerLimits.documentDepth) else {
@@ -76,7 +76,7 @@ struct ProviderAPI: Sendable {
         }
     }
 
-    /// A parameter of the path.
+    /// Reads a parameter of the path.
     static func parameter(_ name: String, _ context: BasicRequestContext) throws(APIProblem) -> String {
         guard let value = context.parameters.get(name)?.removingPercentEncoding, !value.isEmpty else {
             throw .notFound("There is nothing at this path.")
@@ -88,7 +88,7 @@ struct ProviderAPI: Sendable {
         request.uri.queryParameters[Substring(name)].map(String.init)
     }
 
-    /// The parameters `limit` and `after` of a list.
+    /// Reads the parameters `limit` and `after` of a list.
     static func page(_ request: Request) throws(APIProblem) -> (limit: Int, after: Int64?) {
         let limit = query("limit", request)
         guard let count = limit.map({ Int($0) }) ?? ProviderServerLimits.listItems,
@@ -99,24 +99,24 @@ struct ProviderAPI: Sendable {
         return (count, number)
     }
 
-    /// A page of a list, with what `after` has to be for the next one.
+    /// Answers with a page of a list. `next` is the value of `after` that requests the next page.
     static func list(_ items: [JSONValue], next: Int64?) -> Response {
         var members: [String: JSONValue] = ["items": .array(items)]
-        // A text, because it means nothing to the client.
+        // The number is sent as a text, because clients must not compute with it.
         members["next"] = next.map { .string(String($0)) }
         return JSONValue.object(members).response()
     }
 }
 
-/// How often each installation is changed.
+/// Limits how often each installation can be changed.
 final class ChangeRates: Sendable {
     private let table: Mutex<RateTable<String>>
 
     init(_ rate: Rate) { table = Mutex(RateTable(rate)) }
 
-    /// - Throws: a problem with status 429 if it is too often.
+    /// - Throws: a problem with status 429 if the installation was changed too often.
     func check(_ id: String, app: Int64) throws(APIProblem) {
-        // Not the time of day, which somebody may set back.
+        // Do not use the time of day, because it can be set back.
         let now = DispatchTime.now().uptimeNanoseconds
         guard table.withLock({ $0.admits("\(app) \(id)", at: now) }) else {
             throw APIProblem(429, "The installation changes too often: send its newest state after a delay.")
@@ -124,7 +124,7 @@ final class ChangeRates: Sendable {
     }
 }
 
-/// Turns every error into a problem, and unknown paths too.
+/// Answers every error with a problem document. An unknown path is an error too.
 private struct Problems: RouterMiddleware {
     let logger: Logger
 

@@ -3,17 +3,17 @@ import Hummingbird
 import NIOCore
 import ProviderStore
 
-/// Who sent a request, by its bearer key.
+/// The sender of a request, identified by its bearer key.
 enum ProviderCaller: Sendable {
-    /// Has the administrator's key.
+    /// The sender has the administrator's key.
     case administrator
-    /// The backend of an app.
+    /// The sender is the backend of an app.
     case server(ProviderApp)
-    /// An app on somebody's device.
+    /// The sender is an app on a device.
     case client(ProviderApp)
 }
 
-/// Finds out who sent a request.
+/// Identifies the sender of a request.
 struct ProviderAccess: Sendable {
     let administratorKeyDigest: [UInt8]
     let apps: AppDirectory
@@ -31,15 +31,15 @@ struct ProviderAccess: Sendable {
 
     private static let keyMissing = APIProblem(401, "The request needs a key: Authorization: Bearer <key>.")
 
-    /// The caller must be the administrator.
+    /// Throws an error unless the sender is the administrator.
     func administrator(_ request: Request) throws(APIProblem) {
         guard case .administrator = try caller(of: request) else {
             throw APIProblem(403, "The request needs the administrator's key.")
         }
     }
 
-    /// The app that a request of a backend or of the administrator is about.
-    /// - Parameter bundleID: the app that the request names; an administrator has to name one.
+    /// Returns the app that a request of a backend or of the administrator is about.
+    /// - Parameter bundleID: the app that the request names. The administrator has to name one.
     func sendingApp(_ request: Request, bundleID: String?) throws(APIProblem) -> ProviderApp {
         switch try caller(of: request) {
         case .administrator: return try named(bundleID)
@@ -48,7 +48,7 @@ struct ProviderAccess: Sendable {
         }
     }
 
-    /// The app whose installation a request is about, and whether the app itself sent it.
+    /// Returns the app whose installation a request is about, and whether the app itself sent the request.
     func registeringApp(
         _ request: Request,
         bundleID: String?,

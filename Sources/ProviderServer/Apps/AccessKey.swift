@@ -1,12 +1,12 @@
 import Crypto
 import Foundation
 
-/// A bearer key. The store has only its digest, so whoever reads the store cannot use it.
+/// A bearer key. The store contains only its digest, so nobody can read a usable key there.
 struct AccessKey: Sendable, Hashable {
     let text: String
 
     /// A new key with 256 random bits.
-    /// - Parameter prefix: says to a person, and to a search for leaked keys, what the key is for.
+    /// - Parameter prefix: shows people, and programs that search for leaked keys, what the key is for.
     init(prefix: String) {
         let bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
         text =

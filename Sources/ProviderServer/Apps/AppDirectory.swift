@@ -3,7 +3,7 @@ import Notifications
 import ProviderStore
 import Synchronization
 
-/// All apps, in memory: every request looks one up.
+/// All apps. They are kept in memory, because every request looks one up.
 final class AppDirectory: Sendable {
     enum Role: Sendable, Hashable {
         /// The app itself, on somebody's device.
@@ -31,7 +31,7 @@ final class AppDirectory: Sendable {
 
     var all: [ProviderApp] { state.withLock { $0.apps.values.sorted { $0.bundleID < $1.bundleID } } }
 
-    /// The app that a key belongs to, and what the key allows.
+    /// Returns the app that a key belongs to, and the role that the key gives.
     func app(keyDigest: [UInt8]) -> (ProviderApp, Role)? {
         state.withLock { state in
             guard let (bundleID, role) = state.keys[keyDigest], let app = state.apps[bundleID] else { return nil }
@@ -46,7 +46,7 @@ final class AppDirectory: Sendable {
     }
 
     func delete(_ app: ProviderApp) async throws(StoreError) {
-        // Its keys end first: nothing registers with an app that is going.
+        // Remove the keys first, so that nothing can register with an app that is being deleted.
         state.withLock { state in
             state.apps[app.bundleID] = nil
             state.keys = state.keys.filter { $0.value.bundleID != app.bundleID }

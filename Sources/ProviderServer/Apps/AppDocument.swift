@@ -2,9 +2,9 @@ import APNSProvider
 import Notifications
 import ProviderStore
 
-/// An app as the API takes and shows it.
+/// An app in the form that the API receives and shows.
 struct AppDocument {
-    /// One environment of the request.
+    /// The settings of one environment in the request.
     private struct Place {
         let url: String
         let authority: String?
@@ -12,7 +12,7 @@ struct AppDocument {
         let credentials: CredentialVault.Credentials?
     }
 
-    /// Where Apple's servers are.
+    /// The URL of Apple's server.
     static func appleURL(_ environment: Environment) -> String {
         switch environment {
         case .development: "https://api.development.push.apple.com"
@@ -51,7 +51,7 @@ struct AppDocument {
         let authority = try reader.text("authority", maximum: 65_536)
         let credentials = try credentials(reader, teamID: teamID)
         do throws(ProviderError) {
-            // Nothing is stored that could not be used.
+            // Check the URL now, so that the store never contains an unusable one.
             _ = try APNSEnvironment.custom(url: url)
         } catch {
             throw .invalid(reader.place("url"), error.cause)
@@ -77,14 +77,14 @@ struct AppDocument {
             return certificate.map { .certificate($0) }
         }
         guard certificate == nil else {
-            throw .invalid(reader.place("certificate"), "There may be a key or a certificate, not both.")
+            throw .invalid(reader.place("certificate"), "Give a key or a certificate, not both.")
         }
         return .key(
             teamID: teamID, keyID: try key.required("keyID", try key.line("keyID", maximum: 10)),
             privateKey: try key.required("privateKey", try key.text("privateKey", maximum: 4_096)))
     }
 
-    /// The endpoints to store.
+    /// Returns the endpoints to store.
     func endpoints(
         bundleID: String,
         known: ProviderApp?,
@@ -109,7 +109,7 @@ struct AppDocument {
         return endpoints
     }
 
-    /// The app to store.
+    /// Returns the app to store.
     func app(
         bundleID: String,
         known: ProviderApp?,
@@ -123,7 +123,7 @@ struct AppDocument {
             serverKeyDigest: serverKey, acceptsClaimedUsers: acceptsClaimedUsers, identity: known?.identity)
     }
 
-    /// What is shown of an app: never a key.
+    /// Returns the members that the API shows of an app. They never include a key.
     static func show(_ app: ProviderApp) -> [String: JSONValue] {
         let environments = app.endpoints.map { environment, endpoint -> (String, JSONValue) in
             var shown: [String: JSONValue] = ["url": .string(endpoint.url)]

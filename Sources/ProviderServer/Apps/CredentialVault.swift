@@ -14,8 +14,8 @@ import ProviderStore
     import Glibc
 #endif
 
-/// Encrypts the signing keys and certificates that the store keeps. The key is in a file beside the store, so a copy of
-/// the database alone is worth nothing.
+/// Encrypts the signing keys and certificates in the store. The encryption key is in a separate file beside the store,
+/// so a copy of the database alone reveals none of them.
 struct CredentialVault: Sendable {
     static let fileName = "credentials.key"
     private static let keyBytes = 32
@@ -38,7 +38,7 @@ struct CredentialVault: Sendable {
         key = SymmetricKey(data: bytes)
     }
 
-    /// What is encrypted.
+    /// The values that are encrypted.
     enum Credentials: Codable, Hashable {
         case key(teamID: String, keyID: String, privateKey: String)
         /// PEM with the certificate, its chain and its key.
@@ -51,7 +51,8 @@ struct CredentialVault: Sendable {
             case .key(let teamID, let keyID, let privateKey):
                 try ProviderCredentials(key: privateKey, keyID: keyID, teamID: teamID)
             case .certificate(let pem): try ProviderCredentials(certificate: pem)
-            // It is sealed under a hook's name, so it never opens here.
+            // This case cannot happen: a hook's secret is encrypted under the hook's name, so it cannot be opened under
+            // an app's.
             case .hookSecret: try ProviderCredentials(certificate: "")
             }
         }
@@ -64,8 +65,8 @@ struct CredentialVault: Sendable {
         }
     }
 
-    /// - Parameter name: what the credentials belong to. They open under the same name only, so nobody who can write
-    ///   the database can give one app's key to another.
+    /// - Parameter name: identifies the owner of the credentials. They can only be decrypted under the same name, so
+    ///   nobody who can write to the database can give one app's key to another app.
     func seal(_ credentials: Credentials, name: String) throws -> [UInt8] {
         let box = try AES.GCM.seal(
             JSONEncoder().encode(credentials), using: key, authenticating: Data(name.utf8))

@@ -3,7 +3,7 @@ import Logging
 import Notifications
 import ProviderStore
 
-/// Sends the messages whose time has come, some at once, and stops them.
+/// Starts messages when they are due, limits how many are sent at once, and stops them.
 actor CampaignDesk {
     private struct Running {
         let app: Int64
@@ -16,7 +16,7 @@ actor CampaignDesk {
     private let clients: ProviderClients
     private let clock: ProviderClock
     private let logger: Logger
-    /// Called when hooks have to hear of something.
+    /// Called when there is a new event for hooks.
     private let noted: @Sendable () -> Void
     private var running: [String: Running] = [:]
     private var alarm: Task<Void, Never>?
@@ -40,10 +40,11 @@ actor CampaignDesk {
         self.logger = logger
     }
 
-    /// Begins what is due. Called at the start, when a message was added or goes on, and when one has ended.
+    /// Starts the messages that are due. Called when the server starts, a message is added or resumed, or a message
+    /// ends.
     func look() async {
         isLookDue = true
-        // A look waits for the store; a call that comes meanwhile makes one more look.
+        // `lookOnce()` waits for the store. If another call arrives meanwhile, the loop runs once more.
         guard !isLooking else { return }
         isLooking = true
         while isLookDue, !isClosed {
@@ -87,17 +88,17 @@ actor CampaignDesk {
         }
     }
 
-    /// - Returns: Whether there is nothing to try again.
+    /// - Returns: false if the start failed and has to be tried again.
     private func begin(_ message: MessageRecord) async -> Bool {
         guard !isClosed else { return true }
         do {
             let last = try await store.lastInstallation()
             let begun = try await store.changeMessage(message.id) { message in
-                // Somebody may have paused it since it was read.
+                // The message may have been paused after it was read.
                 guard message.state == .scheduled || message.state == .running else { throw Stopped() }
                 message.state = .running
                 message.cause = nil
-                // Who registers later is not a recipient.
+                // Fix the last recipient now: installations that register later do not receive the message.
                 if message.position.last == nil { message.position.last = last }
                 return nil
             }
@@ -151,7 +152,7 @@ actor CampaignDesk {
             logger.info("A message has ended", metadata: ["message": "\(message.id)", "how": "\(end)"])
             if end != .stopped { noted() }
         } catch {
-            // The next start works it through again, and finds nobody without an outcome.
+            // After the next start the message runs again, and finds that every recipient has an outcome.
             logger.error("A message's end cannot be kept", metadata: ["message": "\(message.id)", "cause": "\(error)"])
         }
         await look()
@@ -159,7 +160,7 @@ actor CampaignDesk {
 
     // MARK: Control
 
-    /// Stops a message that was paused or cancelled, and waits for the answers that are under way, but not for long.
+    /// Stops sending a message that was paused or cancelled. Waits a limited time for the answers that are under way.
     func stop(_ id: String) async {
         guard let running = running[id] else { return }
         running.control.stop()
@@ -180,14 +181,14 @@ actor CampaignDesk {
 
     func setRate(_ rate: Int64?, of id: String) { running[id]?.control.rate = rate }
 
-    /// Stops everything. What is under way can still be answered and recorded.
+    /// Stops all messages. Answers that are still under way are recorded when they arrive.
     func close() {
         isClosed = true
         alarm?.cancel()
         for running in running.values { running.control.stop() }
     }
 
-    /// Waits until nothing is being sent any more.
+    /// Waits until no message is being sent.
     func finished() async {
         for task in running.values.map(\.task) { await task.value }
     }

@@ -6,11 +6,11 @@ import NIOCore
 import Notifications
 import ProviderStore
 
-/// Works one message through, from its position to its end.
+/// Sends one message to its recipients, from the stored position to the end.
 ///
-/// Recipients come from the store in the order of their numbers, one environment after the other, and with a local time
-/// one time zone after the other. Everything that is not on the disk is done again after a crash, with the same
-/// `apns-id`.
+/// The store returns recipients in the order of their numbers, first for one environment, then for the other. If the
+/// message has a local time, it is sent to one group of time zones after the other. After a crash, recipients whose
+/// outcome is not on the disk get the notification again, with the same `apns-id`.
 struct MessageRun: Sendable {
     let message: MessageRecord
     let document: MessageDocument
@@ -19,20 +19,20 @@ struct MessageRun: Sendable {
     let clients: ProviderClients
     let control: RunControl
     let clock: ProviderClock
-    /// Called when hooks have to hear of something.
+    /// Called when there is a new event for hooks.
     let noted: @Sendable () -> Void
 
     /// How sending ended.
     enum End: Sendable, Hashable {
         /// Every recipient has an outcome.
         case finished
-        /// Somebody stopped it, or the server shuts down.
+        /// The message was paused or cancelled, or the server shuts down.
         case stopped
-        /// It cannot go on before a person has done something.
+        /// The message cannot continue until a person has solved the problem.
         case refused(cause: String)
     }
 
-    /// Runs apart from the actor that starts it.
+    /// Sends the message. Does not run on the actor that starts it.
     @concurrent func run() async -> End {
         var position = message.position
         while let part = await next(from: position) {
@@ -58,11 +58,12 @@ struct MessageRun: Sendable {
     /// Recipients who get the message at the same moment.
     struct Part: Sendable, Hashable {
         let due: Timestamp
-        /// Nil for all.
+        /// The time zones of the recipients; nil for all.
         let timeZones: [String]?
     }
 
-    /// The first part from a position on; nil if there is none. Waits for a store that is away.
+    /// Returns the first part at or after a position; nil if there is none. If the store fails, waits until it works
+    /// again.
     private func next(from position: MessageRecord.Position) async -> Part? {
         guard let time = document.localTime else {
             return message.starts >= position.due ? Part(due: message.starts, timeZones: nil) : nil
@@ -84,12 +85,12 @@ struct MessageRun: Sendable {
 
     // MARK: Passes
 
-    /// Sends to one part of one environment until everybody has an outcome.
-    /// - Returns: nil when that is so.
+    /// Sends to one part of one environment until every recipient has an outcome.
+    /// - Returns: why sending ended early; nil if every recipient has an outcome.
     private func work(_ part: Part, _ start: MessageRecord.Position) async -> End? {
         var (failures, passes, position) = (0, 1, start)
         while true {
-            // Somebody may have given it another address or key meanwhile.
+            // Read the app again, because its address or its key may have changed.
             guard !control.isStopped, let app = apps.app(number: message.app) else { return .stopped }
             let outcome = await pass(part, position, app, isLast: passes >= ProviderServerLimits.passes)
             guard !control.isStopped else { return .stopped }
@@ -98,7 +99,7 @@ struct MessageRun: Sendable {
             case .refused(let cause): return .refused(cause: cause)
             case .again(let cause, let hasAnswered):
                 failures = hasAnswered ? 1 : failures + 1
-                // If nobody is answered it is the service, which may be away for hours.
+                // Count a pass only if somebody was answered. Otherwise the service is unreachable, perhaps for hours.
                 if hasAnswered { passes += 1 }
                 await wait(for: cause, failures)
             }
@@ -106,7 +107,7 @@ struct MessageRun: Sendable {
         }
     }
 
-    /// The position that the store has, or where it began if it has none of this part yet.
+    /// Returns the stored position. If the store has no position in this part yet, returns the part's start.
     private func kept(_ start: MessageRecord.Position) async -> MessageRecord.Position {
         guard let kept = try? await store.message(message.id)?.position, kept.due == start.due,
             kept.environment == start.environment
@@ -180,7 +181,7 @@ struct MessageRun: Sendable {
             ended: noted)
     }
 
-    /// Says why it does not go on, and waits longer after each failure.
+    /// Stores the cause of the delay, and waits longer after each failure.
     private func wait(for cause: String, _ failures: Int) async {
         guard !control.isStopped else { return }
         await note(cause)
@@ -191,7 +192,7 @@ struct MessageRun: Sendable {
     }
 
     private func note(_ cause: String?) async {
-        // If the store is away, its own trouble is seen in the server's health.
+        // Ignore a failure of the store here, because the server's health shows it.
         _ = try? await store.changeMessage(message.id) { message in
             if message.state == .running { message.cause = cause }
             return nil
@@ -200,7 +201,7 @@ struct MessageRun: Sendable {
 }
 
 extension Timestamp {
-    /// How long it is until then; nil if it is now or past.
+    /// Returns the time until this moment; nil if the moment is now or past.
     fileprivate func wait(from now: Timestamp) -> Duration? {
         self > now ? .milliseconds(Int64(clamping: milliseconds - now.milliseconds)) : nil
     }
@@ -212,7 +213,7 @@ extension Environment {
 }
 
 extension MessageRecord.Position {
-    /// Where sending to one environment of a part begins; nil if that is done.
+    /// Returns the position at which sending to one environment of a part begins; nil if that environment is done.
     fileprivate func start(of due: Timestamp, _ environment: Environment) -> MessageRecord.Position? {
         var start = self
         (start.due, start.environment, start.after) = (due, environment, 0)

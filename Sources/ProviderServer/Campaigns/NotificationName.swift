@@ -1,10 +1,10 @@
 import Crypto
 import Foundation
 
-/// The `apns-id` of a notification. It follows from the message and the recipient, so a notification that is sent again
-/// after a crash has the same one, and nothing has to be stored for it.
+/// Makes the `apns-id` of a notification from the message and the recipient. So a notification that is sent again after
+/// a crash has the same `apns-id`, and nothing has to be stored for it.
 enum NotificationName {
-    /// A UUID of version 8 (RFC 9562, 5.8) from a hash.
+    /// Returns a UUID of version 8 (RFC 9562, 5.8), made from a hash.
     static func make(message: String, installation: Int64) -> UUID {
         var bytes = Array(SHA256.hash(data: Data("\(message) \(installation)".utf8)).prefix(16))
         bytes[6] = bytes[6] & 0x0f | 0x80

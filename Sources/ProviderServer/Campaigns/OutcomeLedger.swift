@@ -5,37 +5,37 @@ import Notifications
 import ProviderStore
 import Synchronization
 
-/// The recipients of one pass that are under way, and the outcomes that wait for the disk.
+/// The notifications of one pass that have no answer yet, and the outcomes that are not on the disk yet.
 ///
-/// The message's position moves behind a recipient only when that one and all before it have their outcome on the disk.
+/// The message's position passes a recipient only when this recipient and all before it have an outcome on the disk.
 final class OutcomeLedger: Sendable {
     private struct State {
-        /// By `apns-id`.
+        /// The recipients without an answer yet, by `apns-id`.
         var underWay: [UUID: Recipient] = [:]
         var outcomes: [SendOutcome] = []
-        /// The last recipient that was taken.
+        /// The number of the last recipient that was taken from the source.
         var last: Int64
-        /// The first recipient that has to be tried again.
+        /// The number of the first recipient that has to be tried again.
         var again: Int64?
         var failuresInARow = 0
         var answered = 0
-        /// Why somebody has to be tried again.
+        /// Why recipients have to be tried again.
         var cause: String?
         var refusal: String?
         var failure: StoreError?
     }
 
-    /// Keeps outcomes with the new position. Returns how many installations ended.
+    /// Stores outcomes with the new position. Returns how many installations ended.
     typealias Record = @Sendable ([SendOutcome], MessageRecord.Position) async throws(StoreError) -> Int
 
     private let state: Mutex<State>
     private let start: MessageRecord.Position
     private let clock: ProviderClock
-    /// Whether a notification that the service failed to answer counts as failed now.
+    /// Whether a notification counts as failed if the service does not answer it in this pass.
     private let isLastPass: Bool
     private let bundleID: String
     private let record: Record
-    /// Called when hooks have to hear of installations that ended.
+    /// Called when installations have ended, so that hooks get an event.
     private let ended: @Sendable () -> Void
 
     init(
@@ -58,7 +58,7 @@ final class OutcomeLedger: Sendable {
     /// Whether the pass should go on.
     enum Verdict {
         case goOn
-        /// Too much waits for the disk.
+        /// Sending has to wait, because the store fails or too many outcomes wait for the disk.
         case wait
         case stop
     }
@@ -66,13 +66,13 @@ final class OutcomeLedger: Sendable {
     var verdict: Verdict {
         state.withLock { state in
             if state.refusal != nil || state.failuresInARow >= ProviderServerLimits.failuresInARow { return .stop }
-            // Nothing more is sent before what was heard is on the disk.
+            // If the store fails, send no more until the known outcomes are on the disk.
             let isFull = state.outcomes.count >= ProviderServerLimits.waitingOutcomes
             return state.failure != nil || isFull ? .wait : .goOn
         }
     }
 
-    /// What the pass came to.
+    /// The result of the pass.
     struct Result: Sendable {
         /// Why the service refuses these credentials; nil if it does not.
         let refusal: String?
@@ -99,7 +99,7 @@ final class OutcomeLedger: Sendable {
         }
     }
 
-    /// Takes a recipient for whom no notification can be made.
+    /// Records a failure for a recipient for whom no notification can be made.
     func failed(_ recipient: Recipient, _ reason: String) {
         let outcome = SendOutcome(installation: recipient.number, status: 0, reason: reason, at: clock.now())
         state.withLock { state in
@@ -108,7 +108,7 @@ final class OutcomeLedger: Sendable {
         }
     }
 
-    /// Takes what came of a notification.
+    /// Records the result of a notification.
     func add(_ id: UUID, _ result: Swift.Result<PushReceipt, ProviderError>) {
         let verdict = SendVerdict(result, isLastPass: isLastPass)
         let now = clock.now()
@@ -144,8 +144,8 @@ final class OutcomeLedger: Sendable {
         }
     }
 
-    /// Writes what waits. Only one call may run at a time.
-    /// - Returns: Why the store did not take it; nil if it did. Then it still waits.
+    /// Writes the waiting outcomes. Only one call may run at a time.
+    /// - Returns: nil if the store took them. Otherwise its error, and the outcomes still wait.
     func write() async -> StoreError? {
         let (outcomes, position): ([SendOutcome], MessageRecord.Position) = state.withLock { state in
             defer { state.outcomes = [] }
@@ -159,7 +159,7 @@ final class OutcomeLedger: Sendable {
             if count > 0 { ended() }
             return nil
         } catch {
-            // If they were forgotten, somebody who was answered 200 would get the message again.
+            // Keep the outcomes. Without them, a recipient whose notification was answered 200 would get it again.
             state.withLock { state in
                 state.outcomes.insert(contentsOf: outcomes, at: 0)
                 state.failure = error
@@ -168,7 +168,8 @@ final class OutcomeLedger: Sendable {
         }
     }
 
-    /// Everybody before it has an outcome, on the disk or in the batch that is about to be written.
+    /// Returns the last position before which every recipient has an outcome, on the disk or in the batch to be written
+    /// now.
     private func newPosition(_ state: State) -> MessageRecord.Position {
         var position = start
         let open = state.underWay.values.lazy.map(\.number).min() ?? .max
@@ -180,11 +181,11 @@ final class OutcomeLedger: Sendable {
 
 /// What a result means for the recipient.
 enum SendVerdict: Hashable {
-    /// It is the recipient's outcome. A reason is missing if the service accepted the notification.
+    /// The result is the recipient's outcome. The reason is nil if the service accepted the notification.
     case final(status: Int, reason: String?, endedAt: Timestamp?)
     /// The notification is sent again later, with the same `apns-id`.
     case again(cause: String)
-    /// The service refuses the key or the certificate: nobody else would do better.
+    /// The service refuses the key or the certificate, so every other recipient would fail too.
     case refused(cause: String)
 
     init(_ result: Result<PushReceipt, ProviderError>, isLastPass: Bool) {
@@ -212,7 +213,7 @@ enum SendVerdict: Hashable {
         }
         switch rejection.advice {
         case .fixCredentials: self = .refused(cause: rejection.description)
-        // Too many to this device token: the client has waited as long as it may.
+        // This device token got too many notifications. The client has already retried until its deadline.
         case .retryLater where rejection.status == 429:
             self = .final(status: 429, reason: reason, endedAt: nil)
         case .retryLater, .reconnect, .renewProviderToken:

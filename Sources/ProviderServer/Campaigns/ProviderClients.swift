@@ -4,7 +4,7 @@ import Logging
 import Notifications
 import ProviderStore
 
-/// A client of the push service for each app and environment, made when it is first needed.
+/// Keeps a client of the push service for each app and environment. Creates it at the first use.
 actor ProviderClients {
     private struct Key: Hashable {
         let app: Int64
@@ -13,7 +13,7 @@ actor ProviderClients {
 
     private var clients: [Key: (endpoint: ProviderApp.Endpoint, client: ProviderClient)] = [:]
     private let vault: CredentialVault
-    /// All clients with the same key share one provider token (Guide, 2.3.1).
+    /// The provider tokens. Clients with the same key share one (Guide, 2.3.1).
     private let tokens = InMemoryProviderTokenStore()
     private let deadline: Duration
     private let logger: Logger
@@ -30,7 +30,8 @@ actor ProviderClients {
         let key = Key(app: app.number, environment: environment)
         if let known = clients[key] {
             if known.endpoint == endpoint { return known.client }
-            // Other credentials need other connections (Guide, 2.3.3.1). What is under way is answered first.
+            // New credentials need new connections (Guide, 2.3.3.1). The old client first waits for the answers under
+            // way.
             clients[key] = nil
             await known.client.shutDown()
             if let newer = clients[key], newer.endpoint == endpoint { return newer.client }

@@ -4,7 +4,7 @@ import Foundation
 import Notifications
 import ProviderStore
 
-/// The notifications of one pass, made when the client has room for them.
+/// The notifications of one pass. Each is made when the client has room for it.
 struct RecipientSource: AsyncSequence, Sendable {
     typealias Element = Push
 
@@ -44,7 +44,7 @@ struct RecipientSource: AsyncSequence, Sendable {
                     source.ledger.took(recipient, as: id)
                     return Push(notification, to: token)
                 } catch let error as MissingValue {
-                    // It fails for this recipient alone.
+                    // The message fails for this recipient only.
                     source.ledger.failed(recipient, "MissingValue: \(error.name)")
                 } catch {
                     source.ledger.failed(recipient, "badNotification")
@@ -76,21 +76,21 @@ struct RecipientSource: AsyncSequence, Sendable {
     }
 }
 
-/// Spreads notifications over each second.
+/// Limits the notifications in each second, and spreads them evenly over it.
 struct Pace: Sendable {
-    /// The moment, and how many were let through since.
+    /// The start of the present second, and the number of notifications allowed since then.
     private var second: Timestamp?
     private var count: Int64 = 0
 
-    /// Counts one, unless it has to wait.
-    /// - Returns: how long to wait before asking again; nil if one may be sent now.
+    /// Counts a notification if it may be sent now.
+    /// - Returns: the time to wait before the next call; nil if the notification may be sent now.
     mutating func wait(_ rate: Int64?, now: Timestamp) -> Duration? {
         guard let rate else { return nil }
         guard let begin = second, now >= begin, now.milliseconds - begin.milliseconds < 1000 else {
             (second, count) = (now, 1)
             return nil
         }
-        // Ten portions a second, so that a small rate does not come all at once.
+        // Allow a tenth of the rate in each 100 ms, so that the notifications of a second are not sent all at once.
         let elapsed = now.milliseconds - begin.milliseconds
         let allowed = max(1, rate * Int64(elapsed / 100 + 1) / 10)
         guard count >= allowed || count >= rate else {

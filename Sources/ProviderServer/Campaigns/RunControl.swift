@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What others may do to a message that is being sent: stop it, or change its rate.
+/// Stops a message that is being sent, or changes its rate.
 final class RunControl: Sendable {
     private struct State {
         var isStopped = false
@@ -24,7 +24,7 @@ final class RunControl: Sendable {
         set { state.withLock { $0.rate = newValue } }
     }
 
-    /// Takes no more recipients. Those under way are answered and recorded.
+    /// Stops taking recipients. Answers under way are still recorded.
     func stop() {
         let sleeper = state.withLock { state in
             state.isStopped = true
@@ -33,7 +33,7 @@ final class RunControl: Sendable {
         sleeper?.cancel()
     }
 
-    /// Waits, but not longer than until it is stopped.
+    /// Waits for the duration, or until the message is stopped.
     func sleep(for duration: Duration) async {
         let task = Task { [clock] in await clock.sleep(duration) }
         let isStopped = state.withLock { state in

@@ -14,10 +14,10 @@ actor HookDesk {
     private let vault: CredentialVault
     private let clock: ProviderClock
     private let logger: Logger
-    /// Made when it is first needed.
+    /// The HTTP client, created at the first use.
     private var client: HTTPClient?
     private var underWay: [Int64: Task<Void, Never>] = [:]
-    /// The deliveries that were attempted during a look. What the look has read of them is old.
+    /// The deliveries that ended while `lookOnce()` read the store. The data that it read about them is outdated.
     private var settled: Set<Int64> = []
     private var alarm: Task<Void, Never>?
     private var isClosed = false
@@ -34,7 +34,7 @@ actor HookDesk {
     private func httpClient() -> HTTPClient {
         if let client { return client }
         var configuration = HTTPClient.Configuration()
-        // A redirection could lead into the organisation's own network.
+        // Do not follow redirections: they could lead into the organisation's own network.
         configuration.redirectConfiguration = .disallow
         configuration.timeout.connect = ProviderServerLimits.hookTimeout
         let made = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
@@ -42,10 +42,10 @@ actor HookDesk {
         return made
     }
 
-    /// Sends what is due. Called at the start, and when there is an event.
+    /// Sends the events that are due. Called when the server starts and when there is a new event.
     func look() async {
         isLookDue = true
-        // A look waits for the store. Two at once would send an event twice.
+        // `lookOnce()` waits for the store. Two at the same time would send an event twice.
         guard !isLooking else { return }
         isLooking = true
         while isLookDue, !isClosed {
@@ -112,7 +112,7 @@ actor HookDesk {
         do throws(StoreError) {
             try await store.record(changed)
         } catch {
-            // It is sent again, with the same identifier.
+            // The event is sent again, with the same identifier.
             logger.warning("The outcome of an event cannot be kept", metadata: ["cause": "\(error)"])
             await clock.sleep(.seconds(1))
         }
@@ -126,7 +126,7 @@ actor HookDesk {
             let name = CredentialVault.hookName(delivery.hook.id)
             guard case .hookSecret(let text) = try vault.open(delivery.hook.sealedSecret, name: name),
                 let secret = HookSecret(text)
-            else { return (nil, "The hook's secret does not open.") }
+            else { return (nil, "The hook's secret cannot be decrypted.") }
             var request = HTTPClientRequest(url: delivery.hook.url)
             request.method = .POST
             request.headers.add(name: "content-type", value: "application/json")
@@ -142,12 +142,13 @@ actor HookDesk {
         }
     }
 
-    /// Sends nothing more. What is under way is sent again after the next start, if its answer is not heard in time.
+    /// Stops sending, and waits for the attempts under way. An attempt whose outcome is not stored is repeated after
+    /// the next start.
     func shutDown() async {
         isClosed = true
         alarm?.cancel()
         for task in underWay.values { await task.value }
-        // It fails only if it was shut down already.
+        // This fails only if the client was shut down before.
         try? await client?.shutdown()
     }
 }

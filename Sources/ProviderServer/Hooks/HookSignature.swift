@@ -2,15 +2,15 @@ import Crypto
 import Foundation
 import Notifications
 
-/// Signs what is sent to a hook, as Standard Webhooks describes it
-/// (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md), so that receivers find a
-/// library that verifies it.
+/// Signs the requests to a hook as Standard Webhooks describes
+/// (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md), because receivers can
+/// find libraries that verify such signatures.
 struct HookSecret: Sendable {
     private static let prefix = "whsec_"
-    /// "Between 24 bytes and 64 bytes."
+    /// The secret's length. Standard Webhooks requires "between 24 bytes and 64 bytes".
     private static let bytes = 32
 
-    /// What the receiver gets.
+    /// The secret in the form that the receiver gets.
     let text: String
     private let key: SymmetricKey
 

@@ -1,7 +1,7 @@
 import Notifications
 import ProviderStore
 
-/// The events that hooks hear of, as JSON.
+/// Makes the JSON of the events that hooks receive.
 enum ProviderEvents {
     static func installationsEnded(
         _ installations: [EndedInstallation],
@@ -16,7 +16,7 @@ enum ProviderEvents {
             ["bundleID": .string(bundleID), "message": .string(message), "installations": .array(ended)])
     }
 
-    /// - Returns: nil for a state of which nobody has to hear.
+    /// - Returns: nil if hooks get no event about the message's state.
     static func messageEnded(_ message: MessageRecord, bundleID: String) -> ProviderEvent? {
         let shown = MessageView.show(message, bundleID: bundleID)
         switch message.state {

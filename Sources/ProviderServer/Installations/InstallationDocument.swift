@@ -3,7 +3,7 @@ import Foundation
 import Notifications
 import ProviderStore
 
-/// An installation as the API takes and shows it.
+/// An installation in the form that the API receives and shows.
 struct InstallationDocument {
     static let keys = [
         "bundleID", "deviceToken", "environment", "languages", "timeZone", "user", "tags", "appVersion", "values",
@@ -17,9 +17,9 @@ struct InstallationDocument {
         reader = try DocumentReader(value, at: pointer, keys: Self.keys)
     }
 
-    /// The document as it is after a JSON Merge Patch (RFC 7396).
+    /// Creates the document that results from a JSON Merge Patch (RFC 7396).
     init(merging patch: JSONValue, into installation: Installation) throws(APIProblem) {
-        // Faults of the patch itself are reported at their place in it.
+        // Check the patch first, so that an error names the place in the patch.
         _ = try DocumentReader(patch, at: "", keys: Self.keys)
         try self.init(JSONValue.object(Self.members(installation)).merging(patch))
     }
@@ -79,7 +79,7 @@ struct InstallationDocument {
             }
     }
 
-    /// Whether a text may name an installation.
+    /// Whether a text is a valid identifier of an installation.
     static func isIdentifier(_ text: String) -> Bool {
         (1...ProviderServerLimits.identifierBytes).contains(text.utf8.count)
             && text.utf8.allSatisfy {
@@ -108,7 +108,7 @@ struct InstallationDocument {
         return members
     }
 
-    /// What is shown of an installation.
+    /// Returns the JSON that the API shows of an installation.
     static func show(_ installation: Installation, bundleID: String) -> JSONValue {
         var members = members(installation)
         members["id"] = .string(installation.id)
@@ -123,7 +123,7 @@ struct InstallationDocument {
 }
 
 extension JSONValue {
-    /// JSON Merge Patch (RFC 7396, 2). The reader has bounded the depth.
+    /// Applies a JSON Merge Patch (RFC 7396, 2). The recursion is safe, because the reader limits the depth.
     func merging(_ patch: JSONValue) -> JSONValue {
         guard case .object(let changes) = patch else { return patch }
         var members: [String: JSONValue] = [:]

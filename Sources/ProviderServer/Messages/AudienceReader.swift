@@ -8,7 +8,8 @@ enum AudienceReader {
     /// - Returns: The audience, and the values that it gives to named recipients.
     static func read(_ value: JSONValue) throws(APIProblem) -> (Audience, [String: [String: JSONValue]]) {
         let reader = try DocumentReader(value, at: "/audience", keys: keys)
-        // Everybody is asked for by name: a forgotten key must not reach a million people.
+        // An empty audience is an error: a message to everybody has to say so, because a forgotten key must not reach a
+        // million people.
         guard !reader.members.isEmpty else {
             throw .invalid("/audience", "The audience takes \(keys.joined(separator: ", ")).")
         }
@@ -32,7 +33,7 @@ enum AudienceReader {
         return (audience, own)
     }
 
-    /// A list of names, or an object with the values of each.
+    /// Reads a list of names, or an object that has values for each name.
     private static func names(
         _ key: String,
         _ reader: DocumentReader,

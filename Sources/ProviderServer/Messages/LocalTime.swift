@@ -1,7 +1,7 @@
 import Foundation
 import Notifications
 
-/// A date and a time of day that each recipient has at another moment.
+/// A date and a time of day without a time zone, so it is a different moment for recipients in different time zones.
 struct LocalTime: Sendable, Hashable {
     private let parts: DateComponents
 
@@ -16,7 +16,7 @@ struct LocalTime: Sendable, Hashable {
         parts.minute = Int(match.5)
         parts.second = match.6.flatMap { Int($0) } ?? 0
         self.parts = parts
-        // A date that does not exist, such as 31 February, would become another one.
+        // Reject a date that does not exist, such as 31 February. The calendar would use another date without an error.
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
         guard let date = calendar.date(from: parts),
@@ -24,7 +24,7 @@ struct LocalTime: Sendable, Hashable {
         else { return nil }
     }
 
-    /// The moment in a time zone. A time that a change of clocks skips becomes the one an hour later.
+    /// Returns the moment in a time zone. If a change of clocks skips this time, returns the moment one hour later.
     func moment(in zone: String) -> Timestamp {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = TimeZone(identifier: zone) ?? .gmt
@@ -32,6 +32,6 @@ struct LocalTime: Sendable, Hashable {
         return Timestamp(milliseconds: UInt64(max(0, seconds) * 1000))
     }
 
-    /// The first moment at which it is this time anywhere: 14 hours before GMT.
+    /// The earliest moment at which a time zone reaches this time, which is 14 hours before GMT does.
     var earliest: Timestamp { moment(in: "GMT").advanced(by: .seconds(-14 * 3600)) }
 }

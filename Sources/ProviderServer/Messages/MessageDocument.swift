@@ -12,12 +12,12 @@ struct MessageDocument: Sendable {
 
     let bundleID: String?
     let audience: Audience
-    /// Values for users or installations by name, before those of the installation.
+    /// Values for single users or installations, by name. They come before the installation's own values.
     let ownValues: [String: [String: JSONValue]]
     let template: PayloadTemplate
     let headers: MessageHeaders
     let sendAt: Timestamp?
-    /// The time of day at which each recipient gets it, in their time zone.
+    /// The time of day at which each recipient gets the message in their own time zone.
     let localTime: LocalTime?
     let rate: Int64?
     let isDryRun: Bool
@@ -45,7 +45,7 @@ struct MessageDocument: Sendable {
         isDryRun = try reader.boolean("dryRun") ?? false
     }
 
-    /// Reads the texts by language, and the language for everybody else.
+    /// Reads the texts by language, and the language for recipients whose languages have no texts.
     private static func texts(
         _ reader: DocumentReader,
     ) throws(APIProblem) -> ([String: [String: TemplateText]], fallback: String) {
@@ -81,11 +81,11 @@ struct MessageDocument: Sendable {
         return time
     }
 
-    /// When sending begins.
+    /// Returns the time at which sending begins.
     func start(now: Timestamp) throws(APIProblem) -> Timestamp {
         let latest = now.advanced(by: ProviderServerLimits.schedule)
         let (start, pointer) = (sendAt ?? localTime?.earliest ?? now, sendAt == nil ? "/localTime" : "/sendAt")
-        guard start <= latest else { throw .invalid(pointer, "The time may be a year ahead.") }
+        guard start <= latest else { throw .invalid(pointer, "The time has to be within a year from now.") }
         return max(start, now)
     }
 
@@ -97,8 +97,9 @@ struct MessageDocument: Sendable {
         try self.init(value)
     }
 
-    /// The notification for one recipient.
-    /// - Throws: ``MissingValue``, or a ``ProviderError`` if it breaks a rule.
+    /// Makes the notification for one recipient.
+    /// - Throws: ``MissingValue`` if the recipient has no value for a name; ``ProviderError`` if the notification
+    ///   breaks a rule.
     func notification(for installation: Installation, of bundleID: String, id: UUID) throws -> PushNotification {
         let own = installation.user.flatMap { ownValues["user " + $0] } ?? ownValues["installation " + installation.id]
         return try headers.notification(

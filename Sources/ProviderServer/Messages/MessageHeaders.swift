@@ -25,7 +25,7 @@ struct MessageHeaders: Sendable {
             }
             return priority
         }
-        // Whole seconds since 1970, as the header has it.
+        // Whole seconds since 1970, as in the header.
         switch try reader.integer("expiration", 0...253_402_300_799) {
         case nil: expiration = .unspecified
         case 0: expiration = .immediately

@@ -2,7 +2,7 @@ import Foundation
 import Notifications
 import ProviderStore
 
-/// How the API shows messages and outcomes.
+/// Makes the JSON that the API shows of messages and outcomes.
 enum MessageView {
     static func show(_ message: MessageRecord, bundleID: String) -> JSONValue {
         let failed = message.tally.failed.mapValues(JSONValue.integer)

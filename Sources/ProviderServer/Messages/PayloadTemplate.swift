@@ -2,9 +2,9 @@ import APNSProvider
 import Notifications
 import ProviderStore
 
-/// The payload of a message, in which texts may name values of the recipient.
+/// The payload of a message. Its texts may contain names, which are replaced by the recipient's values.
 struct PayloadTemplate: Sendable {
-    /// A JSON value whose texts are read already.
+    /// A JSON value whose texts are already parsed as templates.
     fileprivate indirect enum Node: Sendable {
         case constant(JSONValue)
         case text(TemplateText)
@@ -13,17 +13,17 @@ struct PayloadTemplate: Sendable {
     }
 
     private let root: Node
-    /// The texts by language and name, of which each recipient gets those that fit their languages.
+    /// The texts by language and name. Each recipient gets the texts that fit their languages.
     private let texts: Localized<[String: TemplateText]>
     private let defaults: [String: JSONValue]
-    /// The payload, if it is the same for everybody.
+    /// The payload, if all recipients get the same one.
     private let shared: PushPayload?
 
     /// - Parameters:
     ///   - payload: the payload as the request has it.
     ///   - texts: by language, then by name.
-    ///   - fallback: the language for users whose languages are missing.
-    ///   - defaults: the values for recipients that have none.
+    ///   - fallback: the language of the texts for users whose own languages have no texts.
+    ///   - defaults: values for recipients that have none of their own.
     init(
         _ payload: JSONValue,
         at pointer: String,
@@ -68,15 +68,15 @@ struct PayloadTemplate: Sendable {
         }
     }
 
-    /// The payload for one recipient.
-    /// - Parameter own: values for this recipient, before those of the installation.
-    /// - Throws: ``MissingValue``, or a ``ProviderError`` if the payload breaks a rule.
+    /// Makes the payload for one recipient.
+    /// - Parameter own: values for this recipient. They come before the installation's values.
+    /// - Throws: ``MissingValue`` if there is no value for a name; ``ProviderError`` if the payload breaks a rule.
     func payload(for installation: Installation, own: [String: JSONValue]) throws -> PushPayload {
         if let shared { return shared }
         let texts = texts.best(for: installation.languages)
         func value(_ name: String) -> JSONValue? { own[name] ?? installation.values[name] ?? defaults[name] }
         let json = try Self.render(root) { name in
-            // A text of the message may name values; a value is never read as a template.
+            // A text of the message may contain names. A value is never parsed as a template.
             if let text = texts[name] { try text.render { value($0) } } else { value(name) }
         }
         return try PushPayload(json: Array(json.text.utf8))

@@ -51,13 +51,13 @@ struct TemplateText: Sendable, Hashable {
             }
     }
 
-    /// Whether the text names no value.
+    /// Whether the text contains no names.
     var isConstant: Bool { parts.allSatisfy { if case .text = $0 { true } else { false } } }
 
-    /// The text with its values.
-    /// - Parameter value: returns the value of a name; nil if there is none.
+    /// Returns the text with the names replaced by values.
+    /// - Parameter value: returns the value for a name; nil if there is none.
     func render(_ value: (String) throws -> JSONValue?) throws -> JSONValue {
-        // A text that is one value alone keeps the value's type: a badge stays a number.
+        // If the text is only one name, the value keeps its type, so that a badge stays a number.
         if parts.count == 1, case .value(let name) = parts[0] {
             guard let value = try value(name) else { throw MissingValue(name: name) }
             return value
@@ -81,7 +81,7 @@ struct MissingValue: Error {
 }
 
 extension JSONValue {
-    /// The value within a text.
+    /// The value as a part of a text.
     fileprivate var plainText: String {
         if case .string(let text) = self { text } else { text }
     }

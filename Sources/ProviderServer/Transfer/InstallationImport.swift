@@ -2,7 +2,7 @@ import Foundation
 import Notifications
 import ProviderStore
 
-/// Reads installations from a file, a line each. A bad line is reported and left out.
+/// Reads installations from a file with one on each line. A bad line is reported and not imported.
 struct InstallationImport {
     /// What is wrong with a line.
     private struct BadLine {
@@ -15,7 +15,7 @@ struct InstallationImport {
         "id", "deviceToken", "environment", "languages", "timeZone", "user", "tags", "appVersion",
     ]
 
-    /// What an export has besides, and an import ignores.
+    /// Columns that only an export has. An import ignores them.
     static let exportedColumns = ["registeredAt", "endedAt", "endReason"]
 
     private let app: ProviderApp
@@ -35,7 +35,7 @@ struct InstallationImport {
         reader = RowReader(form, maximumBytes: ProviderServerLimits.installationBytes)
     }
 
-    /// Takes a part of the file. Returns the installations that are ready to be stored.
+    /// Reads a part of the file. Returns the installations that can be stored.
     mutating func read(_ bytes: some Sequence<UInt8>) -> [Installation] {
         var rows: [RowReader.Row] = []
         reader.read(bytes) { rows.append($0) }
@@ -79,7 +79,7 @@ struct InstallationImport {
             return value
         }
         guard let fields = CSVRow.fields(text) else {
-            throw .invalid("", "The quotation marks of the line do not fit.")
+            throw .invalid("", "A quotation mark in the line is missing or misplaced.")
         }
         guard let header else {
             for name in fields where !(Self.columns + Self.exportedColumns).contains(name) {
@@ -108,12 +108,12 @@ struct InstallationImport {
             throw .invalid(
                 "/id", "The value has to be 1 to \(ProviderServerLimits.identifierBytes) letters, digits and - _ .")
         }
-        // What an export adds.
+        // Remove the members that only an export has.
         for name in ["registeredAt", "changedAt", "ended"] { members[name] = nil }
         let document = try InstallationDocument(.object(members))
         let bundleID = try document.bundleID
         guard bundleID == nil || bundleID == app.bundleID else {
-            throw .invalid("/bundleID", "The import is into the app \(app.bundleID).")
+            throw .invalid("/bundleID", "The file is imported into the app \(app.bundleID).")
         }
         let installation = try document.installation(id, registered: now, now: now)
         guard app.endpoints[installation.environment] != nil else {
@@ -122,7 +122,7 @@ struct InstallationImport {
         return installation
     }
 
-    /// The report: how many were imported, and the first bad lines.
+    /// The report: the number of imported installations, and the first bad lines.
     var report: JSONValue {
         let lines = bad.map { bad -> JSONValue in
             var members: [String: JSONValue] = [

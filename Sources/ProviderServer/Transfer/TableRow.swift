@@ -1,16 +1,16 @@
-/// Splits bytes into lines (NDJSON) or rows (CSV, RFC 4180), as they arrive.
+/// Splits bytes into lines (NDJSON) or rows (CSV, RFC 4180) while they arrive.
 struct RowReader: Sendable {
     enum Form: Sendable, Hashable {
         case lines
-        /// A line feed in quotation marks does not end a row.
+        /// CSV. A line feed between quotation marks does not end a row.
         case csv
     }
 
     /// One line or row.
     struct Row: Sendable, Hashable {
-        /// The line on which it begins, from 1.
+        /// The number of the line on which the row begins. The first line is 1.
         var line: Int
-        /// Nil if it is too long.
+        /// The bytes of the row; nil if the row is too long.
         var text: [UInt8]?
     }
 
@@ -28,7 +28,7 @@ struct RowReader: Sendable {
         self.maximumBytes = maximumBytes
     }
 
-    /// Takes bytes, and passes on the rows that are complete. Empty lines are left out.
+    /// Reads bytes, and calls `body` with each complete row. Skips empty lines.
     mutating func read(_ bytes: some Sequence<UInt8>, _ body: (Row) -> Void) {
         for byte in bytes {
             if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
@@ -45,7 +45,7 @@ struct RowReader: Sendable {
         }
     }
 
-    /// Passes on the last row, which may have no line feed.
+    /// Calls `body` with the last row, which may not end with a line feed.
     mutating func finish(_ body: (Row) -> Void) { end(body) }
 
     private mutating func end(_ body: (Row) -> Void) {
@@ -56,9 +56,9 @@ struct RowReader: Sendable {
     }
 }
 
-/// The fields of a row of CSV (RFC 4180).
+/// Reads and writes the fields of a CSV row (RFC 4180).
 enum CSVRow {
-    /// - Returns: nil if the quotation marks do not fit.
+    /// - Returns: nil if a quotation mark is missing or misplaced.
     static func fields(_ row: [UInt8]) -> [String]? {
         var fields: [String] = []
         var index = row.startIndex
@@ -96,7 +96,8 @@ enum CSVRow {
     /// A row of these fields.
     static func text(_ fields: [String]) -> String {
         fields.map { field in
-            // A spreadsheet takes a field that begins like this for a formula. Identifiers and times never do.
+            // Mark the field as text, because a spreadsheet would read it as a formula. Identifiers and times never
+            // begin like this.
             let safe = field.first.map { "=+-@\t\r".contains($0) } == true ? "'" + field : field
             return safe.contains { ",\"\n\r".contains($0) } ? "\"" + safe.replacing("\"", with: "\"\"") + "\"" : safe
         }.joined(separator: ",") + "\r\n"

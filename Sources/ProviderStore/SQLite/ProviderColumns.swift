@@ -2,11 +2,11 @@ import Foundation
 import GRDB
 import Notifications
 
-// The form of our values in SQLite's columns. A value of a damaged file becomes an empty one: GRDB would end the
+// The representation of values in SQLite's columns. A damaged value is read as an empty one, because GRDB ends the
 // process if a value that is not optional is NULL.
 
 extension Environment {
-    /// 0 is development, 1 is production: the order in which a message works through them.
+    /// 0 is development, 1 is production. Messages are sent to the environments in this order.
     var column: Int64 { self == .development ? 0 : 1 }
 
     init(column: Int64) { self = column == 0 ? .development : .production }
@@ -41,9 +41,9 @@ extension Row {
     func optionalBlob(_ column: Int) -> Data? { self[column] }
 }
 
-/// Lists of words in one column.
+/// Stores a list of words in one column.
 enum WordColumn {
-    /// Each word between two spaces, so that a search for ` news ` finds the tag and nothing else.
+    /// Each word has a space on both sides, so that a search for ` news ` finds only this tag.
     static func text(_ words: [String]) -> String {
         words.isEmpty ? "" : " " + words.joined(separator: " ") + " "
     }
@@ -52,7 +52,7 @@ enum WordColumn {
 }
 
 extension Data {
-    /// The bytes of hexadecimal digits; empty if they are not.
+    /// Reads hexadecimal digits; empty if the text has other characters.
     init(hexadecimal digits: String) {
         self = Hexadecimal.bytes(digits).map { Data($0) } ?? Data()
     }

@@ -1,16 +1,16 @@
 import GRDB
 
-/// The tables, and how they came to be, one migration after the other.
+/// The tables. Each version of the schema is one migration.
 enum ProviderSchema {
-    /// A database that holds a migration not listed here was made by a newer version.
+    /// Applies the migrations. If a database has a migration that is not listed here, a newer version made it.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { try $0.execute(sql: version1) }
         return migrator
     }
 
-    /// Times are milliseconds since 1970. Numbers are never used again (AUTOINCREMENT): outcomes and positions name
-    /// installations by them.
+    /// Times are milliseconds since 1970. Numbers are never used again (AUTOINCREMENT), because outcomes and positions
+    /// refer to installations by number.
     private static let version1 = """
         CREATE TABLE app (
             number INTEGER PRIMARY KEY AUTOINCREMENT,

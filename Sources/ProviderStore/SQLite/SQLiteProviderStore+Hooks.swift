@@ -4,7 +4,7 @@ import GRDB
 import Notifications
 
 extension SQLiteProviderStore {
-    /// How many deliveries of a hook are kept: the log that a person looks through. Those under way always are.
+    /// How many ended deliveries of a hook are kept for people to read. Deliveries that have not ended are always kept.
     private static let keptDeliveries = 1_000
 
     package func hooks(app: Int64) async throws(StoreError) -> [Hook] {
@@ -42,7 +42,7 @@ extension SQLiteProviderStore {
         }
     }
 
-    /// Adds an event for each hook of an app, in the transaction of what it is about.
+    /// Adds an event for each hook of an app, in the transaction of the change that the event reports.
     static func add(_ event: ProviderEvent, app: Int64, at now: Timestamp, _ database: Database) throws {
         let hooks = try Int64.fetchAll(database, sql: "SELECT number FROM hook WHERE app = ?", arguments: [app])
         for hook in hooks {

@@ -88,7 +88,8 @@ extension SQLiteProviderStore {
         let installation = stored.installation
         let token = Data(hexadecimal: installation.deviceToken)
         if installation.end == nil {
-            // A device token belongs to one installation: the app was reinstalled and has a new identifier.
+            // A device token belongs to one installation. If it is registered again under another identifier, the app
+            // was reinstalled.
             try database.cachedStatement(
                 sql: """
                     UPDATE installation SET ended = ?, end_reason = ?, changed = ?

@@ -36,7 +36,7 @@ extension SQLiteProviderStore {
                 try insert.execute(arguments: [
                     message.number, outcome.installation, outcome.at.column, outcome.status, outcome.reason,
                 ])
-                // It was kept before: count it once.
+                // If the outcome was stored before, do not count it again.
                 guard database.changesCount > 0 else { continue }
                 if let reason = outcome.reason { failed[reason, default: 0] += 1 } else { accepted += 1 }
                 guard let endedAt = outcome.endedAt else { continue }
@@ -64,9 +64,9 @@ extension SQLiteProviderStore {
         }
     }
 
-    /// Ends an installation, unless the app has handed over its device token after the service called it invalid
-    /// (Guide, Table 8-5).
-    /// - Returns: its identifier, if it ended now.
+    /// Ends an installation, unless the app registered its device token after the service found it invalid (Guide,
+    /// Table 8-5).
+    /// - Returns: The installation's identifier, if it ended now.
     private static func end(
         _ outcome: SendOutcome,
         _ endedAt: Timestamp,
@@ -114,8 +114,8 @@ extension SQLiteProviderStore {
 
 /// Makes the SQL that finds recipients.
 ///
-/// Tags are searched as text in the row itself. A table of tags would need as many searches in its index for each
-/// installation, which takes longer.
+/// Tags are searched as text in the row itself. A table of tags would need several index searches for each
+/// installation, which is slower.
 private struct RecipientSearch {
     private let query: RecipientQuery
     private(set) var arguments: [(any DatabaseValueConvertible)?] = []
@@ -124,8 +124,8 @@ private struct RecipientSearch {
 
     mutating func sql(_ columns: String) -> String {
         let audience = query.audience
-        // If recipients are named, SQLite has to find them by their names, and not to look at everybody in their order.
-        // A plus sign takes a column out of its choice of an index.
+        // If the audience names recipients, SQLite should find them by name, and not read all rows in the order of
+        // their numbers. A plus sign before a column prevents SQLite from using its index.
         let plus = audience.installations != nil || audience.users != nil ? "+" : ""
         var conditions = ["i.app = ?", "i.ended IS NULL", "\(plus)i.number > ?", "\(plus)i.number <= ?"]
         arguments = [query.app, query.after, query.last]
@@ -155,7 +155,7 @@ private struct RecipientSearch {
         }
     }
 
-    /// The parser has bounded the depth. A tag's bytes are never SQL.
+    /// The recursion is safe, because the parser limits the depth. A tag is always passed as an argument, never as SQL.
     private mutating func condition(_ expression: TagExpression) -> String {
         switch expression {
         case .tag(let tag):

@@ -12,11 +12,12 @@ import PrivateFiles
     import Glibc
 #endif
 
-/// The provider's store in one SQLite file. One process at a time can have it open.
+/// The store of the provider server, in one SQLite file. Only one process at a time can open it.
 package final class SQLiteProviderStore: ProviderStore {
-    /// The database's file in the folder.
+    /// The name of the database file in the folder.
     package static let fileName = "provider.sqlite"
-    /// Readers beside the writer: pages of recipients, and what requests ask.
+    /// The largest number of connections that read. They serve pages of recipients and requests while another one
+    /// writes.
     private static let maximumReaders = 4
 
     let pool: DatabasePool
@@ -24,7 +25,7 @@ package final class SQLiteProviderStore: ProviderStore {
     let now: @Sendable () -> Timestamp
     private let lock: Descriptor
 
-    /// Opens the store in a folder, which has to exist. Makes the file if it is missing.
+    /// Opens the store in an existing folder. Creates the file if it is missing.
     package init(folder: String, now: @escaping @Sendable () -> Timestamp) throws(StoreError) {
         self.now = now
         let path = folder + "/" + Self.fileName
@@ -32,7 +33,7 @@ package final class SQLiteProviderStore: ProviderStore {
         guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else {
             throw StoreError(.unavailable, "Another provider server uses \(folder): stop it, or choose another folder.")
         }
-        // Only the owner may read it, from its first byte.
+        // Create the file first, so that only the owner can ever read it.
         if try !Files.exists(path) { _ = try Files.make(path, [], replacing: false) }
         do {
             pool = try Self.open(path)
@@ -50,7 +51,7 @@ package final class SQLiteProviderStore: ProviderStore {
         configuration.maximumReaderCount = maximumReaders
         configuration.busyMode = .timeout(2)
         let pool = try DatabasePool(path: path, configuration: configuration)
-        // GRDB sets NORMAL, with which a power cut can lose the newest transactions.
+        // GRDB's default is NORMAL. With it, a power cut can lose the newest transactions.
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
         guard try !pool.read(ProviderSchema.migrator.hasBeenSuperseded) else {
             throw StoreError(.unreadable, "\(path) was made by a newer version: use that version.")
@@ -59,7 +60,7 @@ package final class SQLiteProviderStore: ProviderStore {
         return pool
     }
 
-    /// Reads on one of the readers' connections.
+    /// Reads on one of the reading connections.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value,
     ) async throws(StoreError) -> Value {
@@ -70,7 +71,7 @@ package final class SQLiteProviderStore: ProviderStore {
         }
     }
 
-    /// Writes what cannot fail for another reason than the store's.
+    /// Writes. Converts every error to a `StoreError`, so `body` must not throw errors of its own.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value,
     ) async throws(StoreError) -> Value {
@@ -87,7 +88,7 @@ package final class SQLiteProviderStore: ProviderStore {
 
     package func trouble() async -> StoreError? {
         do throws(StoreError) {
-            // A write, because a full disk can be read.
+            // Try to write, because a full disk can still be read.
             try await write { try $0.execute(sql: "PRAGMA user_version = 0") }
             return nil
         } catch {
@@ -97,7 +98,7 @@ package final class SQLiteProviderStore: ProviderStore {
 
     package func close() async {
         writes.close()
-        // Open reads end first. If it fails, the process is about to end anyway.
+        // Closing waits for open reads. Ignore a failure, because the process ends soon.
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { [pool] in
                 try? pool.close()

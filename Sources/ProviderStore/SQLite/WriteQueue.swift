@@ -2,19 +2,21 @@ import Delivery
 import GRDB
 import Synchronization
 
-/// Commits the changes of concurrent callers together: one fsync takes about as long for a thousand rows as for one.
+/// Commits the changes of concurrent callers in one transaction: an fsync takes about as long for a thousand rows as
+/// for one.
 ///
-/// Changes that come during a transaction wait, and make the next one. Each caller is answered after the commit. A
-/// change that fails is undone alone.
+/// Changes that arrive during a transaction wait for the next one. Each caller is answered after the commit. If a
+/// change fails, only this change is undone.
 final class WriteQueue: Sendable {
-    /// How many changes may wait. A second of work; more callers are told to come again.
+    /// The largest number of waiting changes, which is about a second of work. Further callers get an error and can try
+    /// again.
     static let maximumWaiting = 10_000
-    /// How many changes one transaction takes, so that the first caller does not wait for all of them.
+    /// The largest number of changes in one transaction. It limits how long the first caller waits.
     static let maximumTogether = 500
 
     private struct Job: Sendable {
-        /// Runs the change in a savepoint. Returns what answers the caller after the commit. Throws only what ends the
-        /// transaction.
+        /// Runs the change in a savepoint. Returns a function that answers the caller after the commit. Throws only
+        /// errors that end the whole transaction.
         let run: @Sendable (Database) throws -> @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
     }
@@ -30,7 +32,7 @@ final class WriteQueue: Sendable {
 
     init(_ pool: DatabasePool) { self.pool = pool }
 
-    /// Runs a change in a transaction, after all that were handed in before.
+    /// Runs a change in a transaction, after all earlier changes.
     /// - Throws: the error of `body`, or a ``StoreError``.
     func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
@@ -71,7 +73,7 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// The changes of the next transaction; nil if none wait.
+    /// Takes the changes of the next transaction; nil if no change waits.
     private func nextGroup() -> ArraySlice<Job>? {
         state.withLock { state in
             let group = state.waiting.prefix(Self.maximumTogether)
@@ -94,12 +96,12 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Refuses further changes.
+    /// Rejects further changes.
     func close() { state.withLock { $0.isClosed = true } }
 }
 
 extension DatabaseError {
-    /// Whether the whole transaction is lost, because the failure is not about one statement's values.
+    /// Whether the error ends the whole transaction, and not only the change that caused it.
     fileprivate var endsTransaction: Bool {
         switch resultCode {
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE: false
@@ -112,7 +114,7 @@ extension StoreError {
     static let closed = StoreError(.unavailable, "The store is closed: start the server again.")
     static let busy = StoreError(.unavailable, "Too many changes wait for the disk: try again after a delay.")
 
-    /// An error of the database as callers see it. Other errors stay as they are.
+    /// Converts an error of the database into a ``StoreError``. Returns other errors unchanged.
     static func of(_ error: any Error) -> any Error {
         guard let error = error as? DatabaseError else { return error }
         return StoreError(error)

@@ -7,15 +7,15 @@ import SQLiteStore
     import PostgresStore
 #endif
 
-/// A store that is copied, or that a copy is made in.
+/// The source or the target of a copy.
 package enum CopyPlace: Sendable, CustomStringConvertible {
-    /// The embedded store of a data folder.
+    /// The embedded store in a data folder.
     case folder(DataFolder)
     #if PostgreSQL
         case database(PostgresLocation)
     #endif
 
-    /// - Parameter text: `sqlite:` and a folder, or a PostgreSQL URL. Errors do not repeat it, because it may hold a
+    /// - Parameter text: `sqlite:` and a folder, or a PostgreSQL URL. Errors do not quote it, because it may contain a
     ///   password.
     package init(_ text: String) throws(ServiceError) {
         if text.hasPrefix("sqlite:") {
@@ -51,8 +51,8 @@ package enum CopyPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Opens the store while `body` runs. No service can use it meanwhile.
-    /// - Parameter isTarget: whether the store is to be filled; it may be missing then.
+    /// Opens the store while `body` runs. Meanwhile no service can use it.
+    /// - Parameter isTarget: whether this store is the target. A target may be missing.
     func with<Value: Sendable>(
         _ storeKeyFile: String?,
         isTarget: Bool,

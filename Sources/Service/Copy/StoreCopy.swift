@@ -3,7 +3,7 @@ import Delivery
 import Foundation
 import Notifications
 
-/// Copies a store into another one, so that device tokens, certificates and mailboxes stay valid.
+/// Copies a store into another one. Device tokens, certificates and mailboxes stay valid.
 package struct StoreCopy: Sendable {
     /// How many things of each kind were copied.
     package struct Counts: Encodable, Sendable, Hashable {
@@ -22,7 +22,7 @@ package struct StoreCopy: Sendable {
         package var subscriptions = 0
     }
 
-    /// How many registrations are read and written at once: with payloads of 4 KB each, 800 KB.
+    /// How many registrations are read and written at once. With payloads of 4 KB each, this takes 800 KB.
     private static let page = 200
 
     private let source: any CopyableStore
@@ -32,9 +32,11 @@ package struct StoreCopy: Sendable {
     private let channelLists: [ChannelList]
     private var counts = Counts()
 
-    /// Copies one store into another. Neither may be in use; the target is empty or an unfinished copy of the source.
+    /// Copies one store into another. No service may use either store. The target must be empty or an unfinished copy
+    /// of the same source.
     ///
-    /// If it fails, the target is an unfinished copy. No service starts with it, and another copy begins anew.
+    /// If copying fails, the target stays marked as an unfinished copy. No service starts with it, and the next copy
+    /// starts from the beginning.
     package static func run(
         from source: CopyPlace,
         to target: CopyPlace,
@@ -80,7 +82,8 @@ package struct StoreCopy: Sendable {
         return counts
     }
 
-    /// A number that identifies the source. The authority is made at the first start and never changes.
+    /// Returns a number that identifies the source, made from its authority. The authority is made at the first start
+    /// and never changes.
     private func identity() async throws(StoreError) -> Int64 {
         guard try await !source.isUnfinishedCopy(), let authority = try await source.secrets.secret(.authority) else {
             throw StoreError(.missing, "The source holds no service's data: no service was started with it.")
@@ -113,7 +116,7 @@ package struct StoreCopy: Sendable {
         }
     }
 
-    /// Copies registrations and mailboxes. Those of deleted apps, which wait to be removed, are left out.
+    /// Copies registrations and mailboxes. Skips those of deleted apps, which are about to be removed.
     private mutating func copyDestinations() async throws(StoreError) {
         let (accounts, count) = (source.current, try await source.countDestinations())
         var (last, done): (Destination?, Int) = (nil, 0)
@@ -147,7 +150,7 @@ package struct StoreCopy: Sendable {
 
     private mutating func copyChannels() async throws(StoreError) {
         guard let channels = source.broadcastChannels else { return }
-        // The version that the newest broadcast of each channel has in the source and in the target.
+        // The version of each channel's newest broadcast in the source and in the target.
         var versions: [ChannelKey: (there: BroadcastVersion, here: BroadcastVersion)] = [:]
         for list in channelLists {
             var last: ChannelID?

@@ -8,7 +8,7 @@ struct ProviderAppCommand: AsyncParsableCommand {
         commandName: "app", abstract: "The apps that the provider server sends to.",
         subcommands: [Put.self, List.self, Show.self, Delete.self, Key.self])
 
-    /// The line for a person.
+    /// Describes an app in one line for a person.
     private static func line(_ app: JSONValue) -> String {
         var environments = ""
         if case .object(let members) = app, case .object(let known)? = members["environments"] {
@@ -19,7 +19,7 @@ struct ProviderAppCommand: AsyncParsableCommand {
 
     struct Put: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make an app, or change where and with what it sends.",
+            abstract: "Make an app, or change its servers and credentials.",
             discussion: "Give a signing key or a certificate for each environment that the app uses.")
 
         @OptionGroup var options: ProviderOptions
@@ -122,7 +122,7 @@ struct ProviderAppCommand: AsyncParsableCommand {
 
     struct Key: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Replace the key of an app or of its backend. The old one ends at once.")
+            abstract: "Replace the key of an app or of its backend. The old key is invalid at once.")
 
         @OptionGroup var options: ProviderOptions
 

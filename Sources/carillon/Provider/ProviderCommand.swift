@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The provider server, and what can be done with a running one.
+/// Runs the provider server, or sends requests to a running one.
 struct ProviderCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "provider",

@@ -5,7 +5,7 @@ import Notifications
 
 struct ProviderHookCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "hook", abstract: "Addresses that hear of ended installations and of messages.",
+        commandName: "hook", abstract: "Addresses that receive events about ended installations and messages.",
         subcommands: [Add.self, List.self, Delete.self, Log.self])
 
     struct Add: AsyncParsableCommand {

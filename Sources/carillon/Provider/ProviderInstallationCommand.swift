@@ -21,7 +21,7 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
         return parts.joined(separator: "  ")
     }
 
-    /// An app, and one of its installations.
+    /// The options that identify an app and one of its installations.
     struct Place: ParsableArguments {
         @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
         var bundleID: String

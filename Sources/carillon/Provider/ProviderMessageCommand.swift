@@ -33,7 +33,7 @@ struct ProviderMessageCommand: AsyncParsableCommand {
 
         @Option(
             name: .customLong("idempotency-key"),
-            help: "Your name for this message: sent again with the same name, it is not a second one.")
+            help: "Your name for this message. Sending again with the same name makes no second message.")
         var idempotencyKey: String?
 
         func run() async throws {
@@ -111,7 +111,7 @@ struct ProviderMessageCommand: AsyncParsableCommand {
     }
 
     struct Outcomes: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List what came of a message for each recipient.")
+        static let configuration = CommandConfiguration(abstract: "List the outcome of a message for each recipient.")
 
         @OptionGroup var options: ProviderOptions
 
@@ -172,7 +172,7 @@ struct ProviderMessageCommand: AsyncParsableCommand {
     }
 }
 
-/// What can be done with a message.
+/// A change that a command makes to a message.
 protocol MessageChangeKind: Sendable {
     static var name: String { get }
     static var abstract: String { get }

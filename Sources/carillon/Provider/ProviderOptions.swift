@@ -10,14 +10,14 @@ struct ProviderOptions: ParsableArguments {
     @Flag(help: "Print one JSON object per line on standard output, and nothing else.")
     var json = false
 
-    /// Where the data is if nothing else is said.
+    /// The data folder if neither an option nor the environment names one.
     private static let defaultFolder = "./carillon-provider-data"
 
     var folder: String {
         DataFolder(data ?? ProcessInfo.processInfo.environment["CARILLON_PROVIDER_DATA"] ?? Self.defaultFolder).path
     }
 
-    /// The API of the server on the folder, or of the one that the environment names.
+    /// Returns a client of the server with this folder, or of the server that the environment names.
     func client() throws -> ProviderServerClient { try ProviderServerClient(folder: folder) }
 
     var output: Output { Output(isJSON: json) }

@@ -8,7 +8,8 @@ import Notifications
 import ProviderServer
 import Synchronization
 
-/// Sends requests to a provider server, with the administrator's key in its folder or the one in the environment.
+/// Sends requests to a provider server. It uses the administrator's key from the server's folder or from the
+/// environment.
 struct ProviderServerClient: Sendable {
     private let url: String
     private let key: String
@@ -37,7 +38,7 @@ struct ProviderServerClient: Sendable {
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Sends a request, and returns the JSON of the answer.
+    /// Sends a request, and returns the answer's JSON.
     func ask(
         _ method: HTTPMethod,
         _ path: String,
@@ -55,7 +56,7 @@ struct ProviderServerClient: Sendable {
         return try await exchange(request) { try await value(of: $0) }
     }
 
-    /// Sends a file as it is, in parts, and shows how far it is.
+    /// Sends a file unchanged, in parts, and shows the progress.
     func upload(_ path: String, file: String, contentType: String) async throws -> JSONValue {
         let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? 0
         guard let handle = FileHandle(forReadingAtPath: file) else { throw CommandError("\(file) cannot be read.") }
@@ -126,7 +127,7 @@ struct ProviderServerClient: Sendable {
         return value
     }
 
-    /// All items of a list, page by page.
+    /// Calls `body` with each item of a list, from all of its pages.
     func list(_ path: String, _ body: (JSONValue) -> Void) async throws {
         var next = ""
         while true {
@@ -152,20 +153,20 @@ struct ProviderServerClient: Sendable {
 }
 
 extension JSONValue {
-    /// A text member of an object.
+    /// The text of a member; nil if it is missing or not a text.
     subscript(_ key: String) -> String? {
         guard case .object(let members) = self, case .string(let text)? = members[key] else { return nil }
         return text
     }
 
-    /// A number member of an object, as text.
+    /// The number of a member, as text; 0 if it is missing.
     func number(_ key: String) -> String {
         guard case .object(let members) = self, case .integer(let number)? = members[key] else { return "0" }
         return String(number)
     }
 }
 
-/// A part of a path or of a query, with everything escaped that has a meaning there.
+/// Escapes all characters that have a meaning in a path or in a query.
 func escaped(_ text: String) -> String {
     let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
     return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
