@@ -46,36 +46,15 @@ extension ChannelConnection {
             if let channel { observer.created(number, channel: channel) }
             observer.answered(number, answer)
         }
-        if let reason = rehearsed?.countAnswer(of: stream) { sayGoodbye(reason) }
-    }
-
-    /// Forgets a stream that has ended, and sends a GOAWAY if it is now due.
-    func forgetFaults(of stream: StreamID) {
-        if let reason = rehearsed?.forget(stream) { sayGoodbye(reason) }
-    }
-
-    /// Sends GOAWAY.
-    ///
-    /// What was answered is written first, and frames may not be written while others are read.
-    private func sayGoodbye(_ reason: Rejection.Reason) {
-        let connection = NIOLoopBound(self, eventLoop: eventLoop)
-        eventLoop.execute {
-            let session = connection.value.session
-            session?.flush()
-            session?.goAway(.noError, debugData: connection.value.goAwayData(reason))
-        }
+        countAnswer(of: stream)
     }
 }
 
 // Faults. They begin when the gateway has decided about a request.
-extension ChannelConnection {
-    private func begin() {
-        if rehearsed == nil { rehearsed = RehearsedConnection() }
-    }
-
+extension ChannelConnection: MisbehavingConnection {
     /// Carries out a fault on a request that passed the checks.
     func carryOut(_ fault: RequestFault, on stream: StreamID, _ work: @escaping Work) {
-        begin()
+        beginRehearsal()
         if fault.actsBeforeAcceptance { return misbehave(fault, on: stream) }
         if !plan(fault, on: stream) { rehearsed?.set(fault, on: stream) }
         run(work, on: stream)
@@ -83,7 +62,7 @@ extension ChannelConnection {
 
     /// Carries out a fault on a request that is rejected.
     func carryOut(_ fault: RequestFault, on stream: StreamID, _ rejection: Rejection) {
-        begin()
+        beginRehearsal()
         if let index = requests.index(of: stream) { requests[index].isUnderWay = true }
         switch fault.kind {
         case .delay(let delay): later(stream, delay) { $0.refuse(stream, rejection) }
@@ -115,56 +94,10 @@ extension ChannelConnection {
 
     private func misbehave(_ fault: RequestFault, on stream: StreamID) {
         if let index = requests.index(of: stream) { requests[index].isUnderWay = true }
-        switch fault.kind {
-        case .answer(var rejection, let retryAfter):
-            // A 410 always has a timestamp (Guide, Table 8-5).
-            if rejection.reason.status == 410, rejection.timestamp == nil {
-                rejection.timestamp = provider.clock.machineTime.milliseconds
-            }
-            refuse(stream, rejection, retryAfter: retryAfter)
-        case .reset(let code):
-            noteSilence(on: stream, fault)
-            session?.reset(stream, HTTP2ErrorCode(code))
-        case .close(let kind):
-            noteSilence(on: stream, fault)
-            switch kind {
-            case .fin: session?.close()
-            case .rst: session?.abort()
-            }
-        case .hang:
-            noteSilence(on: stream, fault)
-            rehearsed?.hang(stream, since: second)
-        // Rehearsals refuse rules with these for this interface.
-        case .goAway, .delay, .lose, .duplicate, .settings, .errorPacket:
-            break
-        }
+        spoilAnswer(fault, on: stream)
     }
 
-    /// Ends requests that a rehearsal keeps open.
-    /// - Parameter now: ends those that have been open for too long; nil for all of them, because the service shuts
-    ///   down.
-    func endHanging(_ now: NIODeadline?) {
-        guard let rehearsed else { return }
-        let limit = TimeAmount(RequestFault.longest)
-        let streams =
-            now.map { now in rehearsed.hanging.filter { $0.value + limit < now }.map(\.key) } ?? rehearsed.held
-        for stream in streams { session?.reset(stream, .cancel) }
-    }
-
-    /// Reports to the observer that no answer comes.
-    private func noteSilence(on stream: StreamID, _ fault: RequestFault) {
-        guard let index = requests.index(of: stream), let number = requests[index].watched?.number else { return }
-        provider.watch?.observer.unanswered(number, isDiscarded: fault.actsBeforeAcceptance)
-    }
-
-    private func later(_ stream: StreamID, _ delay: Duration, _ answer: @escaping (ChannelConnection) -> Void) {
-        let connection = NIOLoopBound(self, eventLoop: eventLoop)
-        let answer = NIOLoopBound(answer, eventLoop: eventLoop)
-        let timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
-            connection.value.rehearsed?.timerFired(on: stream)
-            answer.value(connection.value)
-            connection.value.session?.flush()
-        }
-        rehearsed?.wait(timer, on: stream)
+    func number(of stream: StreamID) -> UInt64? {
+        requests.index(of: stream).flatMap { requests[$0].watched?.number }
     }
 }

@@ -204,10 +204,6 @@ final class ChannelConnection: HTTP2Connection {
         if reason == .idleTimeout { provider.limitLog.limitExceeded(.idleTimeout, peer: peer) }
         session?.goAwayOnceAnswered(debugData: goAwayData(reason))
     }
-
-    func goAwayData(_ reason: Rejection.Reason) -> [UInt8] {
-        Array(ProviderResponse.body(Rejection(reason), hasDetail: provider.answersHaveDetail).readableBytesView)
-    }
 }
 
 // The checks, in the order that docs/channels.md documents, and the answers.

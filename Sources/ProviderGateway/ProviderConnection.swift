@@ -300,8 +300,4 @@ final class ProviderConnection: HTTP2Connection {
         if reason == .idleTimeout { gateway.limitLog.limitExceeded(.idleTimeout, peer: peer) }
         session?.goAwayOnceAnswered(debugData: goAwayData(reason))
     }
-
-    func goAwayData(_ reason: Rejection.Reason) -> [UInt8] {
-        Array(ProviderResponse.body(Rejection(reason), hasDetail: gateway.answersHaveDetail).readableBytesView)
-    }
 }
