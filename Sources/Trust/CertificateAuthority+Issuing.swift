@@ -103,18 +103,7 @@ extension CertificateAuthority {
         now: Double,
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) -> IssuedCertificate {
-        let key = P256.Signing.PrivateKey()
-        return try issue(
-            Certificate.PublicKey(key.publicKey),
-            by: administrators,
-            subject: { try Self.name("Administrator") },
-            life: CertificateLives.administrator,
-            usage: .clientAuth,
-            extensions: { [try Certificate.Extension(CertificateRole.administrator)] },
-            keyPEM: key.pemRepresentation + "\n",
-            now: now,
-            using: &generator,
-        )
+        try issueWithKey("Administrator", .administrator, CertificateLives.administrator, now: now, using: &generator)
     }
 
     /// Issues a node's certificate, with which it calls other nodes, and a key for it.
@@ -123,14 +112,25 @@ extension CertificateAuthority {
         now: Double,
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) -> IssuedCertificate {
+        try issueWithKey("Node", .node, CertificateLives.node, now: now, using: &generator)
+    }
+
+    /// Issues a certificate of the administrators' intermediate, and a key for it.
+    private func issueWithKey(
+        _ name: String,
+        _ role: CertificateRole,
+        _ life: Double,
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws(TrustError) -> IssuedCertificate {
         let key = P256.Signing.PrivateKey()
         return try issue(
             Certificate.PublicKey(key.publicKey),
             by: administrators,
-            subject: { try Self.name("Node") },
-            life: CertificateLives.node,
+            subject: { try Self.name(name) },
+            life: life,
             usage: .clientAuth,
-            extensions: { [try Certificate.Extension(CertificateRole.node)] },
+            extensions: { [try Certificate.Extension(role)] },
             keyPEM: key.pemRepresentation + "\n",
             now: now,
             using: &generator,
