@@ -69,7 +69,8 @@ struct BroadcastCommand: AsyncParsableCommand {
         request.channelID = channel
         let broadcast = request
         let answer = try await ProviderClient.withClient(
-            credentials: try credentials.credentials(common), environment: try server()
+            credentials: try credentials.credentials(common),
+            environment: try common.server(url: url, ca: ca, environment)
         ) { client in
             // Send once and show the answer as it is, as carillon send does.
             try await client.send(broadcast, retriesRejections: false)
@@ -96,18 +97,6 @@ struct BroadcastCommand: AsyncParsableCommand {
             return try FileHandle.standardInput.readToEnd().map(Array.init) ?? []
         }
         return [UInt8](try InputFile.read(payload, "payload"))
-    }
-
-    private func server() throws -> APNSEnvironment {
-        if let url {
-            let server = try HostAndPort(url)
-            return APNSEnvironment(host: server.host, port: server.port, authority: ca.map { .file($0) } ?? .system)
-        }
-        let service = try common.runningService()
-        let server = try service.provider(environment)
-        return APNSEnvironment(
-            host: server.host, port: server.port, authority: .file(ca ?? service.description.ca),
-            serverName: service.description.serverName(environment))
     }
 
     private struct Answer: Encodable {

@@ -102,7 +102,8 @@ struct SendCommand: AsyncParsableCommand {
             let sending = try SendBatch(
                 path: batch, defaults: try template(), output: Output(isJSON: common.json))
             try await sending.run(
-                credentials: try credentials.credentials(common), environment: try server(),
+                credentials: try credentials.credentials(common),
+                environment: try common.server(url: url, ca: ca, environment),
                 configuration: configuration)
         } else {
             try await sendOne()
@@ -112,7 +113,8 @@ struct SendCommand: AsyncParsableCommand {
     private func sendOne() async throws {
         let push = try template()
         let answer = try await ProviderClient.withClient(
-            credentials: try credentials.credentials(common), environment: try server(), configuration: configuration
+            credentials: try credentials.credentials(common),
+            environment: try common.server(url: url, ca: ca, environment), configuration: configuration
         ) { client in
             // Send only once, so that the answer is shown as the service gave it.
             try await client.send(push, retriesRejections: false)
@@ -133,18 +135,6 @@ struct SendCommand: AsyncParsableCommand {
             deviceToken: token ?? "", topic: topic, payload: ByteBuffer(bytes: try body()), id: id,
             expiration: expiration, priority: priority, collapseID: collapseID,
             pushType: pushType ?? (alert == nil ? nil : "alert"))
-    }
-
-    private func server() throws -> APNSEnvironment {
-        if let url {
-            let server = try HostAndPort(url)
-            return APNSEnvironment(host: server.host, port: server.port, authority: ca.map { .file($0) } ?? .system)
-        }
-        let service = try common.runningService()
-        let server = try service.provider(environment)
-        return APNSEnvironment(
-            host: server.host, port: server.port, authority: .file(ca ?? service.description.ca),
-            serverName: service.description.serverName(environment))
     }
 
     func body() throws -> [UInt8] {
