@@ -48,11 +48,16 @@ let hummingbirdHTTP2: Target.Dependency = .product(
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: service)
 // The store of a cluster, which needs libpq.
 let postgres: TargetDependencyCondition? = .when(traits: ["PostgreSQL"])
+let postgresClient: Target.Dependency = .target(name: "PostgresClient", condition: postgres)
+let postgresSupport: Target.Dependency = .target(name: "PostgresSupport", condition: postgres)
 let postgresStore: [Target.Dependency] = [
-    .target(name: "PostgresClient", condition: postgres), .target(name: "PostgresStore", condition: postgres),
+    postgresClient, postgresSupport, .target(name: "PostgresStore", condition: postgres),
+]
+let postgresProviderStore: [Target.Dependency] = [
+    postgresSupport, .target(name: "PostgresProviderStore", condition: postgres),
 ]
 let postgresTesting: [Target.Dependency] = [
-    .target(name: "PostgresClient", condition: postgres), .target(name: "PostgresTesting", condition: postgres),
+    postgresClient, .target(name: "PostgresTesting", condition: postgres),
 ]
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system", condition: service)
 
@@ -156,10 +161,11 @@ let package = Package(
             swiftSettings: settings,
         ),
         .target(
+            name: "SQLiteSupport", dependencies: ["Notifications", "Delivery", "PrivateFiles", grdb],
+            swiftSettings: settings),
+        .target(
             name: "SQLiteStore",
-            dependencies: [
-                "Notifications", "Delivery", "PrivateFiles", grdb,
-            ],
+            dependencies: ["Notifications", "Delivery", "PrivateFiles", "SQLiteSupport", grdb],
             swiftSettings: settings,
         ),
         .systemLibrary(
@@ -169,8 +175,11 @@ let package = Package(
         ),
         .target(name: "PostgresClient", dependencies: ["CPostgres"], swiftSettings: settings),
         .target(
+            name: "PostgresSupport", dependencies: ["Notifications", "Delivery", "PostgresClient", crypto],
+            swiftSettings: settings),
+        .target(
             name: "PostgresStore",
-            dependencies: ["Notifications", "Delivery", "PostgresClient", crypto],
+            dependencies: ["Notifications", "Delivery", "PostgresClient", "PostgresSupport"],
             swiftSettings: settings,
         ),
         .target(
@@ -187,22 +196,37 @@ let package = Package(
             swiftSettings: settings,
         ),
         .target(
-            name: "ProviderStore", dependencies: ["Notifications", "Delivery", "PrivateFiles", grdb],
+            name: "ProviderStore",
+            dependencies: ["Notifications", "Delivery", "PrivateFiles", "SQLiteSupport", grdb],
             swiftSettings: settings),
+        .target(
+            name: "PostgresProviderStore",
+            dependencies: ["Notifications", "Delivery", "PostgresClient", "PostgresSupport", "ProviderStore"],
+            swiftSettings: settings),
+        .target(
+            name: "Console",
+            dependencies: ["Notifications", "Connections", crypto, httpTypes, hummingbird],
+            // What all consoles share, in the binary itself: no folder has to lie beside it.
+            resources: [.embedInCode("Files")],
+            swiftSettings: settings,
+        ),
         .target(
             name: "ProviderServer",
             dependencies: [
-                "Rates", "Notifications", "Delivery", "Connections", "PrivateFiles", "ProviderStore", "APNSProvider",
-                nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, coreMetrics, httpTypes, httpClient, hummingbird,
-                hummingbirdCore, hummingbirdHTTP2,
+                "Rates", "Notifications", "Delivery", "Connections", "Console", "PrivateFiles", "ProviderStore",
+                "APNSProvider", nioCore, nioPosix, nioSSL, crypto, cryptoExtras, logging, lifecycle, coreMetrics,
+                httpTypes, httpClient, hummingbird, hummingbirdCore, hummingbirdHTTP2, nioHTTPTypes,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
+            ] + [postgresClient] + postgresProviderStore,
+            // The page in the browser, in the binary itself.
+            resources: [.embedInCode("Console/Files")],
             swiftSettings: settings,
         ),
         .target(
             name: "APNSDevice",
             dependencies: [
                 "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioSSL, crypto, deque,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings,
         ),
@@ -210,7 +234,7 @@ let package = Package(
             name: "Management",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
-                "VirtualDevices", "Rehearsals", "Reports", "Connections", nioCore, nioPosix,
+                "VirtualDevices", "Rehearsals", "Reports", "Connections", "Console", nioCore, nioPosix,
                 nioSSL, crypto, logging,
                 httpTypes,
                 nioHTTPTypes,
@@ -344,7 +368,8 @@ let package = Package(
         .testTarget(
             name: "SQLiteStoreTests",
             dependencies: [
-                "Notifications", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles", "SQLiteStore",
+                "Notifications", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles", "SQLiteSupport",
+                "SQLiteStore",
                 "CFaultyDisk",
                 grdb,
             ],
@@ -364,15 +389,18 @@ let package = Package(
         .testTarget(
             name: "PostgresStoreTests",
             dependencies: [
-                "Notifications", "Delivery", "DeliveryTesting", "PostgresClient", "PostgresStore", "PostgresTesting",
+                "Notifications", "Delivery", "DeliveryTesting", "PostgresClient", "PostgresSupport", "PostgresStore",
+                "PostgresTesting",
             ],
             swiftSettings: settings,
         ),
         .testTarget(
+            name: "ConsoleTests", dependencies: ["Notifications", "Console", httpTypes], swiftSettings: settings),
+        .testTarget(
             name: "ManagementTests",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "Management", "Service", "ServiceTesting", "APNSProvider",
-                nioCore, nioPosix, nioEmbedded, nioSSL, crypto,
+                "Notifications", "Trust", "Delivery", "Console", "Management", "Service", "ServiceTesting",
+                "APNSProvider", nioCore, nioPosix, nioEmbedded, nioSSL, crypto,
                 httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 httpTypes,
@@ -399,7 +427,8 @@ let package = Package(
             swiftSettings: settings,
         ),
         .testTarget(
-            name: "DocumentsTests", dependencies: ["Notifications", "Rates", "Service"], swiftSettings: settings),
+            name: "DocumentsTests", dependencies: ["Notifications", "Rates", "Service", "ProviderServer"],
+            swiftSettings: settings),
         .testTarget(name: "FuzzEntriesTests", dependencies: ["FuzzEntries"], swiftSettings: settings),
         .target(
             name: "ProviderTesting",
@@ -438,20 +467,30 @@ let package = Package(
         .testTarget(
             name: "ProviderGatewayTests",
             dependencies: [
-                "Rates", "Notifications", "Delivery", "Matching", "HTTP2", "ProviderGateway", "Management", "Service",
-                "ServiceTesting", "CFaultyDisk", nioCore,
+                "Rates", "Notifications", "Connections", "Delivery", "Matching", "HTTP2", "ProviderGateway",
+                "Management", "Service",
+                "ServiceTesting", "CFaultyDisk", nioCore, crypto,
             ],
+            swiftSettings: settings,
+        ),
+        .testTarget(
+            name: "ProviderStoreTests",
+            dependencies: ["Notifications", "Delivery", "CommonTesting", "ProviderStore"] + postgresProviderStore
+                + postgresTesting,
             swiftSettings: settings,
         ),
         .testTarget(
             name: "ProviderServerTests",
             dependencies: [
                 "Rates", "Notifications", "Delivery", "Management", "ProviderStore", "ProviderServer", "Service",
-                "ServiceTesting", "APNSProvider", "CommonTesting", nioCore, crypto, logging, lifecycle,
+                "ServiceTesting", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix, crypto,
+                cryptoExtras,
+                logging,
+                lifecycle,
                 httpTypes, httpClient, hummingbird, grdb,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
+            ] + postgresProviderStore + postgresTesting,
             swiftSettings: settings,
         ),
         .testTarget(

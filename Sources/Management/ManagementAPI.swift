@@ -1,3 +1,4 @@
+import Console
 import Delivery
 import Journal
 import Notifications

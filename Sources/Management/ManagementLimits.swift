@@ -19,19 +19,6 @@ package enum ManagementLimits {
     /// The number of items in an answer. A page has some 200 KB.
     package static let listItems = 1000
 
-    /// How long a link to the console is good: time to copy it into a browser.
-    static let consoleLinkLife = Duration.seconds(300)
-
-    /// How many unused links there may be: more than anybody makes in five minutes.
-    static let consoleLinks = 16
-
-    /// How long a browser stays signed in: a working day.
-    static let consoleSessionLife = Duration.seconds(12 * 3600)
-
-    /// The maximum number of signed-in browsers. If another one signs in, the service signs out the one that signed
-    /// in first.
-    static let consoleSessions = 32
-
     /// The limits on a request's header fields: bytes of all, bytes of one, and their number. A browser with some
     /// cookies sends 4 KB.
     static let headerBytes = 16_384

@@ -10,8 +10,7 @@ package struct ManagementParts: Sendable {
     package let invitations: any Invitations
     package let registrations: any Registrations
     package let switchboard: any Switchboard
-    /// The broadcast channels; nil if the store has none.
-    package let broadcasts: Broadcasts?
+    package let broadcasts: Broadcasts
     package let tokenKeys: SharedTokenKeys
     package let authority: CertificateAuthority
     package let log: DeliveryLogSource
@@ -45,7 +44,7 @@ package struct ManagementParts: Sendable {
         invitations: any Invitations,
         registrations: any Registrations,
         switchboard: any Switchboard,
-        broadcasts: Broadcasts? = nil,
+        broadcasts: Broadcasts,
         tokenKeys: SharedTokenKeys,
         authority: CertificateAuthority,
         log: DeliveryLogSource,

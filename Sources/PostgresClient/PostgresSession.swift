@@ -36,6 +36,8 @@ final class PostgresSession {
             throw PostgresError(.notConnected, "There is no memory for a connection.")
         }
         self.connection = connection
+        // libpq would write notices to standard error, between the log's lines: for example, that a table exists already.
+        PQsetNoticeProcessor(connection, { _, _ in }, nil)
         guard PQstatus(connection) == CONNECTION_OK else {
             throw PostgresError(.notConnected, Self.message(of: connection, without: secrets))
         }
@@ -117,7 +119,7 @@ final class PostgresSession {
         _ deadline: ContinuousClock.Instant,
     ) throws(PostgresError) -> [String: PostgresError] {
         var sent: [(sql: String, name: String)] = []
-        for statement in groups.lazy.joined() where prepared[statement.sql] == nil {
+        for statement in groups.lazy.joined() where statement.isPrepared && prepared[statement.sql] == nil {
             let name = "s\(prepared.count)"
             prepared[statement.sql] = name
             sent.append((statement.sql, name))
@@ -147,13 +149,17 @@ final class PostgresSession {
             // An empty value needs a pointer too, because a null pointer means NULL.
             if let parameter { block.append(contentsOf: parameter.isEmpty ? [0] : parameter) }
         }
-        let name = prepared[statement.sql] ?? ""
+        let count = Int32(clamping: parameters.count)
         let result = block.withUnsafeBytes { block in
             let pointers = offsets.map { offset in
                 offset.flatMap { block.baseAddress?.advanced(by: $0).assumingMemoryBound(to: CChar.self) }
             }
+            guard statement.isPrepared else {
+                return PQsendQueryParams(
+                    connection, statement.sql, count, statement.values.map(\.typeID), pointers, lengths, formats, 1)
+            }
             return PQsendQueryPrepared(
-                connection, name, Int32(clamping: pointers.count), pointers, lengths, formats, 1)
+                connection, prepared[statement.sql] ?? "", count, pointers, lengths, formats, 1)
         }
         try check(result)
     }

@@ -93,22 +93,31 @@ package enum PostgresValue: Sendable, Hashable {
 package struct PostgresStatement: Sendable {
     package let sql: String
     package let values: [PostgresValue]
+    /// Whether each connection keeps the command prepared.
+    let isPrepared: Bool
     /// How many bytes the parameters have, approximately.
     let byteCount: Int
 
     /// - Parameter sql: one command. There must be few different ones, because each connection keeps every command
     ///   prepared.
     package init(_ sql: StaticString, _ values: [PostgresValue] = []) {
-        self.sql = sql.description
-        self.values = values
-        byteCount = values.reduce(0) { $0 + $1.byteCount }
+        self.init(sql.description, values, isPrepared: true)
     }
 
     /// - Parameter sql: one command with parts for which no parameter is allowed, such as a database's name. Each
     ///   connection keeps every command prepared, so there must be few different ones.
-    package init(assembled sql: String) {
+    package init(assembled sql: String, _ values: [PostgresValue] = []) {
+        self.init(sql, values, isPrepared: true)
+    }
+
+    /// - Parameter sql: one command of which there may be any number, such as a search that a person describes. It is not
+    ///   kept.
+    package init(once sql: String, _ values: [PostgresValue]) { self.init(sql, values, isPrepared: false) }
+
+    private init(_ sql: String, _ values: [PostgresValue], isPrepared: Bool) {
         self.sql = sql
-        values = []
-        byteCount = 0
+        self.values = values
+        self.isPrepared = isPrepared
+        byteCount = values.reduce(0) { $0 + $1.byteCount }
     }
 }

@@ -2,6 +2,7 @@ import Delivery
 import Foundation
 import GRDB
 import Notifications
+import SQLiteSupport
 
 /// Stores the accounts in tables. They are read once at the start, and each change is written on its own.
 enum AccountRows {

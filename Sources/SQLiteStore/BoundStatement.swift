@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteSupport
 
 import struct Foundation.Data
 

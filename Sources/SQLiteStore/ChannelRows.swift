@@ -2,6 +2,7 @@ import Delivery
 import Foundation
 import GRDB
 import Notifications
+import SQLiteSupport
 
 // Reads and writes the rows of broadcast channels, broadcasts and subscriptions.
 extension SQLiteStore {

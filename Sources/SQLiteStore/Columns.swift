@@ -2,36 +2,9 @@ import Delivery
 import Foundation
 import GRDB
 import Notifications
+import SQLiteSupport
 
-// Converts values of this project to SQLite's columns and back.
-
-extension Environment {
-    /// 0 is development, 1 is production.
-    var column: Int64 {
-        switch self {
-        case .development: 0
-        case .production: 1
-        }
-    }
-
-    init?(column: Int64) {
-        switch column {
-        case 0: self = .development
-        case 1: self = .production
-        default: return nil
-        }
-    }
-}
-
-extension Timestamp {
-    /// Milliseconds since 1970. A time that SQLite's integers cannot hold becomes the last possible time, so that SQL
-    /// orders times as Swift does.
-    var column: Int64 { Int64(clamping: milliseconds) }
-
-    init(column: Int64) {
-        self.init(milliseconds: column == .max ? .max : UInt64(clamping: column))
-    }
-}
+// Converts the values of this store to SQLite's columns and back.
 
 extension DeviceID {
     /// The 64 bits of the ID. SQLite's integers have a sign, so IDs in the upper half become negative numbers.
@@ -71,23 +44,4 @@ extension DeviceKey {
 extension Destination {
     /// The values of the columns `environment`, `device` and `app`.
     var arguments: StatementArguments { [environment.column, device.column, app.rawValue] }
-}
-
-// MARK: - Reading
-
-// Columns are counted from 0. NULL is read as an empty value. Our columns never contain NULL, but columns of a
-// damaged file may, and GRDB ends the process if a NULL is read as a type that is not optional.
-extension Row {
-    func integer(_ column: Int) -> Int64 {
-        let value: Int64? = self[column]
-        return value ?? 0
-    }
-
-    func blob(_ column: Int) -> Data {
-        let value: Data? = self[column]
-        return value ?? Data()
-    }
-
-    /// The whole text. A `String` would end at the first NUL character.
-    func text(_ column: Int) -> String { String(decoding: blob(column), as: UTF8.self) }
 }

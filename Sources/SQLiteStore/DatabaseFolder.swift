@@ -1,5 +1,6 @@
 import Delivery
 import PrivateFiles
+import SQLiteSupport
 
 #if canImport(Darwin)
     import Darwin

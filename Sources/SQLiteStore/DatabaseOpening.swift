@@ -1,5 +1,6 @@
 import Delivery
 import GRDB
+import SQLiteSupport
 
 /// The settings of the database's connections.
 enum DatabaseOpening {

@@ -1,6 +1,7 @@
 import Delivery
 import GRDB
 import Notifications
+import SQLiteSupport
 
 import struct Foundation.Data
 

@@ -1,5 +1,6 @@
 package import Delivery
 import GRDB
+import SQLiteSupport
 
 extension SQLiteStore: Accounts {
     package var current: AccountsSnapshot { accounts.current }

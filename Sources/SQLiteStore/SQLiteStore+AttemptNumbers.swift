@@ -1,6 +1,7 @@
 package import Delivery
 import GRDB
 import Notifications
+import SQLiteSupport
 
 extension SQLiteStore: AttemptNumbers {
     package func attemptMark() async throws(StoreError) -> AttemptMark? {

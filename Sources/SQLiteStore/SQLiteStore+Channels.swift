@@ -2,6 +2,7 @@ package import Delivery
 import Foundation
 import GRDB
 package import Notifications
+import SQLiteSupport
 
 extension SQLiteStore: Channels {
     package func create(_ channels: [BroadcastChannel], limit: Int) async -> [Result<Void, StoreError>] {

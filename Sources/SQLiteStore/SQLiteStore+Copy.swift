@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Notifications
 import PrivateFiles
+import SQLiteSupport
 
 // What is written here is not in the store's memory: the store has to be opened again before it can be used.
 extension SQLiteStore: CopyableStore {

@@ -1,6 +1,7 @@
 package import Delivery
 import GRDB
 import Notifications
+import SQLiteSupport
 
 import struct Foundation.Data
 

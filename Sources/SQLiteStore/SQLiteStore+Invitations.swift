@@ -2,6 +2,7 @@ package import Delivery
 import Foundation
 import GRDB
 package import Notifications
+import SQLiteSupport
 
 extension SQLiteStore: Invitations {
     package func invite(_ invitation: Invitation, at moment: Timestamp) async throws(StoreError) {

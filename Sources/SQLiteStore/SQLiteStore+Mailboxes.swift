@@ -1,6 +1,7 @@
 package import Delivery
 import GRDB
 package import Notifications
+import SQLiteSupport
 import Synchronization
 
 import struct Foundation.Data

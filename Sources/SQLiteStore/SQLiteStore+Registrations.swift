@@ -1,6 +1,7 @@
 package import Delivery
 import GRDB
 package import Notifications
+import SQLiteSupport
 
 extension SQLiteStore: Registrations {
     package func known(_ destination: Destination) -> KnownRegistration? { registrations.known(destination) }

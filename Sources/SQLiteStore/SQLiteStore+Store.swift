@@ -1,12 +1,13 @@
 package import Delivery
 import Dispatch
 import GRDB
+import SQLiteSupport
 import Synchronization
 
 extension SQLiteStore: Store {
     package var knownRegistrations: any KnownRegistrations { registrations }
 
-    package var broadcastChannels: (any Channels)? { self }
+    package var broadcastChannels: any Channels { self }
 
     package func trouble() async -> StoreError? {
         if let trouble = files.trouble { return trouble }

@@ -3,6 +3,7 @@ import Dispatch
 import GRDB
 package import Notifications
 import PrivateFiles
+import SQLiteSupport
 import Synchronization
 
 /// The embedded store: one SQLite file behind all the ports, the secrets in a folder beside it.
@@ -135,7 +136,8 @@ package final class SQLiteStore: Sendable {
         let writing = RegistrationsInWriting(registrations)
         self.writing = writing
         commits = GroupCommit(
-            pool: pool, maximumPendingItems: maximumPendingItems, files: files,
+            pool: pool, maximumPendingItems: maximumPendingItems,
+            maximumLogBytes: DatabaseOpening.maximumLogBytes, files: files,
             ended: { writing.transactionEnded() })
     }
 

@@ -1,6 +1,7 @@
 import Delivery
 import GRDB
 import Notifications
+import SQLiteSupport
 import Synchronization
 
 /// The devices that have subscriptions. Without it, each device that connects would cost an access to the disk, even

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import Console
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -6,6 +7,7 @@ import Notifications
 import Service
 import Testing
 
+@testable import Management
 @testable import ServiceTesting
 
 /// Signing in to the console and what its session may do, over the wire.
@@ -307,6 +309,14 @@ struct ConsoleTests {
                 #expect(file.headers.first(name: "content-type")?.hasPrefix(type) == true)
             }
         }
+    }
+
+    @Test func `Every file of the folder is served, and nothing else`() throws {
+        let root = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let folder = root.appendingPathComponent("Sources/Management/Console/Files").path
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(Set(names) == Set(ConsoleSite.managementFiles.keys).union(["index.html"]))
     }
 
     @Test func `The table of reasons is the one that the gateways use`() async throws {

@@ -45,20 +45,6 @@ import Testing
         }
     }
 
-    /// Reads the lines of an answer that does not end by itself, until `isLast` returns true.
-    private func follow(
-        _ request: HTTPClientRequest,
-        until isLast: (String) -> Bool,
-    ) async throws -> [String] {
-        let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
-        var text = ""
-        for try await chunk in response.body {
-            text += String(buffer: chunk)
-            if isLast(text) { break }
-        }
-        return text.split(separator: "\n").map(String.init)
-    }
-
     @Test func `The log is filtered by notification, device token and team`() async throws {
         try await TestService.run { test in
             let tokens = try await push(test)
@@ -78,7 +64,7 @@ import Testing
     @Test func `The log is followed as lines, and as events that can be continued`() async throws {
         try await TestService.run { test in
             let lines = Task {
-                try await follow(try test.request("GET", "/v1/log?follow=true")) { text in
+                try await test.follow("/v1/log?follow=true") { text in
                     text.components(separatedBy: "\"stored\"").count > 2
                 }
             }
@@ -86,7 +72,7 @@ import Testing
             #expect(try await lines.value.filter { $0.contains("accepted") }.count == 2)
 
             let accept = [("accept", "text/event-stream")]
-            let events = try await follow(try test.request("GET", "/v1/log?follow=true", headers: accept)) { text in
+            let events = try await test.follow("/v1/log?follow=true", headers: accept) { text in
                 text.components(separatedBy: "data: ").count > 4 && text.hasSuffix("\n\n")
             }
             let marks = events.filter { $0.hasPrefix("id: ") }.map { $0.dropFirst(4) }

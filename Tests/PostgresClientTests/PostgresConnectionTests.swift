@@ -48,6 +48,24 @@ struct PostgresConnectionTests {
     }
 
     @Test
+    func `A statement that is used once is not kept prepared`() async throws {
+        try await withConnection { connection in
+            for number in 0..<5 as Range<Int64> {
+                let statement = PostgresStatement(once: "SELECT $1 + \(number)", [.integer(10)])
+                #expect(try await connection.execute([statement]).first?.first?.integer(0) == 10 + number)
+            }
+            let kept = try await connection.execute(
+                "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%+%'")
+            // The command that counts contains a plus sign too.
+            #expect(kept.first?.integer(0) == 1)
+            await #expect(throws: PostgresError.self) {
+                _ = try await connection.execute([PostgresStatement(once: "SELECT nothing", [])])
+            }
+            #expect(try await connection.execute("SELECT 1::bigint").first?.integer(0) == 1)
+        }
+    }
+
+    @Test
     func `Without a server, statements fail at once, and no password is shown`() async throws {
         let url = "postgresql://carillon:Secret123@127.0.0.1:1/carillon?connect_timeout=2"
         let location = try PostgresLocation(url)

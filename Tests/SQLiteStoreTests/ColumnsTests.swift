@@ -3,6 +3,7 @@ import Delivery
 import Foundation
 import GRDB
 import Notifications
+import SQLiteSupport
 import Testing
 
 @testable import SQLiteStore

@@ -2,6 +2,7 @@ import CommonTesting
 import Delivery
 import Foundation
 import Notifications
+import SQLiteSupport
 import Testing
 
 @testable import SQLiteStore

@@ -5,6 +5,7 @@ import Notifications
 import Testing
 
 @testable import SQLiteStore
+import SQLiteSupport
 
 @Suite("Answered writes survive")
 struct DurabilityTests {

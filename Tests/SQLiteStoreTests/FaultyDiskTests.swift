@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import SQLiteStore
+import SQLiteSupport
 
 /// A disk that fails, simulated below SQLite: no answer is wrong, and when the disk works again, the service does
 /// too.

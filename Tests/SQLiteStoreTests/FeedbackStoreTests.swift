@@ -4,6 +4,7 @@ import Notifications
 import Testing
 
 @testable import SQLiteStore
+import SQLiteSupport
 
 /// Properties that the contract leaves open: how many entries the store keeps, and that they survive.
 @Suite("Feedback on disk")

@@ -4,6 +4,7 @@ import Notifications
 import Testing
 
 @testable import SQLiteStore
+import SQLiteSupport
 
 @Suite("A full disk")
 struct FullDiskTests {

@@ -4,6 +4,7 @@ import Notifications
 import Testing
 
 @testable import SQLiteStore
+import SQLiteSupport
 
 /// After a return to an older release, the store contains data that the newer release has written.
 @Suite("Data that a later release has stored")

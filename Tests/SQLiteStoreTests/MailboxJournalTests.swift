@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import SQLiteStore
+import SQLiteSupport
 
 /// What the store records in the delivery log, beyond what the contract checks.
 @Suite("The store and the delivery log")

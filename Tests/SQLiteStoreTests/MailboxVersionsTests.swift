@@ -1,6 +1,7 @@
 import Testing
 
 @testable import SQLiteStore
+import SQLiteSupport
 
 @Suite("Versions of mailboxes")
 struct MailboxVersionsTests {

@@ -4,6 +4,7 @@ import Notifications
 import Testing
 
 @testable import SQLiteStore
+import SQLiteSupport
 
 /// A batch is written in the table's order, with the same result as in its own order.
 @Suite("Writing mailboxes")

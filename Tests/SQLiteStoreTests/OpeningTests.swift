@@ -7,6 +7,7 @@ import PrivateFiles
 import Testing
 
 @testable import SQLiteStore
+import SQLiteSupport
 
 @Suite("Opening a folder")
 struct OpeningTests {

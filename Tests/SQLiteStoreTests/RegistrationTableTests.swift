@@ -4,6 +4,7 @@ import CommonTesting
 import Testing
 
 @testable import SQLiteStore
+import SQLiteSupport
 
 @Suite("The table of registrations")
 struct RegistrationTableTests {

@@ -1,5 +1,6 @@
 import Delivery
 import GRDB
+import SQLiteSupport
 import Testing
 
 @testable import SQLiteStore

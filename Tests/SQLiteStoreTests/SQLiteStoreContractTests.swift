@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The embedded store keeps the contract of the ports")
 struct SQLiteStoreContractTests {
-    @Test(arguments: StoreContract.promises + StoreContract.channelPromises)
+    @Test(arguments: StoreContract.promises)
     func `Keeps`(_ promise: StoreContract.Promise) async throws {
         try await withTemporaryPath { folder in
             try await StoreContract { log in

@@ -6,6 +6,7 @@ import Notifications
 import Testing
 
 @testable import SQLiteStore
+import SQLiteSupport
 
 /// The write-ahead log of a process that did not end cleanly, with and without damage by the disk.
 @Suite("A write-ahead log that a process has left", .timeLimit(.minutes(2)))

@@ -67,7 +67,7 @@ extension Schema {
         for name in values.keys.sorted() where !members.contains(where: { $0.name == name }) {
             let known = members.map(\.name).joined(separator: ", ")
             throw .invalid(
-                "\(pointer)/\(Self.escaped(name))",
+                "\(pointer)/\(JSONValue.escaped(name))",
                 known.isEmpty ? "The object takes no keys." : "The key is unknown; the object takes \(known).")
         }
         for member in members {
@@ -77,13 +77,8 @@ extension Schema {
                 }
                 continue
             }
-            try member.schema.check(value, at: "\(pointer)/\(Self.escaped(member.name))")
+            try member.schema.check(value, at: "\(pointer)/\(JSONValue.escaped(member.name))")
         }
-    }
-
-    /// The name, escaped for a JSON pointer (RFC 6901, 3).
-    static func escaped(_ name: String) -> String {
-        name.replacing("~", with: "~0").replacing("/", with: "~1")
     }
 
     private var kind: String {

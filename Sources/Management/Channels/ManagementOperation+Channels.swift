@@ -84,7 +84,7 @@ extension ManagementAPI {
             try await broadcasts.channels(of: list, after: after, limit: limit + 1)
         }
         return try ListPage.answer(
-            try channels.map { try message($0, of: app) }, of: limit,
+            channels.map { message($0, of: app) }, of: limit,
             name: { "\($0.channelID)&bundleID=\($0.bundleID)&environment=\($0.environment)" }, call)
     }
 
@@ -99,19 +99,19 @@ extension ManagementAPI {
         let channel = try await carryingOut { broadcasts async throws(Rejection) in
             try await broadcasts.create(policy, in: list)
         }
-        return try message(channel, of: app)
+        return message(channel, of: app)
     }
 
     fileprivate func channel(_ call: ManagementCall) async throws -> ManagementMessages.Channel {
         let (app, key) = try channelKey(call)
         let channel = try await carryingOut { broadcasts async throws(Rejection) in try await broadcasts.channel(key) }
-        return try message(channel, of: app)
+        return message(channel, of: app)
     }
 
     fileprivate func deleteChannel(_ call: ManagementCall) async throws -> ManagementMessages.Channel {
         let (app, key) = try channelKey(call)
         let channel = try await carryingOut { broadcasts async throws(Rejection) in try await broadcasts.channel(key) }
-        let deleted = try message(channel, of: app)
+        let deleted = message(channel, of: app)
         try await carryingOut { broadcasts async throws(Rejection) in try await broadcasts.remove(key) }
         return deleted
     }
@@ -142,27 +142,28 @@ extension ManagementAPI {
 
     // MARK: Answers
 
-    private func message(_ channel: BroadcastChannel, of app: App) throws -> ManagementMessages.Channel {
+    private func message(_ channel: BroadcastChannel, of app: App) -> ManagementMessages.Channel {
         ManagementMessages.Channel(
             channelID: channel.key.id.rawValue, bundleID: app.bundleID.rawValue,
             environment: channel.key.list.environment.rawValue, messageStoragePolicy: Int(channel.policy.rawValue),
             created: channel.created.milliseconds,
-            connectedSubscribers: try channelService().connectedSubscribers(of: channel.key))
-    }
-
-    private func channelService() throws(Problem) -> Broadcasts {
-        guard let broadcasts = parts.broadcasts else {
-            throw Problem(409, "This service's store has no broadcast channels.")
-        }
-        return broadcasts
+            connectedSubscribers: parts.broadcasts.connectedSubscribers(of: channel.key))
     }
 
     private func carryingOut<Value>(
         _ work: (Broadcasts) async throws(Rejection) -> Value
     ) async throws(Problem) -> Value {
-        let broadcasts = try channelService()
+        try await Problem.ofChannels { () async throws(Rejection) in try await work(parts.broadcasts) }
+    }
+}
+
+extension Problem {
+    /// Explains why something about channels was refused.
+    static func ofChannels<Value>(
+        _ work: () async throws(Rejection) -> Value
+    ) async throws(Problem) -> Value {
         do throws(Rejection) {
-            return try await work(broadcasts)
+            return try await work()
         } catch {
             let status =
                 switch error.reason {

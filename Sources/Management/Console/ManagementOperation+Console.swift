@@ -1,3 +1,4 @@
+import Console
 import HTTPTypes
 import Hummingbird
 import Notifications
@@ -61,7 +62,7 @@ extension ManagementAPI {
                     + "--management 127.0.0.1:2198.")
         }
         return ManagementMessages.ConsoleLink(
-            url: "\(address)\(ConsolePages.signInPath)?code=\(console.makeLink(now: now))")
+            url: "\(address)\(ConsoleSite.signInPath)?code=\(console.makeLink(now: now))")
     }
 }
 
@@ -88,7 +89,7 @@ extension ManagementSchemas {
     static let consoleLink = Schema.named(
         "ConsoleLink", .object([.required("url", .string(.any), "The link works once, within five minutes.")]))
     static let endedSessions = Schema.named(
-        "EndedSessions", .object([.required("ended", .integer(0...Int64(ManagementLimits.consoleSessions)))]))
+        "EndedSessions", .object([.required("ended", .integer(0...Int64(ConsoleLimits.sessions)))]))
     static let reason = Schema.named(
         "Reason",
         .object([

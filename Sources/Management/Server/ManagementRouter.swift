@@ -1,3 +1,4 @@
+import Console
 import Delivery
 import Foundation
 import HTTPTypes
@@ -18,7 +19,10 @@ struct ManagementRouter: Sendable {
         for (path, operations) in Dictionary(grouping: ManagementOperation.all, by: \.path) {
             Self.add(operations, at: path, to: router, api)
         }
-        ConsolePages().add(to: router, api)
+        ConsoleSite.management.add(to: router, sessions: api.console, isSecure: false, now: { api.now }) {
+            request, context in
+            if let problem = context.refusal(of: request, access: .loopback, now: api.now) { throw problem }
+        }
         responder = router.buildResponder()
     }
 

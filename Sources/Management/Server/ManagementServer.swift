@@ -1,4 +1,5 @@
 package import Connections
+import Console
 package import Logging
 import NIOCore
 import NIOPosix

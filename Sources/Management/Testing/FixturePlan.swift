@@ -202,7 +202,7 @@ extension FixturePlan {
         }
         var named: [BundleID: [TopicKind: [UInt8]]] = [:]
         for (name, text) in (written.tokens ?? [:]).sorted(by: { $0.key < $1.key }) {
-            let place = "\(pointer)/tokens/\(Schema.escaped(name))"
+            let place = "\(pointer)/tokens/\(JSONValue.escaped(name))"
             guard let (bundleID, service) = Self.purpose(of: name, among: apps) else {
                 throw Problem.invalid(place, "The device has no app \(name), and none with this topic.")
             }

@@ -112,10 +112,19 @@ extension ManagementAPI {
             try DeviceBehaviour(written, at: "/behaviour")
         }
         let power = change.power.flatMap(DevicePower.init)
-        guard behaviour != nil || power != nil else {
-            throw Problem.invalid("", "The keys behaviour and power are missing; give at least one of them.")
+        guard behaviour != nil || power != nil || change.channels != nil else {
+            throw Problem.invalid("", "The keys behaviour, power and channels are missing; give at least one of them.")
         }
         let device = try await testing.devices.inTurn {
+            if let channels = change.channels {
+                guard let present = testing.devices[id] else { return VirtualDevice?.none }
+                let wanted = try Self.channels(channels, of: present)
+                // Without a behaviour or power, the device stays as it is.
+                let subscribed = try await Problem.ofChannels { () async throws(Rejection) in
+                    try await testing.devices.subscribe(id, to: wanted)
+                }
+                if behaviour == nil, power == nil { return subscribed }
+            }
             // Change the power before the behaviour connects the device. Otherwise a device that is to have low power
             // could get notifications that have to be held back.
             let changed = power.flatMap { testing.devices.change(id, to: $0) }
@@ -124,6 +133,30 @@ extension ManagementAPI {
         }
         guard let device else { throw Problem.notFound("There is no virtual device \(id).") }
         return try await message(device, testing)
+    }
+
+    /// Reads the channels of a device's apps.
+    private static func channels(
+        _ written: [String: [String]],
+        of device: VirtualDevice,
+    ) throws(Problem) -> [AppID: Set<ChannelID>] {
+        var wanted: [AppID: Set<ChannelID>] = [:]
+        for (name, ids) in written {
+            guard let app = device.apps.first(where: { $0.app.bundleID.rawValue == name }) else {
+                throw Problem.invalid("/channels", "The device has no app \(name.debugDescription).")
+            }
+            var channels: Set<ChannelID> = []
+            for (index, id) in ids.enumerated() {
+                guard let channel = ChannelID(rawValue: id) else {
+                    throw Problem.invalid(
+                        "/channels/\(name)/\(index)",
+                        "\(id.debugDescription) has to be \(TextFormat.channelID.name).")
+                }
+                channels.insert(channel)
+            }
+            wanted[app.app.id] = channels
+        }
+        return wanted
     }
 
     func message(_ device: VirtualDevice, _ testing: ManagementTesting) async throws -> ManagementMessages.Device {

@@ -81,9 +81,12 @@ extension ManagementMessages {
     package struct ChangedDevice: Codable, Sendable {
         package var behaviour: Behaviour?
         package var power: String?
-        package init(behaviour: Behaviour? = nil, power: String? = nil) {
+        /// The identifiers of the channels to which each app is subscribed, by bundle ID. Other apps keep theirs.
+        package var channels: [String: [String]]?
+        package init(behaviour: Behaviour? = nil, power: String? = nil, channels: [String: [String]]? = nil) {
             self.behaviour = behaviour
             self.power = power
+            self.channels = channels
         }
     }
 

@@ -46,7 +46,8 @@ extension ManagementOperation {
             try JSONAnswer.make(try await api.createDevice(call.message()))
         },
         ManagementOperation(
-            method: .patch, path: "/v1/devices/{deviceID}", summary: "Give a virtual device another behaviour or power",
+            method: .patch, path: "/v1/devices/{deviceID}",
+            summary: "Give a virtual device another behaviour, power or channels",
             parameters: [path("deviceID", .deviceID, "The device's ID.")],
             body: Body(schema: ManagementSchemas.changedDevice), answer: .json(ManagementSchemas.device),
             problems: [404, 409, 413, 415]

@@ -85,7 +85,14 @@ extension ManagementSchemas {
         ])
     static let changedDevice = named(
         "ChangedDevice",
-        [.optional("behaviour", behaviour), .optional("power", power, "What it reports while it is connected.")])
+        [
+            .optional("behaviour", behaviour),
+            .optional("power", power, "What it reports while it is connected."),
+            .optional(
+                "channels", .openObject,
+                "The IDs of the broadcast channels of its apps, in an array for each bundle ID. They take the place of the "
+                    + "app's earlier ones."),
+        ])
     private static let power = Schema.string(.oneOf(DevicePower.allCases.map(\.rawValue)))
     static let device = named(
         "Device",

@@ -1,60 +1,7 @@
-// Reads and writes payloads, for the fields of the page "Send" and for the picture of a device.
+// What a device shows of a payload, for the picture of a device.
 
+import { isObject } from "./payloadform.js";
 import { serviceOf } from "./words.js";
-
-/** The fields by their names: the keys that lead to a field's value in `aps`, and the value's type. */
-const fields = {
-  title: { path: ["alert", "title"] },
-  subtitle: { path: ["alert", "subtitle"] },
-  body: { path: ["alert", "body"] },
-  badge: { path: ["badge"], isNumber: true },
-  sound: { path: ["sound"] },
-  thread: { path: ["thread-id"] },
-  category: { path: ["category"] },
-  level: { path: ["interruption-level"] },
-  available: { path: ["content-available"], isFlag: true },
-  mutable: { path: ["mutable-content"], isFlag: true },
-};
-
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** The text that a field shows; "" for a value that the field cannot show, such as the dictionary of a critical sound. */
-export function read(payload, name) {
-  const { path, isFlag } = fields[name];
-  let value = isObject(payload) ? payload.aps : undefined;
-  if (isObject(value) && typeof value.alert === "string") value = { ...value, alert: { body: value.alert } };
-  for (const key of path) value = isObject(value) ? value[key] : undefined;
-  if (isFlag) return value === 1 ? "1" : "";
-  return typeof value === "string" || typeof value === "number" ? String(value) : "";
-}
-
-/** Whether the payload has a value that the field cannot show, so that only the JSON can be edited. */
-export function isForeign(payload, name) {
-  let value = isObject(payload) ? payload.aps : undefined;
-  for (const key of fields[name].path) value = isObject(value) ? value[key] : undefined;
-  return value !== undefined && value !== null && read(payload, name) === "" && value !== "" && value !== 0;
-}
-
-/** A copy of the payload in which a field has the given text; "" removes the key. */
-export function write(payload, name, text) {
-  const made = isObject(payload) ? structuredClone(payload) : {};
-  if (!isObject(made.aps)) made.aps = {};
-  const { path, isFlag, isNumber } = fields[name];
-  let place = made.aps;
-  if (path.length > 1) {
-    const alert = place.alert;
-    place.alert = isObject(alert) ? alert : typeof alert === "string" ? { body: alert } : {};
-    place = place.alert;
-  }
-  const key = path.at(-1);
-  if (text === "") delete place[key];
-  else if (isFlag) place[key] = 1;
-  else place[key] = isNumber && Number.isFinite(Number(text)) ? Number(text) : text;
-  if (isObject(made.aps.alert) && Object.keys(made.aps.alert).length === 0) delete made.aps.alert;
-  return made;
-}
-
-// MARK: What a device shows
 
 const STORE = "carillon-app-texts:";
 

@@ -4,7 +4,7 @@ import { json, list } from "./api.js";
 import { curl } from "./curl.js";
 import { copy, find, settled, timeline } from "./detail.js";
 import { announce, element, field, section } from "./dom.js";
-import * as payloads from "./payload.js";
+import { PayloadForm } from "./payloadform.js";
 import { pretty } from "./rawjson.js";
 import { suffixes, templates } from "./templates.js";
 import { exactTime, shortTime } from "./time.js";
@@ -22,8 +22,7 @@ export class Send {
   element;
   #feed;
   #controls = {};
-  #fields = {};
-  #text = element("textarea", { name: "payload", spellcheck: "false", autocomplete: "off", "aria-describedby": "check" });
+  #form = new PayloadForm();
   #check = element("div", { id: "check", class: "check", role: "status" });
   #meter = element("meter", { min: 0, "aria-label": "Size of the payload" });
   #size = element("span", { class: "hint" });
@@ -48,7 +47,7 @@ export class Send {
       element("div", { class: "heading" }, element("h1", { id: "send-title", tabindex: -1 }, "Send")), this.#notice,
       element("div", { class: "chips", role: "group", "aria-label": "Templates" }, ...chips),
       element("div", { class: "columns" },
-        element("div", { class: "stack" }, this.#target(), this.#form()),
+        element("div", { class: "stack" }, this.#target(), this.#form.element),
         element("div", { class: "stack" }, this.#editor(), this.#result)));
     this.element.addEventListener("input", () => this.#plan());
   }
@@ -58,7 +57,7 @@ export class Send {
     await this.#load(wanted);
     const row = wanted.has("from") ? await find(wanted.get("from")).catch(() => null) : null;
     if (row?.request) this.#fill(row.request, row.sent);
-    else if (this.#text.value === "" || wanted.has("template")) this.#use(templates[wanted.get("template")] ? wanted.get("template") : "alert");
+    else if (this.#form.text.value === "" || wanted.has("template")) this.#use(templates[wanted.get("template")] ? wanted.get("template") : "alert");
     else this.#plan();
     this.change();
   }
@@ -106,39 +105,15 @@ export class Send {
       field("Collapse identifier", this.#input("collapseID", "at most 64 bytes"))));
   }
 
-  #form() {
-    const make = (name, label, control, className) => {
-      this.#fields[name] = control;
-      control.setAttribute("name", `aps-${name}`);
-      control.addEventListener("input", () => this.#write(name, control.type === "checkbox" ? (control.checked ? "1" : "") : control.value));
-      return control.type === "checkbox"
-        ? element("label", { class: "tick" }, control, label) : field(label, control, className);
-    };
-    const input = (hint, type = "text") => element("input", { type, placeholder: hint, autocomplete: "off" });
-    const levels = ["passive", "active", "time-sensitive", "critical"];
-    return section("What it says", element("div", { class: "grid2" },
-      make("title", "Title", input(""), "wide"), make("subtitle", "Subtitle", input(""), "wide"),
-      make("body", "Body", element("textarea", { rows: 2 }), "wide"),
-      make("badge", "Badge", input("a number", "number")), make("sound", "Sound", input("default")),
-      make("thread", "Thread", input("thread-id")), make("category", "Category", input("as the app registers it")),
-      make("level", "Interruption level", element("select", {}, element("option", { value: "" }, "Not given"), ...levels.map((level) => element("option", { value: level }, level)))),
-      element("div", { class: "ticks" },
-        make("available", "Wakes the app (content-available)", element("input", { type: "checkbox" })),
-        make("mutable", "The app may change it (mutable-content)", element("input", { type: "checkbox" })))));
-  }
-
   #editor() {
-    this.#text.addEventListener("input", () => this.#read());
-    return section("Payload",
-      element("label", { class: "unseen", for: "payload-text" }, "Payload as JSON"), this.#text,
+    return section("Payload", ...this.#form.editor,
       element("div", { class: "size" }, this.#meter, this.#size), this.#check,
       element("div", { class: "actions" }, this.#button,
-        element("button", { type: "button", onclick: () => this.#tidy() }, "Format"),
+        element("button", { type: "button", onclick: () => this.#form.tidy() }, "Format"),
         element("button", { type: "button", onclick: (event) => copy(this.#curl(), event.currentTarget) }, "Copy as curl")));
   }
 
   async #load(wanted) {
-    this.#text.id = "payload-text";
     const before = { app: this.#controls.app.value, device: this.#controls.device.value };
     try {
       const [apps, devices] = await Promise.all([list("/v1/apps"), list("/v1/devices", 1000)]);
@@ -183,7 +158,7 @@ export class Send {
     const template = templates[key];
     this.#controls.pushType.value = template.pushType;
     this.#controls.priority.value = template.priority;
-    this.#setText(template.payload());
+    this.#form.set(template.payload());
     for (const [name, chip] of this.#templates) chip.setAttribute("aria-pressed", String(name === key));
     this.#plan();
   }
@@ -204,8 +179,7 @@ export class Send {
     this.#controls.device.value = PASTED;
     this.#controls.token.value = request.token ?? "";
     this.#showPasted();
-    this.#text.value = sent === undefined ? request.body ?? "" : pretty(sent);
-    this.#read();
+    this.#form.setText(sent === undefined ? request.body ?? "" : pretty(sent));
     for (const chip of this.#templates.values()) chip.setAttribute("aria-pressed", "false");
     this.#plan();
   }
@@ -219,46 +193,6 @@ export class Send {
     expiration.value = seconds === null ? (text === "0" ? "0" : "") : `at ${seconds}`;
   }
 
-  // MARK: The two views of the payload
-
-  #setText(payload) {
-    this.#text.value = JSON.stringify(payload, null, 2);
-    this.#read();
-  }
-
-  /** Copies the values of the JSON into the fields. */
-  #read() {
-    const payload = this.#payload();
-    for (const [name, control] of Object.entries(this.#fields)) {
-      control.disabled = payload === undefined || payloads.isForeign(payload, name);
-      if (payload === undefined || control === document.activeElement) continue;
-      const value = payloads.read(payload, name);
-      if (control.type === "checkbox") control.checked = value === "1";
-      else if (control.value !== value) control.value = value;
-    }
-  }
-
-  /** Writes a field's value into the JSON. */
-  #write(name, text) {
-    const payload = this.#payload();
-    if (payload === undefined) return;
-    this.#text.value = JSON.stringify(payloads.write(payload, name, text), null, 2);
-  }
-
-  #tidy() {
-    const payload = this.#payload();
-    if (payload !== undefined) this.#text.value = JSON.stringify(payload, null, 2);
-  }
-
-  /** The payload; undefined while the text is not JSON. */
-  #payload() {
-    try {
-      return JSON.parse(this.#text.value);
-    } catch {
-      return undefined;
-    }
-  }
-
   #token() {
     const { app, device, token } = this.#controls;
     if (device.value === PASTED) return token.value.trim();
@@ -268,7 +202,7 @@ export class Send {
   #message() {
     const { app, pushType, priority, expiration, collapseID } = this.#controls;
     const message = {
-      token: this.#token(), topic: app.value + suffixes[pushType.value], pushType: pushType.value, payload: this.#payload(),
+      token: this.#token(), topic: app.value + suffixes[pushType.value], pushType: pushType.value, payload: this.#form.payload,
     };
     if (priority.value !== "") message.priority = Number(priority.value);
     const seconds = Number(expiration.value);
@@ -279,7 +213,7 @@ export class Send {
   }
 
   /** The message as JSON, with the payload as it is written. */
-  #document({ payload, ...others }) { return `${JSON.stringify(others).slice(0, -1)},"payload":${this.#text.value}}`; }
+  #document({ payload, ...others }) { return `${JSON.stringify(others).slice(0, -1)},"payload":${this.#form.text.value}}`; }
 
   #curl() {
     const message = this.#message();
@@ -287,7 +221,7 @@ export class Send {
     if (message.priority !== undefined) headers["apns-priority"] = String(message.priority);
     if (message.expiration !== undefined) headers["apns-expiration"] = String(message.expiration);
     if (message.collapseID !== undefined) headers["apns-collapse-id"] = message.collapseID;
-    return curl({ headers, token: message.token }, this.#text.value);
+    return curl({ headers, token: message.token }, this.#form.text.value);
   }
 
   // MARK: What the service says of it
@@ -319,14 +253,10 @@ export class Send {
   }
 
   #isWhole(message) {
-    let fault = null;
-    if (message.payload === undefined) {
-      try { JSON.parse(this.#text.value); } catch (error) { fault = `The payload is not JSON: ${error.message}`; }
-    } else if (typeof message.payload !== "object" || message.payload === null || Array.isArray(message.payload)) {
-      fault = "The payload has to be a JSON dictionary.";
-    } else if (this.#controls.app.value === "") fault = "There is no app yet. Make one under Accounts.";
-    else if (message.token === "") fault = "Paste a device token, or choose a device.";
-    this.#text.setAttribute("aria-invalid", String(fault !== null));
+    const fault = this.#form.fault
+      ?? (this.#controls.app.value === "" ? "There is no app yet. Make one under Accounts."
+        : message.token === "" ? "Paste a device token, or choose a device." : null);
+    this.#form.text.setAttribute("aria-invalid", String(fault !== null));
     this.#button.disabled = fault !== null;
     if (fault !== null) this.#say("wait", fault);
     return fault === null;

@@ -1,4 +1,4 @@
-import GRDB
+package import GRDB
 
 /// GRDB's calls with typed errors.
 ///
@@ -11,7 +11,7 @@ extension Database {
     ///   first NUL character. Pass text that may contain one as `Data`, with a CAST in the SQL.
     /// - Returns: The number of changed rows.
     @discardableResult
-    func run(_ sql: String, _ arguments: StatementArguments) throws(SQLiteFailure) -> Int {
+    package func run(_ sql: String, _ arguments: StatementArguments) throws(SQLiteFailure) -> Int {
         try perform { database in
             try database.cachedStatement(sql: sql).execute(arguments: arguments)
             return database.changesCount
@@ -19,7 +19,7 @@ extension Database {
     }
 
     /// Calls `body` with each row of a statement. The row is valid during the call only.
-    func forEachRow(
+    package func forEachRow(
         _ sql: String,
         _ arguments: StatementArguments = [],
         _ body: (Row) throws(SQLiteFailure) -> Void,
@@ -31,7 +31,7 @@ extension Database {
     }
 
     /// Returns the result of `body` for the first row of a statement; nil if there is no row.
-    func firstRow<Value>(
+    package func firstRow<Value>(
         _ sql: String,
         _ arguments: StatementArguments = [],
         _ body: (Row) throws(SQLiteFailure) -> Value,
@@ -44,7 +44,7 @@ extension Database {
     }
 
     /// Calls GRDB, and turns its untyped errors into ``SQLiteFailure``.
-    func perform<Value>(_ body: (Database) throws -> Value) throws(SQLiteFailure) -> Value {
+    package func perform<Value>(_ body: (Database) throws -> Value) throws(SQLiteFailure) -> Value {
         do {
             return try body(self)
         } catch {

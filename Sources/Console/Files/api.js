@@ -1,4 +1,4 @@
-// Sends requests to the management API. The browser adds the session's cookie, so no key is needed.
+// Sends requests to the service's API. The browser adds the session's cookie, so no key is needed.
 
 export class APIError extends Error {
   constructor(status, detail, pointer) {
@@ -9,8 +9,8 @@ export class APIError extends Error {
   }
 }
 
-async function ask(method, path, body) {
-  const options = { method, headers: {} };
+async function ask(method, path, body, headers = {}) {
+  const options = { method, headers: { ...headers } };
   if (body !== undefined) {
     options.headers["Content-Type"] = "application/json";
     options.body = typeof body === "string" ? body : JSON.stringify(body);
@@ -29,9 +29,15 @@ async function ask(method, path, body) {
 /**
  * The JSON of an answer.
  * @param body what is sent: a value, or its JSON as text
+ * @param headers more header fields of the request
  */
-export async function json(method, path, body) {
-  return (await ask(method, path, body)).json();
+export async function json(method, path, body, headers) {
+  return (await ask(method, path, body, headers)).json();
+}
+
+/** A request whose answer has no body. */
+export async function none(method, path) {
+  await ask(method, path);
 }
 
 /** The text of an answer. */

@@ -1,27 +1,28 @@
-import Delivery
-import GRDB
+package import Delivery
+package import GRDB
 import Synchronization
 
 /// Collects the writes of several callers and commits them in one transaction.
 ///
 /// One transaction with its fsync takes about as long for a thousand rows as for one. So writes that come during a
 /// transaction wait, and all of them make the next transaction. Each caller gets its own answer, after the commit.
-final class GroupCommit: Sendable {
+package final class GroupCommit: Sendable {
     /// The largest number of items that wait or are being written. The writer needs about a second for them, so no
     /// request waits longer. With payloads of 5 KiB they take 80 MiB.
-    static let defaultMaximumPendingItems = 16_384
+    package static let defaultMaximumPendingItems = 16_384
 
     /// The largest number of pages of 4 KiB that a transaction may write, by an estimate. Together with the pages that
     /// wait to be copied into the database it limits the write-ahead log. About 300 notifications fit.
-    static let maximumPages = 600
+    package static let maximumPages = 600
     /// The estimated pages of an item that is not a large notification: one page of a table and one of an index.
-    static let pagesPerItem = 2
+    package static let pagesPerItem = 2
 
     private let pool: DatabasePool
     private let maximumPendingItems: Int
     private let files: DatabaseFiles
     private let ended: @Sendable () -> Void
-    private let state = Mutex(State())
+    private let maximumLogBytes: Int
+    private let state: Mutex<State>
 
     private struct State {
         var waiting: [Job] = []
@@ -30,16 +31,16 @@ final class GroupCommit: Sendable {
         var isWriting = false
         var isClosed = false
         /// The size of the log, in bytes, above which readers have to wait until it was cut.
-        var logLimit = DatabaseOpening.maximumLogBytes
+        var logLimit: Int
         /// Callers of ``close()`` that wait for the last write to end.
         var closing: [CheckedContinuation<Void, Never>] = []
         var statistics = Statistics()
     }
 
     /// The number of commits since the store was opened.
-    struct Statistics: Sendable {
-        var transactions = 0
-        var items = 0
+    package struct Statistics: Sendable {
+        package var transactions = 0
+        package var items = 0
     }
 
     /// The write of one caller.
@@ -54,25 +55,29 @@ final class GroupCommit: Sendable {
     }
 
     /// - Parameters:
+    ///   - maximumLogBytes: the size of the write-ahead log above which readers have to wait until it was cut.
     ///   - files: the database's files. If somebody has removed them, nothing can be stored, although SQLite does not
     ///     notice.
     ///   - ended: called on the writer's thread at the end of each transaction, even after a rollback. After a
     ///     commit, the results were published before this call.
-    init(
+    package init(
         pool: DatabasePool,
         maximumPendingItems: Int = GroupCommit.defaultMaximumPendingItems,
+        maximumLogBytes: Int,
         files: DatabaseFiles,
         ended: @escaping @Sendable () -> Void = {},
     ) {
         self.pool = pool
         self.files = files
         self.maximumPendingItems = maximumPendingItems
+        self.maximumLogBytes = maximumLogBytes
         self.ended = ended
+        state = Mutex(State(logLimit: maximumLogBytes))
     }
 
-    var statistics: Statistics { state.withLock { $0.statistics } }
+    package var statistics: Statistics { state.withLock { $0.statistics } }
     /// The number of items that wait or are being written.
-    var pendingItems: Int { state.withLock { $0.pendingItems } }
+    package var pendingItems: Int { state.withLock { $0.pendingItems } }
 
     /// Runs `body` in a transaction, after everything that was submitted before.
     ///
@@ -86,7 +91,7 @@ final class GroupCommit: Sendable {
     ///   - committed: publishes what was written. It is called in the order of the calls, before any caller is
     ///     answered.
     /// - Returns: the result of `committed`.
-    func write<Written: Sendable, Answer: Sendable>(
+    package func write<Written: Sendable, Answer: Sendable>(
         items: Int = 1,
         isLasting: Bool = false,
         undoable: Bool,
@@ -105,7 +110,7 @@ final class GroupCommit: Sendable {
     /// - Parameters:
     ///   - pages: an estimate of the most pages that the write changes.
     ///   - answer: called once, with the result.
-    func hand<Written: Sendable, Answer: Sendable>(
+    package func hand<Written: Sendable, Answer: Sendable>(
         items: Int,
         pages: Int,
         isLasting: Bool = false,
@@ -140,7 +145,7 @@ final class GroupCommit: Sendable {
     }
 
     /// Accepts no more writes, and returns when all accepted ones have been answered.
-    func close() async {
+    package func close() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 state.isClosed = true
@@ -281,7 +286,7 @@ final class GroupCommit: Sendable {
         let isCut = (try? database.checkpoint(.truncate)) != nil
         // Another program is reading, for example a person's `sqlite3`. Raise the limit; otherwise each transaction
         // would wait for that program.
-        state.withLock { $0.logLimit = isCut ? DatabaseOpening.maximumLogBytes : bytes * 2 }
+        state.withLock { $0.logLimit = isCut ? maximumLogBytes : bytes * 2 }
     }
 
     private func checkTrouble() throws(CommitFailure) {
@@ -317,8 +322,8 @@ final class GroupCommit: Sendable {
 }
 
 extension StoreError {
-    static let closed = StoreError(.unavailable, "The store is closed: start the service again.")
-    static let busy = StoreError(
+    package static let closed = StoreError(.unavailable, "The store is closed: start the service again.")
+    package static let busy = StoreError(
         .unavailable,
         "Too many writes wait for the disk: try again after a delay.",
     )

@@ -1,18 +1,18 @@
-import Delivery
-import GRDB
+package import Delivery
+package import GRDB
 
 /// An error code of SQLite, and its meaning: https://www.sqlite.org/rescode.html
-struct SQLiteFailure: Error, Sendable {
+package struct SQLiteFailure: Error, Sendable {
     /// The extended result code.
-    let code: ResultCode
-    let message: String
+    package let code: ResultCode
+    package let message: String
 
-    init(code: ResultCode, message: String) {
+    package init(code: ResultCode, message: String) {
         self.code = code
         self.message = message
     }
 
-    init(_ error: any Error) {
+    package init(_ error: any Error) {
         if let error = error as? SQLiteFailure {
             self = error
         } else if let error = error as? DatabaseError {
@@ -23,11 +23,11 @@ struct SQLiteFailure: Error, Sendable {
     }
 
     /// Whether the disk or the database has no room.
-    var isFull: Bool { code.primaryResultCode == .SQLITE_FULL }
+    package var isFull: Bool { code.primaryResultCode == .SQLITE_FULL }
 
     /// Whether the whole transaction has to be rolled back, because the failure is not only about the values of one
     /// statement. SQLite may have rolled it back already (https://www.sqlite.org/lang_transaction.html, 3).
-    var endsTransaction: Bool {
+    package var endsTransaction: Bool {
         switch code.primaryResultCode {
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE: false
         default: true
@@ -36,7 +36,7 @@ struct SQLiteFailure: Error, Sendable {
 
     /// Whether this failure of a COMMIT proves that it did not commit: the log had no room, or the lock was not
     /// available. After other failures, such as a failed fsync, a restart may still find the transaction in the log.
-    var provesCommitFailed: Bool {
+    package var provesCommitFailed: Bool {
         switch code.primaryResultCode {
         case .SQLITE_FULL, .SQLITE_BUSY, .SQLITE_CONSTRAINT: true
         default: false
@@ -44,7 +44,7 @@ struct SQLiteFailure: Error, Sendable {
     }
 
     /// The error for callers if the work was certainly not done.
-    var storeError: StoreError {
+    package var storeError: StoreError {
         switch code.primaryResultCode {
         // The second code means that there was no room for the shared-memory index of the log, which is a file too.
         case .SQLITE_FULL,
@@ -64,7 +64,7 @@ struct SQLiteFailure: Error, Sendable {
     }
 
     /// The error for callers if it is uncertain whether the COMMIT succeeded.
-    var doubtfulCommit: StoreError {
+    package var doubtfulCommit: StoreError {
         StoreError(.unknown, "The disk failed at the end of a transaction (\(summary)): check the disk and try again.")
     }
 

@@ -1,4 +1,4 @@
-import Delivery
+package import Delivery
 import PrivateFiles
 import Synchronization
 
@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// If somebody deletes or moves the files of a running process, the process goes on writing to them, and SQLite does
 /// not notice. Such writes are lost when the process ends, so the store must not report them as stored.
-final class DatabaseFiles: Sendable {
+package final class DatabaseFiles: Sendable {
     /// SQLite keeps the same files from the first transaction of a connection until the last connection is closed
     /// (https://www.sqlite.org/walformat.html, 1).
     private let files: [(path: String, identity: FileIdentity)]
@@ -16,7 +16,7 @@ final class DatabaseFiles: Sendable {
     private let wereMissing = Atomic(false)
 
     /// - Parameter path: the path of the database. The database must have been read already, so that its files exist.
-    init(of path: String) throws(StoreError) {
+    package init(of path: String) throws(StoreError) {
         logPath = path + "-wal"
         files = try [path, path + "-wal", path + "-shm"].map { path throws(StoreError) in
             (path, try FileIdentity(of: path))
@@ -24,10 +24,10 @@ final class DatabaseFiles: Sendable {
     }
 
     /// The size of the write-ahead log; 0 if it is unknown.
-    var logBytes: Int { Files.byteCount(of: logPath) ?? 0 }
+    package var logBytes: Int { Files.byteCount(of: logPath) ?? 0 }
 
     /// Why nothing can be stored; nil while the files are in their place.
-    var trouble: StoreError? {
+    package var trouble: StoreError? {
         if !wereMissing.load(ordering: .relaxed) {
             guard files.contains(where: { $0.identity.isGone(from: $0.path) }) else { return nil }
             wereMissing.store(true, ordering: .relaxed)

@@ -1,15 +1,15 @@
-import Crypto
+package import Crypto
 import Foundation
-import Notifications
+package import Notifications
 import Synchronization
 
 /// The console's sign-in links and sessions. A link starts one session.
 ///
 /// Memory has only digests of the secrets, and digests are compared, so the time of a comparison reveals nothing.
 /// When the service ends, all links and sessions end.
-final class ConsoleSessions: Sendable {
+package final class ConsoleSessions: Sendable {
     /// Identifies a session: the digest of the secret in its cookie.
-    typealias Name = SHA256.Digest
+    package typealias Name = SHA256.Digest
 
     private struct Session {
         let end: Timestamp
@@ -27,30 +27,32 @@ final class ConsoleSessions: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// The console's address, for example http://127.0.0.1:2198; nil if browsers cannot reach it.
-    var address: String? {
+    package var address: String? {
         get { state.withLock(\.address) }
         set { state.withLock { $0.address = newValue } }
     }
 
     /// Makes a sign-in link, and returns its secret. If the limit is reached, the oldest link becomes invalid.
-    func makeLink(now: Timestamp) -> String {
+    package func makeLink(now: Timestamp) -> String {
         let secret = Self.secret()
         state.withLock { state in
             state.links = state.links.filter { $0.value > now }
-            if state.links.count >= ManagementLimits.consoleLinks,
+            if state.links.count >= ConsoleLimits.links,
                 let oldest = state.links.min(by: { $0.value < $1.value })
             {
                 state.links[oldest.key] = nil
             }
-            state.links[Self.name(secret)] = now.advanced(by: ManagementLimits.consoleLinkLife)
+            state.links[Self.name(secret)] = now.advanced(by: ConsoleLimits.linkLife)
         }
         return secret
     }
 
     /// Uses up a link and begins a session. If the limit is reached, the oldest session ends.
     /// - Returns: the secret for the session's cookie; nil if the link is not valid.
-    func signIn(link: String, now: Timestamp) -> String? {
+    package func signIn(link: String, now: Timestamp) -> String? {
         let secret = Self.secret()
         let (isGood, ended) = state.withLock { state -> (Bool, [Session]) in
             guard let end = state.links.removeValue(forKey: Self.name(link)), end > now else { return (false, []) }
@@ -59,13 +61,13 @@ final class ConsoleSessions: Sendable {
                 ended.append(session)
                 state.sessions[name] = nil
             }
-            if state.sessions.count >= ManagementLimits.consoleSessions,
+            if state.sessions.count >= ConsoleLimits.sessions,
                 let oldest = state.sessions.min(by: { $0.value.end < $1.value.end })
             {
                 ended.append(oldest.value)
                 state.sessions[oldest.key] = nil
             }
-            state.sessions[Self.name(secret)] = Session(end: now.advanced(by: ManagementLimits.consoleSessionLife))
+            state.sessions[Self.name(secret)] = Session(end: now.advanced(by: ConsoleLimits.sessionLife))
             return (true, ended)
         }
         Self.finish(ended)
@@ -73,7 +75,7 @@ final class ConsoleSessions: Sendable {
     }
 
     /// The session that a cookie belongs to; nil if there is none or it has expired.
-    func session(cookie: String, now: Timestamp) -> Name? {
+    package func session(cookie: String, now: Timestamp) -> Name? {
         let name = Self.name(cookie)
         return state.withLock { state in
             guard let session = state.sessions[name], session.end > now else { return nil }
@@ -83,7 +85,7 @@ final class ConsoleSessions: Sendable {
 
     /// Ends one session.
     /// - Returns: whether it existed.
-    func end(_ name: Name) -> Bool {
+    package func end(_ name: Name) -> Bool {
         let session = state.withLock { $0.sessions.removeValue(forKey: name) }
         Self.finish([session].compactMap(\.self))
         return session != nil
@@ -91,7 +93,7 @@ final class ConsoleSessions: Sendable {
 
     /// Ends all sessions and invalidates all links.
     /// - Returns: the number of sessions that ended.
-    func endAll() -> Int {
+    package func endAll() -> Int {
         let sessions = state.withLock { state in
             defer { (state.sessions, state.links) = ([:], [:]) }
             return Array(state.sessions.values)
@@ -119,7 +121,7 @@ extension ConsoleSessions {
     /// Adds a stream, which ends with its session.
     /// - Returns: the session's remaining time, and the stream's name for ``remove(_:of:)``; nil if the session has
     ///   ended.
-    func add(
+    package func add(
         _ finish: @escaping @Sendable () -> Void, to name: Name, now: Timestamp
     ) -> (left: Duration, answer: UInt64)? {
         state.withLock { state in
@@ -130,7 +132,7 @@ extension ConsoleSessions {
         }
     }
 
-    func remove(_ answer: UInt64, of name: Name) {
+    package func remove(_ answer: UInt64, of name: Name) {
         state.withLock { $0.sessions[name]?.answers[answer] = nil }
     }
 }
@@ -149,13 +151,14 @@ extension ConsoleSessions {
     }
 
     /// The value of `Set-Cookie`. Other sites cannot make the browser send this cookie, and scripts cannot read it.
-    static func cookie(_ secret: String, _ authority: String) -> String {
-        "\(cookieName(authority))=\(secret); Path=/; Max-Age=\(ManagementLimits.consoleSessionLife.components.seconds); "
-            + "HttpOnly; SameSite=Strict"
+    /// - Parameter isSecure: whether the connection has TLS. The browser then never sends the cookie without TLS.
+    static func cookie(_ secret: String, _ authority: String, isSecure: Bool) -> String {
+        "\(cookieName(authority))=\(secret); Path=/; Max-Age=\(ConsoleLimits.sessionLife.components.seconds); "
+            + "HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
     }
 
     /// The value of `Set-Cookie` that makes the browser remove the cookie.
-    static func cookieRemoval(_ authority: String) -> String {
+    package static func cookieRemoval(_ authority: String) -> String {
         "\(cookieName(authority))=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
     }
 }

@@ -9,9 +9,10 @@ let count = 0;
  * @param title the dialog's heading
  * @param content the elements of the form
  * @param label the text of the button that sends the form
+ * @param isOnlyDone whether there is nothing to cancel: the dialog only shows something
  * @param perform called when the form is sent; if it throws, the dialog shows the error and stays open
  */
-export function ask({ title, content, label, isDanger = false, perform }) {
+export function ask({ title, content, label, isDanger = false, isOnlyDone = false, perform }) {
   count += 1;
   const id = `dialog-${count}`;
   const problem = element("p", { class: "problem", role: "alert" });
@@ -19,7 +20,7 @@ export function ask({ title, content, label, isDanger = false, perform }) {
   const form = element("form", { class: "stack", method: "dialog" },
     element("h2", { id }, title), ...content, problem,
     element("div", { class: "actions end" },
-      element("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), button));
+      isOnlyDone ? null : element("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), button));
   const dialog = element("dialog", { "aria-labelledby": id }, form);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -34,6 +35,8 @@ export function ask({ title, content, label, isDanger = false, perform }) {
       button.disabled = false;
     }
   });
+  // The escape key closes nothing that cannot be had again.
+  if (isOnlyDone) dialog.addEventListener("cancel", (event) => event.preventDefault());
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

@@ -2,7 +2,7 @@ import Foundation
 import Notifications
 import Testing
 
-@testable import Management
+@testable import Console
 
 /// The links and sessions of the console, with times that the test gives.
 struct ConsoleSessionsTests {
@@ -27,17 +27,17 @@ struct ConsoleSessionsTests {
 
     @Test func `If there are too many sessions, the oldest ends`() throws {
         var cookies: [String] = []
-        for second in 0...ManagementLimits.consoleSessions {
+        for second in 0...ConsoleLimits.sessions {
             let now = later(.seconds(second))
             cookies.append(try #require(sessions.signIn(link: sessions.makeLink(now: now), now: now)))
         }
         #expect(sessions.session(cookie: cookies[0], now: start) == nil)
         #expect(sessions.session(cookie: cookies[1], now: start) != nil)
-        #expect(sessions.endAll() == ManagementLimits.consoleSessions)
+        #expect(sessions.endAll() == ConsoleLimits.sessions)
     }
 
     @Test func `If there are too many links, the oldest becomes invalid, and all end with the sessions`() {
-        let links = (0...ManagementLimits.consoleLinks).map { sessions.makeLink(now: later(.milliseconds($0))) }
+        let links = (0...ConsoleLimits.links).map { sessions.makeLink(now: later(.milliseconds($0))) }
         #expect(sessions.signIn(link: links[0], now: start) == nil)
         #expect(sessions.signIn(link: links[1], now: start) != nil)
         _ = sessions.endAll()
@@ -51,11 +51,11 @@ struct ConsoleSessionsTests {
         #expect(ConsoleSessions.cookieName(authority) == "carillon-console-\(port)")
     }
 
-    @Test func `Every file of the folder is served, and nothing else`() throws {
+    @Test func `Every file of the folder is in the binary, and nothing else`() throws {
         let root = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let folder = root.appendingPathComponent("Sources/Management/Console/Files").path
+        let folder = root.appendingPathComponent("Sources/Console/Files").path
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-        #expect(Set(names) == Set(ConsoleFile.all.keys).union(["index.html"]))
+        #expect(Set(names) == Set(ConsoleFile.shared.keys))
     }
 }

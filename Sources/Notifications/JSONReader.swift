@@ -1,0 +1,68 @@
+/// An error about an invalid value in a JSON document.
+package protocol DocumentFault: Error {
+    /// - Parameters:
+    ///   - pointer: the place of the value in the document (RFC 6901).
+    ///   - detail: what is allowed there.
+    static func invalid(_ pointer: String, _ detail: String) -> Self
+}
+
+/// Reads an object of a JSON document. If the object is invalid, the error names the place of the first fault and the
+/// allowed values. Each target that reads documents adds what only its documents have.
+package struct JSONReader<Fault: DocumentFault>: Sendable {
+    package let members: [String: JSONValue]
+    /// The place of the object in the document (RFC 6901).
+    package let pointer: String
+
+    /// - Parameters:
+    ///   - keys: the keys that the object may have; nil for any.
+    ///   - nullIsMissing: whether a key with the value null counts as missing.
+    package init(
+        _ value: JSONValue,
+        at pointer: String,
+        keys: [String]?,
+        nullIsMissing: Bool,
+    ) throws(Fault) {
+        guard case .object(let members) = value else {
+            throw .invalid(pointer, "The value is of the type \(value.typeName); it has to be an object.")
+        }
+        if let keys {
+            for name in members.keys.sorted() where !keys.contains(name) {
+                throw .invalid(
+                    "\(pointer)/\(JSONValue.escaped(name))",
+                    "The key is unknown; the object takes \(keys.joined(separator: ", ")).")
+            }
+        }
+        self.members = nullIsMissing ? members.filter { $0.value != .null } : members
+        self.pointer = pointer
+    }
+
+    package func place(_ key: String) -> String { pointer + "/" + JSONValue.escaped(key) }
+
+    package func fault(_ key: String, _ allowed: String) -> Fault {
+        .invalid(place(key), "The value has to be \(allowed).")
+    }
+
+    package func wrongType(_ key: String, _ value: JSONValue, _ allowed: String) -> Fault {
+        .invalid(place(key), "The value is of the type \(value.typeName); it has to be \(allowed).")
+    }
+
+    package func text(_ key: String) throws(Fault) -> String? {
+        guard let value = members[key] else { return nil }
+        guard case .string(let text) = value else { throw wrongType(key, value, "a string") }
+        return text
+    }
+
+    package func integer(_ key: String, _ range: ClosedRange<Int64>) throws(Fault) -> Int64? {
+        guard let value = members[key] else { return nil }
+        guard case .integer(let number) = value else { throw wrongType(key, value, "an integer") }
+        guard range.contains(number) else { throw fault(key, "from \(range.lowerBound) to \(range.upperBound)") }
+        return number
+    }
+}
+
+extension JSONValue {
+    /// A key, escaped for a JSON pointer (RFC 6901, 3).
+    package static func escaped(_ key: String) -> String {
+        key.replacing("~", with: "~0").replacing("/", with: "~1")
+    }
+}
