@@ -16,6 +16,8 @@ public struct DeviceError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let badIdentity = Code("badIdentity")
         /// The authority's certificate cannot be read.
         public static let badAuthority = Code("badAuthority")
+        /// The address of the provider server is invalid.
+        public static let badAddress = Code("badAddress")
         /// The courier refuses the identity: it has expired, was revoked, or belongs to another authority or
         /// environment. The device has to be activated again.
         public static let identityRefused = Code("identityRefused")

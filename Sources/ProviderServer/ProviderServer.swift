@@ -1,3 +1,4 @@
+import Console
 import Delivery
 import Foundation
 import Hummingbird
@@ -28,11 +29,19 @@ package final class ProviderServer: Service {
         package var host: String
         /// The port; 0 lets the system choose.
         package var port: Int
+        package var store: ProviderStoreChoice = .sqlite
+        /// More names of the server, under which a browser may open the console.
+        package var hostnames: [String] = []
         /// PEM files with the certificate's chain and its key; nil for HTTP/1.1 without TLS, on loopback only.
         package var tls: (certificate: String, key: String)?
         package var clock: ProviderClock
         /// The time for all attempts of one pass to send a notification.
         package var deadline = ProviderServerLimits.deadline
+        /// The limits that ``ProviderLimitSetting`` changes.
+        var openConnections = ProviderServerLimits.openConnections
+        var idleTimeout = ProviderServerLimits.idleTimeout
+        var requestTimeout = ProviderServerLimits.requestTimeout
+        var installationChanges = ProviderServerLimits.installationChanges
         /// Returns the page for `GET /metrics`; nil for no such page.
         package var metrics: (@Sendable () -> String)?
 
@@ -49,11 +58,13 @@ package final class ProviderServer: Service {
 
     private let settings: Settings
     private let tls: TLSConfiguration?
-    private let store: any ProviderStore
+    private let opened: ProviderStoreChoice.Opened
     private let desk: CampaignDesk
     private let hooks: HookDesk
+    private let feedback: FeedbackDesk
     private let clients: ProviderClients
     private let api: ProviderAPI
+    private let sessions = ConsoleSessions()
     private let logger: Logger
     private let listening: @Sendable (_ description: Description) async -> Void
 
@@ -74,35 +85,29 @@ package final class ProviderServer: Service {
         self.listening = listening
         tls = try settings.tls.map { try Self.tls(certificate: $0.certificate, key: $0.key) }
         try Files.makeFolder(settings.folder)
-        let store = try SQLiteProviderStore(folder: settings.folder, now: settings.clock.now)
-        self.store = store
-        let vault = try CredentialVault(folder: settings.folder)
+        let opened = try await settings.store.open(folder: settings.folder, now: settings.clock.now)
+        self.opened = opened
+        let (store, vault) = (opened.store, opened.vault)
         let apps = try await AppDirectory(store)
         clients = ProviderClients(vault, deadline: settings.deadline, logger: logger)
         let hooks = HookDesk(store, vault, clock: settings.clock, logger: logger)
         self.hooks = hooks
-        desk = CampaignDesk(store, apps, clients, clock: settings.clock, logger: logger) { Task { await hooks.look() } }
-        let key = try Self.administratorKey(in: settings.folder)
+        desk = CampaignDesk(
+            store, apps, clients, clock: settings.clock, deadline: settings.deadline, logger: logger
+        ) { Task { await hooks.look() } }
+        feedback = FeedbackDesk(store, apps, vault, clock: settings.clock, logger: logger) {
+            Task { await hooks.look() }
+        }
         api = ProviderAPI(
-            store: store, apps: apps, vault: vault, desk: desk,
-            access: ProviderAccess(administratorKeyDigest: AccessKey.digest(key), apps: apps), clock: settings.clock,
+            store: store, apps: apps, vault: vault, desk: desk, feedback: feedback,
+            access: ProviderAccess(
+                administratorKeyDigest: AccessKey.digest(opened.administratorKey), apps: apps,
+                identityKeys: IdentityKeyFiles(logger: logger),
+                browser: BrowserRules(host: settings.host, hostnames: settings.hostnames, sessions: sessions),
+                clock: settings.clock),
+            clock: settings.clock, console: ProviderConsole(sessions: sessions, isSecure: settings.tls != nil),
             metrics: settings.metrics,
-            changes: ChangeRates(ProviderServerLimits.installationChanges), logger: logger)
-    }
-
-    /// Reads the administrator's key. Makes one at the first start.
-    private static func administratorKey(in folder: String) throws -> String {
-        let path = folder + "/" + administratorKeyFile
-        if try !Files.exists(path) {
-            _ = try Files.make(
-                path, Array((AccessKey(prefix: AccessKey.administratorPrefix).text + "\n").utf8), replacing: false)
-        }
-        let bytes = try Files.read(try Files.open(path, O_RDONLY), upTo: 1024, of: path)
-        let key = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        guard key.utf8.count >= 16 else {
-            throw StoreError(.unreadable, "\(path) has no key: delete it, and the next start makes a new one.")
-        }
-        return key
+            changes: ChangeRates(settings.installationChanges), logger: logger)
     }
 
     private static func isLoopback(_ host: String) -> Bool {
@@ -133,12 +138,15 @@ package final class ProviderServer: Service {
             server: try server(),
             configuration: ApplicationConfiguration(
                 address: .hostname(settings.host, port: settings.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(ProviderServerLimits.openConnections)),
-            onServerRunning: { [listening, desk, hooks, settings, logger] channel in
+                availableConnectionsDelegate: MaximumAvailableConnections(settings.openConnections)),
+            onServerRunning: { [listening, desk, feedback, hooks, settings, sessions, logger] channel in
                 await desk.look()
+                await feedback.look()
                 await hooks.look()
+                let port = channel.localAddress?.port ?? 0
+                sessions.address = "\(scheme)://\(Self.browserHost(settings)):\(port)"
                 let description = Description(
-                    url: "\(scheme)://\(host):\(channel.localAddress?.port ?? 0)",
+                    url: "\(scheme)://\(host):\(port)",
                     keyFile: settings.folder + "/" + Self.administratorKeyFile, certificate: settings.tls?.certificate)
                 do {
                     try description.write(folder: settings.folder)
@@ -159,14 +167,25 @@ package final class ProviderServer: Service {
         await close()
     }
 
+    /// The host that a browser on this machine uses for the console. With TLS it has to be a name of the certificate.
+    private static func browserHost(_ settings: Settings) -> String {
+        if let name = settings.hostnames.first { return name }
+        switch settings.host {
+        case "0.0.0.0": return "127.0.0.1"
+        case "::": return "[::1]"
+        default: return settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+        }
+    }
+
     private func close() async {
         Description.remove(folder: settings.folder)
         await desk.close()
+        await feedback.shutDown()
         // Waits ten seconds for the answers that are under way.
         await clients.shutDown()
         await desk.finished()
         await hooks.shutDown()
-        await store.close()
+        await opened.store.close()
     }
 
     /// A logger that omits Hummingbird's messages about its own life cycle.
@@ -177,14 +196,16 @@ package final class ProviderServer: Service {
     }
 
     private func server() throws -> HTTPServerBuilder {
+        let timeout = settings.requestTimeout
         let http = HTTP1Channel.Configuration(
-            idleTimeout: ProviderServerLimits.idleTimeout,
+            additionalChannelHandlers: [RequestWatch(timeout: timeout)],
+            idleTimeout: settings.idleTimeout,
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: ProviderServerLimits.headerBytes,
                 maxHeaderListSize: ProviderServerLimits.headerBytes,
                 maxHeaderFieldCount: ProviderServerLimits.headerFields))
         guard let tls else { return .http1(configuration: http) }
-        let idle = Duration.nanoseconds(ProviderServerLimits.idleTimeout.nanoseconds)
+        let idle = Duration.nanoseconds(settings.idleTimeout.nanoseconds)
         return try .http2Upgrade(
             tlsConfiguration: tls, configuration: .init(idleTimeout: idle, streamConfiguration: http))
     }

@@ -11,14 +11,23 @@ package enum ProviderServerLimits {
     package static let bodyBytes = 1 << 20
     /// The largest size of a request's header fields, in bytes. A token of an identity provider has up to 4 KB.
     static let headerBytes = 16_384
+    /// The largest number of header fields. A browser sends about 20, and a proxy adds a few.
     static let headerFields = 100
-    /// The largest number of open connections. Further ones wait until one closes.
+    /// The largest number of open connections, for ``ProviderServer/Settings``. Further ones wait until one closes.
     static let openConnections = 4_096
     /// The time after which an idle connection is closed. An app registers at its launch, and then sends nothing for
     /// hours.
     static let idleTimeout = TimeAmount.seconds(30)
+    /// The time within which a request has to arrive, and within which the client has to go on reading an answer.
+    static let requestTimeout = TimeAmount.seconds(30)
+    /// A body may take longer if this many bytes arrive in a second: an import has any length.
+    static let bodyBytesPerSecond = 1_024
+    /// How long the client may read the refusal of its request before the connection is closed.
+    static let lingerTimeout = TimeAmount.seconds(5)
     /// The most items in an answer.
     package static let listItems = 1_000
+    /// How many messages a list reads from the store at once. A message may have a megabyte, and a list 1,000 messages.
+    static let messagesRead = 20
     /// The largest depth of a document. A payload may have a depth of 32, and is inside the message.
     static let documentDepth = 40
 
@@ -42,10 +51,34 @@ package enum ProviderServerLimits {
     package static let values = 20
     package static let valueBytes = 256
 
+    // MARK: Identity providers
+
+    /// The longest token of an identity provider, in bytes. It has to fit into the header fields of a request.
+    static let identityTokenBytes = 8_192
+    /// The largest file of an identity provider's keys, in bytes. Google's has 2,000, one with 100 large keys 100,000.
+    static let identityFileBytes = 262_144
+    /// The largest number of keys in such a file. An identity provider has one, and two while it replaces one.
+    static let identityKeys = 100
+    /// The largest RSA modulus, in bytes: 8,192 bits. A larger key only makes each request slower.
+    static let identityKeyBytes = 1_024
+    /// The longest issuer, audience and path of a key file, in bytes.
+    static let identityNameBytes = 1_000
+    /// How many seconds the clocks of the identity provider and of this machine may differ.
+    static let clockDifference = 60.0
+
     // MARK: Messages
 
+    /// The largest payload of a message before names are replaced by values, in bytes. Afterwards it may have 4,096, but
+    /// a name can be longer than its value.
+    static let templateBytes = 65_536
     /// The most installations or users that a message may name.
     package static let namedRecipients = 10_000
+    /// The largest number of saved audiences of an app. People choose one from a list.
+    static let savedAudiences = 200
+    /// The longest name of a saved audience, in bytes.
+    static let audienceNameBytes = 64
+    /// The largest body that saves an audience, in bytes. Together with a message it has to fit into the store's row.
+    static let audienceBytes = 1 << 20
     /// The largest number of languages for which a message has texts.
     package static let textLanguages = 100
     /// The largest rate that a message may have, in notifications a second. Higher rates need more than one process.
@@ -84,6 +117,27 @@ package enum ProviderServerLimits {
     /// The delay before sending goes on after a failure.
     static let firstDelay = TimeAmount.seconds(1)
     static let longestDelay = TimeAmount.seconds(60)
+
+    // MARK: The feedback service
+
+    /// The time from one reading of the feedback service to the next: "query the feedback service daily" (Guide, 3.1.3).
+    static let feedbackInterval = Duration.seconds(86_400)
+    /// The delay before the next reading after a failure.
+    static let firstFeedbackDelay = TimeAmount.minutes(1)
+    static let longestFeedbackDelay = TimeAmount.hours(1)
+    // MARK: Several servers
+
+    /// How often a server looks for changes that other servers have made: new messages, apps and keys, and messages that
+    /// were stopped.
+    static let sharedInterval = Duration.seconds(1)
+    /// How long a server goes on taking recipients of a message when it cannot renew its hold: longer than a short failure
+    /// of the database.
+    static let holdSlack = Duration.seconds(15)
+    /// The hold lasts this much longer than the last notification can be under way, so that its outcome can be stored.
+    static let holdMargin = Duration.seconds(5)
+    /// How long an event for a hook is held: longer than an attempt to connect and the wait for the answer.
+    static let hookHold = Duration.seconds(30)
+
     // MARK: Hooks
 
     /// The largest number of hooks of an app. An organisation has only a few systems that need events.

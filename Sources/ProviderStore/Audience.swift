@@ -13,4 +13,31 @@ package struct Audience: Sendable, Hashable {
 
     /// Creates an audience of all installations.
     package init() {}
+
+    /// Returns the audience whose recipients meet the conditions of both audiences.
+    package func narrowed(by other: Audience) -> Audience {
+        var both = self
+        both.installations = Self.common(installations, other.installations)
+        both.users = Self.common(users, other.users)
+        if let tags, let more = other.tags { both.tags = .and(tags, more) } else { both.tags = tags ?? other.tags }
+        var isPossible = true
+        if let language, let wanted = other.language {
+            // The longer one is the narrower one: pt-BR and pt are together pt-BR.
+            let (short, long) = language.count < wanted.count ? (language, wanted) : (wanted, language)
+            isPossible = long == short || long.hasPrefix(short + "-")
+            both.language = long
+        } else {
+            both.language = language ?? other.language
+        }
+        if let environment, let wanted = other.environment, environment != wanted { isPossible = false }
+        both.environment = environment ?? other.environment
+        // No recipient can meet both conditions.
+        if !isPossible { both.installations = [] }
+        return both
+    }
+
+    private static func common(_ one: [String]?, _ other: [String]?) -> [String]? {
+        guard let one, let other else { return one ?? other }
+        return Set(one).intersection(other).sorted()
+    }
 }

@@ -34,6 +34,9 @@ package struct ProviderEvent: Sendable, Hashable {
 
 /// One event for one hook, with the result of the attempts to send it.
 package struct HookDelivery: Sendable, Hashable {
+    /// How many ended deliveries of a hook are kept for people to read. Deliveries that have not ended are always kept.
+    package static let keptDeliveries: Int64 = 1_000
+
     package var number: Int64
     /// The identifier is the same in every attempt, so that the receiver recognises a repetition.
     package var id: String

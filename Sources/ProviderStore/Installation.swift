@@ -32,6 +32,8 @@ package struct Installation: Sendable, Hashable {
 
         /// The reason of an installation whose device token another installation has registered.
         package static let replaced = "replaced"
+        /// The reason of an installation whose device token the feedback service has reported (Guide, 3.1.3).
+        package static let feedback = "feedback"
 
         package init(at: Timestamp, reason: String) {
             self.at = at

@@ -83,6 +83,13 @@ package struct MessageRecord: Sendable, Hashable {
     }
 }
 
+/// A message that this server holds, with the setting that another server may have changed.
+package struct MessageHold: Sendable, Hashable {
+    package var rate: Int64?
+
+    package init(rate: Int64?) { self.rate = rate }
+}
+
 /// The outcome of one notification of a message.
 package struct SendOutcome: Sendable, Hashable {
     /// The installation's number.

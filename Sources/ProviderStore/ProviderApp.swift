@@ -43,6 +43,8 @@ package struct ProviderApp: Sendable, Hashable {
         package var url: String
         /// The certificates that verify the server's certificate, in PEM; nil for the system's.
         package var authority: String?
+        /// The address of the feedback service, `https://host:port`; nil if the server has none.
+        package var feedback: String?
         /// The signing key or the certificate, encrypted.
         package var sealedCredentials: [UInt8]
         /// The part of the credentials that may be shown.
@@ -51,11 +53,13 @@ package struct ProviderApp: Sendable, Hashable {
         package init(
             url: String,
             authority: String?,
+            feedback: String? = nil,
             sealedCredentials: [UInt8],
             credentials: CredentialsSummary,
         ) {
             self.url = url
             self.authority = authority
+            self.feedback = feedback
             self.sealedCredentials = sealedCredentials
             self.credentials = credentials
         }
@@ -73,13 +77,13 @@ package struct ProviderApp: Sendable, Hashable {
         package var issuer: String
         /// The value that `aud` must contain.
         package var audience: String
-        /// The public keys: a JSON Web Key Set (RFC 7517).
-        package var keys: String
+        /// The file on the server's machine with the public keys: a JSON Web Key Set (RFC 7517).
+        package var keysFile: String
 
-        package init(issuer: String, audience: String, keys: String) {
+        package init(issuer: String, audience: String, keysFile: String) {
             self.issuer = issuer
             self.audience = audience
-            self.keys = keys
+            self.keysFile = keysFile
         }
     }
 }

@@ -5,7 +5,13 @@ package import Notifications
 ///
 /// Every change is on the disk before a call returns. A change is a function of the stored value. The store applies it
 /// in one step, so concurrent changes of the same value do not overwrite each other.
+///
+/// Several servers may share a store. A server that sends a message or a hook's event holds it for a time, and no other
+/// server sends it until that time has ended.
 package protocol ProviderStore: Sendable {
+    /// Whether other servers may use the store at the same time.
+    var isShared: Bool { get }
+
     // MARK: Apps
 
     func apps() async throws(StoreError) -> [ProviderApp]
@@ -19,7 +25,7 @@ package protocol ProviderStore: Sendable {
 
     func installation(_ id: String, app: Int64) async throws(StoreError) -> StoredInstallation?
     /// Changes one installation. If it gets the device token of another installation, the other one ends.
-    /// - Parameter change: makes the new value from the stored one; called once.
+    /// - Parameter change: makes the new value from the stored one. Called again if the transaction has to be repeated.
     /// - Returns: The result of `change`; nil if the installation was deleted.
     func changeInstallation(
         _ id: String,
@@ -31,6 +37,8 @@ package protocol ProviderStore: Sendable {
     /// Returns a page of installations in the order in which they were added.
     /// - Parameter after: the number of the last installation of the page before; 0 for the first page.
     func installations(app: Int64, after: Int64, limit: Int) async throws(StoreError) -> [Recipient]
+    /// Returns the installations of a user, also those that have ended.
+    func installations(app: Int64, user: String, limit: Int) async throws(StoreError) -> [Recipient]
 
     // MARK: Messages
 
@@ -42,7 +50,7 @@ package protocol ProviderStore: Sendable {
     func message(_ id: String) async throws(StoreError) -> MessageRecord?
     /// Changes a message's state, rate, position or cause.
     /// - Parameter change: changes the message. It may return an event, which is stored for the app's hooks in the same
-    ///   step.
+    ///   step. Called again if the transaction has to be repeated.
     /// - Returns: The changed message; nil if it does not exist.
     func changeMessage(
         _ id: String,
@@ -53,8 +61,14 @@ package protocol ProviderStore: Sendable {
     ///   - app: nil for all apps.
     ///   - before: the number of the last message of the page before; nil for the first page.
     func messages(app: Int64?, before: Int64?, limit: Int) async throws(StoreError) -> [MessageRecord]
-    /// Returns the messages that are scheduled or running, the oldest first.
+    /// Returns the messages that are scheduled or running and that no other server holds, the oldest first.
     func openMessages() async throws(StoreError) -> [MessageRecord]
+    /// Takes a message for this server, or extends the time for which this server holds it. A server that was killed takes
+    /// its own messages again at once.
+    /// - Returns: nil if another server holds the message, or if it is neither scheduled nor running.
+    func hold(_ message: Int64, for time: Duration) async throws(StoreError) -> MessageHold?
+    /// Ends the time for which this server holds a message.
+    func release(_ message: Int64) async throws(StoreError)
 
     // MARK: Recipients and outcomes
 
@@ -76,13 +90,37 @@ package protocol ProviderStore: Sendable {
         position: MessageRecord.Position,
         event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
     ) async throws(StoreError) -> Int
-    /// Returns a page of outcomes in the order of the installations.
+    /// Ends the installations with these device tokens, which the feedback service has reported (Guide, 3.1.3). An
+    /// installation that registered after the reported time stays.
+    /// - Parameters:
+    ///   - tokens: device tokens in lower-case hexadecimal digits, each with the time at which it ended.
+    ///   - event: as in ``record(_:of:position:event:)``.
+    /// - Returns: How many installations ended.
+    func endInstallations(
+        app: Int64,
+        environment: Environment,
+        tokens: [(token: String, endedAt: Timestamp)],
+        event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
+    ) async throws(StoreError) -> Int
+    /// Returns a page of the outcomes that a filter selects, in the order of the installations.
     func outcomes(
         of message: Int64,
-        reason: String?,
+        _ filter: OutcomeFilter,
         after: Int64,
         limit: Int,
     ) async throws(StoreError) -> [KeptOutcome]
+
+    // MARK: Saved audiences
+
+    /// Returns an app's saved audiences in the order of their names.
+    func audiences(app: Int64) async throws(StoreError) -> [SavedAudience]
+    func audience(_ name: String, app: Int64) async throws(StoreError) -> SavedAudience?
+    /// Adds an audience, or replaces the one with the same name.
+    /// - Returns: Whether the audience is new.
+    /// - Throws: ``StoreError/Code/conflict`` if it is new and the app already has `limit` audiences.
+    func put(_ audience: SavedAudience, limit: Int) async throws(StoreError) -> Bool
+    /// - Returns: Whether the audience existed.
+    func deleteAudience(_ name: String, app: Int64) async throws(StoreError) -> Bool
 
     // MARK: Hooks
 
@@ -91,9 +129,12 @@ package protocol ProviderStore: Sendable {
     func add(_ hook: Hook, limit: Int) async throws(StoreError)
     /// - Returns: Whether the hook existed.
     func deleteHook(_ id: String, app: Int64) async throws(StoreError) -> Bool
-    /// Returns the deliveries that have not ended. The first one is due first.
+    /// Returns the deliveries that have not ended and that no other server holds. The first one is due first.
     func openDeliveries(limit: Int) async throws(StoreError) -> [HookDelivery]
-    /// Stores the result of an attempt.
+    /// Takes a delivery for this server.
+    /// - Returns: false if another server holds it or has sent it since it was read.
+    func hold(_ delivery: HookDelivery, for time: Duration) async throws(StoreError) -> Bool
+    /// Stores the result of an attempt, and ends the time for which this server holds the delivery.
     func record(_ delivery: HookDelivery) async throws(StoreError)
     /// Returns a page of a hook's deliveries, the newest first.
     func deliveries(hook: String, app: Int64, before: Int64?, limit: Int) async throws(StoreError) -> [HookDelivery]

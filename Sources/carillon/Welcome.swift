@@ -71,9 +71,4 @@ struct Welcome {
             "    https://\(addresses.provider)/3/device/$TOKEN",
         ]
     }
-
-    private func shellQuoted(_ text: String) -> String {
-        let plain = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
-        return plain ? text : "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'"
-    }
 }

@@ -68,3 +68,10 @@ func runPhone(_ identity: DeviceIdentity, at courier: CourierAddress) async thro
     await system.enterBackground("com.example.messages")
     try await running
 }
+
+func tellProvider(_ deviceToken: String, folder: String) async throws {
+    let keeper = try InstallationKeeper(server: "https://push.example.com", file: folder + "/installation.json") {
+        "ck_…"  // the app's client key, or a token of your identity provider
+    }
+    try await keeper.update(AppInstallation(deviceToken: deviceToken, environment: .production, tags: ["news"]))
+}

@@ -13,7 +13,7 @@ struct GettingStartedTests {
         let text = try String(contentsOf: article, encoding: .utf8)
         let blocks = text.components(separatedBy: "```swift\n").dropFirst()
             .map { $0.components(separatedBy: "```")[0] }
-        #expect(blocks.count == 4)
+        #expect(blocks.count == 5)
         for block in blocks { #expect(example.contains(block), "\(block)") }
     }
 

@@ -209,6 +209,40 @@ import Testing
         }
     }
 
+    @Test func `A process that waited for the store uses the token that was made meanwhile`() async throws {
+        let clock = SharedClock()
+        let store = BusyStore(clock: clock)
+        let keeper = try #require(
+            ProviderTokenKeeper(try TestAuthority.credentials(), store: store) { clock.now })
+        #expect(try await keeper.token(insteadOf: nil)?.token == "another's")
+    }
+
+    /// A store in which another process makes a token one second after this one has asked for it.
+    private struct BusyStore: ProviderTokenStore {
+        let clock: SharedClock
+
+        func update(
+            _ key: String,
+            _ change: @escaping @Sendable (StoredProviderToken?) throws -> StoredProviderToken,
+        ) async throws -> StoredProviderToken {
+            let later = clock.advance()
+            return try change(StoredProviderToken(token: "another's", issuedAt: later))
+        }
+    }
+
+    private final class SharedClock: Sendable {
+        private let seconds = Mutex<UInt64>(1_000_000)
+
+        var now: UInt64 { seconds.withLock { $0 } }
+
+        func advance() -> UInt64 {
+            seconds.withLock {
+                $0 += 1
+                return $0
+            }
+        }
+    }
+
     @Test func `Many who ask at once get one token`() async throws {
         try await withFolder { folder in
             let tokens = try await withThrowingTaskGroup(of: String.self) { group in

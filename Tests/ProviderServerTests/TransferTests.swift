@@ -44,6 +44,31 @@ import Testing
         #expect(CSVRow.text(["=1+1", "a\"b", "-x"]) == "'=1+1,\"a\"\"b\",'-x\r\n")
     }
 
+    @Test(arguments: ["+46701234567", "@anna", "-", "=1+1", "'", "''", "'+1", "'anna", "anna", ""])
+    func `A field that is marked as text comes back as it was`(_ field: String) {
+        let row = CSVRow.text([field]).dropLast()
+        #expect(CSVRow.fields(Array(row.utf8))?.map(CSVRow.unmarked) == [field])
+    }
+
+    @Test func `A file of a spreadsheet is imported, and lines of another encoding are reported`() async throws {
+        try await TestShop.run(devices: []) { shop in
+            let header: [UInt8] = [0xef, 0xbb, 0xbf] + Array("id,deviceToken,environment,user,tags\r\n".utf8)
+            let good = Array("a,00,development,'+4670,'@x y\r\n".utf8)
+            let bad = Array("b,01,development,J".utf8) + [UInt8(0xf6)] + Array("rg,\r\n".utf8)
+            let answer = try await shop.provider.importInstallations(header + good + bad, key: shop.serverKey)
+            #expect(answer["imported"] == 1 && answer["bad"] == 1, "\(answer.body.text)")
+            #expect(answer["badLines", "0", "line"] == 3)
+            #expect(answer.body.text.contains("UTF-8"))
+            let stored = try await shop.provider.ask(.GET, "/v1/installations/a", key: shop.serverKey)
+            #expect(stored["user"] == "+4670" && stored["tags"] == ["@x", "y"])
+            let exported = try await shop.provider.text("/v1/installations", key: shop.serverKey, accept: "text/csv")
+            let again = try await shop.provider.importInstallations(Array(exported.utf8), key: shop.serverKey)
+            #expect(again["imported"] == 1 && again["bad"] == 0, "\(again.body.text)")
+            let same = try await shop.provider.ask(.GET, "/v1/installations/a", key: shop.serverKey)
+            #expect(same["user"] == "+4670" && same["tags"] == ["@x", "y"])
+        }
+    }
+
     @Test func `Good lines are imported and bad lines reported, in both forms`() async throws {
         try await TestShop.run(devices: []) { shop in
             func post(_ type: String, _ body: String) async throws -> TestProvider.Answer {

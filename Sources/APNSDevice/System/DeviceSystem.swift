@@ -63,6 +63,8 @@ public actor DeviceSystem: DeviceDelegate {
     private let now: @Sendable () -> Date
     /// Wakes the system when a Live Activity changes by itself.
     private var activityTimer: Task<Void, Never>?
+    /// The last change of subscriptions to channels. The next one waits for it, so that they take effect in order.
+    private var subscribing: Task<Void, Never>?
     private let keep: @Sendable (DeviceIdentity) async throws -> Void
     private let report: @Sendable (Event) -> Void
 
@@ -316,7 +318,9 @@ public actor DeviceSystem: DeviceDelegate {
         case (.started, .token):
             Task { await register(activity, on: device) }
         case (.started, .channel(let channel)):
-            Task {
+            let earlier = subscribing
+            subscribing = Task {
+                await earlier?.value
                 do throws(DeviceError) {
                     try await device.subscribe(activity.bundleID, to: channel)
                 } catch {
@@ -324,8 +328,10 @@ public actor DeviceSystem: DeviceDelegate {
                 }
             }
         case (.ended, .channel(let channel)), (.dismissed, .channel(let channel)):
-            guard !activities.uses(channel, of: activity.bundleID) else { return }
-            Task {
+            let earlier = subscribing
+            subscribing = Task {
+                await earlier?.value
+                guard !activities.uses(channel, of: activity.bundleID) else { return }
                 // The subscription ends with the app at the latest.
                 try? await device.unsubscribe(activity.bundleID, from: channel)
             }

@@ -30,9 +30,11 @@ struct ProviderTokenKeeper: Sendable {
     /// - Parameter rejected: the token that the service just called expired.
     /// - Returns: nil if the store has no better token than the rejected one.
     func token(insteadOf rejected: String?) async throws(ProviderError) -> StoredProviderToken? {
-        let now = clock()
         do {
             let token = try await store.update(name) { stored in
+                // Read the clock now. The store may have waited for another process, which has made a token; with an
+                // earlier time, that token would be from the future.
+                let now = clock()
                 switch ProviderTokenSchedule.decide(stored: stored, rejected: rejected, at: now) {
                 case .use(let token):
                     return token

@@ -6,7 +6,7 @@ import NIOCore
 import Notifications
 
 /// Why a request fails: one form for all errors of the API (RFC 9457).
-struct APIProblem: Error, Sendable, Hashable {
+struct APIProblem: DocumentFault, Sendable, Hashable {
     var status: Int
     /// What happened and what to do, in one sentence for a person.
     var detail: String
@@ -32,7 +32,7 @@ struct APIProblem: Error, Sendable, Hashable {
 }
 
 extension APIProblem {
-    var response: Response {
+    var document: JSONValue {
         var members: [String: JSONValue] = [
             "type": "about:blank",
             "title": .string(title),
@@ -40,7 +40,11 @@ extension APIProblem {
             "detail": .string(detail),
         ]
         members["pointer"] = pointer.map(JSONValue.string)
-        var response = JSONValue.object(members).response(HTTPResponse.Status(code: status))
+        return .object(members)
+    }
+
+    var response: Response {
+        var response = document.response(HTTPResponse.Status(code: status))
         response.headers[.contentType] = "application/problem+json"
         if status == 401 { response.headers[.wwwAuthenticate] = "Bearer" }
         // The client may send the request again after this many seconds (RFC 9110, 10.2.3).
@@ -54,7 +58,8 @@ extension APIProblem {
     private var title: String {
         let known: [HTTPResponse.Status] = [
             .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .conflict, .contentTooLarge,
-            .unsupportedMediaType, .tooManyRequests, .internalServerError, .serviceUnavailable,
+            .unsupportedMediaType, .tooManyRequests, .internalServerError, .serviceUnavailable, .requestTimeout,
+            .requestHeaderFieldsTooLarge,
         ]
         return known.first { $0.code == status }?.reasonPhrase ?? "Error"
     }

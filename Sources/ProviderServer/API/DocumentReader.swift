@@ -1,33 +1,12 @@
 import Notifications
 
-/// Reads a JSON object of a request. If the object is invalid, the error names the place of the first fault and the
-/// allowed values.
-struct DocumentReader {
-    let members: [String: JSONValue]
-    /// The place of the object in the document (RFC 6901).
-    let pointer: String
+/// Reads a JSON object of a request.
+typealias DocumentReader = JSONReader<APIProblem>
 
-    /// - Parameter keys: the keys that the object may have; nil for any.
+extension JSONReader where Fault == APIProblem {
+    /// - Parameter keys: the keys that the object may have; nil for any. A key with the value null counts as missing.
     init(_ value: JSONValue, at pointer: String, keys: [String]?) throws(APIProblem) {
-        guard case .object(let members) = value else {
-            throw .invalid(pointer, "The value is of the type \(value.typeName); it has to be an object.")
-        }
-        if let keys {
-            for name in members.keys.sorted() where !keys.contains(name) {
-                throw .invalid(
-                    "\(pointer)/\(Self.escaped(name))",
-                    "The key is unknown; the object takes \(keys.joined(separator: ", ")).")
-            }
-        }
-        // A key with the value null counts as missing.
-        self.members = members.filter { $0.value != .null }
-        self.pointer = pointer
-    }
-
-    func place(_ key: String) -> String { pointer + "/" + Self.escaped(key) }
-
-    func fault(_ key: String, _ allowed: String) -> APIProblem {
-        .invalid(place(key), "The value has to be \(allowed).")
+        try self.init(value, at: pointer, keys: keys, nullIsMissing: true)
     }
 
     func required<Value>(_ key: String, _ value: Value?) throws(APIProblem) -> Value {
@@ -46,17 +25,9 @@ struct DocumentReader {
 
     /// Reads a text of up to `maximum` bytes.
     func text(_ key: String, maximum: Int) throws(APIProblem) -> String? {
-        guard let value = members[key] else { return nil }
-        guard case .string(let text) = value else { throw wrongType(key, value, "a string") }
+        guard let text = try text(key) else { return nil }
         guard text.utf8.count <= maximum else { throw fault(key, "at most \(maximum) bytes") }
         return text
-    }
-
-    func integer(_ key: String, _ range: ClosedRange<Int64>) throws(APIProblem) -> Int64? {
-        guard let value = members[key] else { return nil }
-        guard case .integer(let number) = value else { throw wrongType(key, value, "an integer") }
-        guard range.contains(number) else { throw fault(key, "from \(range.lowerBound) to \(range.upperBound)") }
-        return number
     }
 
     func boolean(_ key: String) throws(APIProblem) -> Bool? {
@@ -102,14 +73,5 @@ struct DocumentReader {
     /// Whether a text contains no control characters. They could change a terminal, or break a file of lines.
     static func isLine(_ text: String) -> Bool {
         !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
-    }
-
-    private func wrongType(_ key: String, _ value: JSONValue, _ allowed: String) -> APIProblem {
-        .invalid(place(key), "The value is of the type \(value.typeName); it has to be \(allowed).")
-    }
-
-    /// The key escaped for a JSON pointer (RFC 6901, 3).
-    static func escaped(_ name: String) -> String {
-        name.replacing("~", with: "~0").replacing("/", with: "~1")
     }
 }

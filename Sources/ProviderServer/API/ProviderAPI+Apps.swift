@@ -22,6 +22,7 @@ extension ProviderAPI {
             try access.administrator(request)
             let app = try app(context)
             try await apps.delete(app)
+            await feedback.look()
             return JSONValue.object(AppDocument.show(app)).response()
         }
         router.post("/v1/apps/:bundleID/keys") { request, context in
@@ -42,6 +43,7 @@ extension ProviderAPI {
             throw APIProblem(400, "\(bundleID.debugDescription) is not a bundle ID.")
         }
         let document = try AppDocument(try await Self.document(request, upTo: ProviderServerLimits.bodyBytes))
+        try document.checkIdentity(access.identityKeys)
         let known = apps.app(bundleID)
         let client = AccessKey(prefix: AccessKey.clientPrefix)
         let server = AccessKey(prefix: AccessKey.serverPrefix)
@@ -49,6 +51,7 @@ extension ProviderAPI {
             try document.app(
                 bundleID: bundleID, known: known, clientKey: known?.clientKeyDigest ?? client.digest,
                 serverKey: known?.serverKeyDigest ?? server.digest, vault))
+        await feedback.look()
         var shown = AppDocument.show(app)
         if known == nil {
             shown["clientKey"] = .string(client.text)

@@ -12,7 +12,7 @@ extension ProviderAPI {
         router.get("/v1/messages") { request, _ in try await listMessages(request) }
         router.get("/v1/messages/:id") { request, context in
             let (message, app) = try await message(request, context)
-            return MessageView.show(message, bundleID: app.bundleID).response()
+            return try await show(message, app, including: Self.query("include", request)).response()
         }
         router.get("/v1/messages/:id/outcomes") { request, context in try await listOutcomes(request, context) }
         router.patch("/v1/messages/:id") { request, context in try await patchMessage(request, context) }
@@ -29,23 +29,31 @@ extension ProviderAPI {
         // The key is checked before a large body is read.
         _ = try access.caller(of: request)
         let bytes = try await Self.bytes(request, upTo: ProviderServerLimits.bodyBytes)
-        guard let value = JSONValue(bytes, maximumDepth: ProviderServerLimits.documentDepth) else {
-            throw APIProblem.invalid("", "The body is not a JSON object.")
-        }
-        let document = try MessageDocument(value)
+        let value = try Self.json(bytes)
+        var (document, stored) = (try MessageDocument(value), bytes)
         let app = try access.sendingApp(request, bundleID: document.bundleID)
+        if let name = document.savedAudience {
+            guard let audience = try await store.audience(name, app: app.number) else {
+                throw APIProblem.invalid("/audience/saved", "The app has no saved audience \(name.debugDescription).")
+            }
+            let complete = try MessageDocument.stored(value, with: audience)
+            document = try MessageDocument(complete, isStored: true)
+            stored = Array(complete.text.utf8)
+        }
         if let environment = document.audience.environment, app.endpoints[environment] == nil {
             throw APIProblem.invalid("/audience/environment", "The app has no \(environment.rawValue) environment.")
         }
+        try document.headers.check(bundleID: app.bundleID, payload: document.template.shared)
         if document.isDryRun { return try await dryRun(document, app) }
         let now = clock.now()
         let message = MessageRecord(
-            id: UUID().uuidString.lowercased(), app: app.number, state: .scheduled, document: bytes, created: now,
+            id: UUID().uuidString.lowercased(), app: app.number, state: .scheduled,
+            document: stored, created: now,
             starts: try document.start(now: now), rate: document.rate)
-        let stored = try await store.add(message, idempotency: try Self.idempotency(request, bytes))
+        let added = try await store.add(message, idempotency: try Self.idempotency(request, bytes))
         await desk.look()
-        var response = MessageView.show(stored, bundleID: app.bundleID).response(.accepted)
-        response.headers[.location] = "/v1/messages/\(stored.id)"
+        var response = MessageView.show(added, bundleID: app.bundleID).response(.accepted)
+        response.headers[.location] = "/v1/messages/\(added.id)"
         return response
     }
 
@@ -102,8 +110,9 @@ extension ProviderAPI {
     ) async throws -> (MessageRecord, ProviderApp) {
         let caller = try access.caller(of: request)
         let id = try Self.parameter("id", context)
-        if case .client = caller {
-            throw APIProblem(403, "The key of an app on devices may only register installations.")
+        switch caller {
+        case .client, .user: throw ProviderAccess.onlyInstallations
+        case .administrator, .server: break
         }
         guard let message = try await store.message(id), let app = apps.app(number: message.app) else {
             throw APIProblem.notFound("There is no message \(id).")
@@ -113,6 +122,46 @@ extension ProviderAPI {
         }
         return (message, app)
     }
+
+    /// Shows a message.
+    /// - Parameter parts: what to add: `recipients`, `request` or both, with a comma between them.
+    private func show(_ message: MessageRecord, _ app: ProviderApp, including parts: String?) async throws -> JSONValue
+    {
+        guard case .object(var members) = MessageView.show(message, bundleID: app.bundleID) else { return .null }
+        for part in parts?.split(separator: ",") ?? [] {
+            switch part {
+            case "recipients": members["recipients"] = .integer(try await recipients(message, app))
+            case "request": members["request"] = JSONValue(message.document)
+            default: throw APIProblem(400, "include has to be recipients or request.")
+            }
+        }
+        return .object(members)
+    }
+
+    /// Returns how many recipients a message has: those that have an outcome, and those that still wait for theirs.
+    /// Outcomes that are stored between the two counts are missing in the sum, so it counts again. A message that is sent
+    /// so fast that every count has such outcomes gets the last sum.
+    private func recipients(_ message: MessageRecord, _ app: ProviderApp) async throws -> Int64 {
+        let audience = try MessageDocument(stored: message.document).audience
+        var message = message
+        var count: Int64 = 0
+        for _ in 0..<Self.counts {
+            guard message.state != .finished else { return message.tally.total }
+            count = message.tally.total
+            for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
+                count += try await store.count(
+                    RecipientQuery(
+                        app: app.number, message: message.number, audience: audience, environment: environment,
+                        last: message.position.last ?? .max))
+            }
+            guard let now = try await store.message(message.id), now.tally.total != message.tally.total else { break }
+            message = now
+        }
+        return count
+    }
+
+    /// How often the recipients are counted at most.
+    private static let counts = 3
 
     private func change(
         _ change: MessageChange,
@@ -160,20 +209,36 @@ extension ProviderAPI {
             number = try access.sendingApp(request, bundleID: bundleID).number
         }
         let (limit, before) = try Self.page(request)
-        let page = try await store.messages(app: number, before: before, limit: limit)
-        let items = page.map { MessageView.show($0, bundleID: apps.app(number: $0.app)?.bundleID ?? "") }
-        return Self.list(items, next: page.count == limit ? page.last?.number : nil)
+        var (items, last): ([JSONValue], Int64?) = ([], before)
+        while items.count < limit {
+            let wanted = min(limit - items.count, ProviderServerLimits.messagesRead)
+            let page = try await store.messages(app: number, before: last, limit: wanted)
+            items += page.map { MessageView.show($0, bundleID: apps.app(number: $0.app)?.bundleID ?? "") }
+            last = page.last?.number ?? last
+            guard page.count == wanted else { break }
+        }
+        return Self.list(items, next: items.count == limit ? last : nil)
     }
 
     private func listOutcomes(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
         let (message, _) = try await message(request, context)
-        let reason = Self.query("reason", request)
-        if let form = ListForm(request.headers[.accept]) { return exportOutcomes(form, of: message, reason: reason) }
+        let filter = try Self.outcomeFilter(request)
+        if let form = try ListForm(of: request) { return exportOutcomes(form, of: message, filter) }
         let (limit, after) = try Self.page(request)
-        let page = try await store.outcomes(
-            of: message.number, reason: reason, after: after ?? 0, limit: limit)
+        let page = try await store.outcomes(of: message.number, filter, after: after ?? 0, limit: limit)
         return Self.list(
             page.map { MessageView.show($0, of: message.id) },
             next: page.count == limit ? page.last?.outcome.installation : nil)
+    }
+
+    /// Reads the parameters `outcome` and `reason`.
+    private static func outcomeFilter(_ request: Request) throws(APIProblem) -> OutcomeFilter {
+        if let reason = query("reason", request) { return .reason(reason) }
+        switch query("outcome", request) {
+        case nil: return .all
+        case "accepted": return .accepted
+        case "failed": return .failed
+        default: throw APIProblem(400, "outcome has to be accepted or failed.")
+        }
     }
 }

@@ -18,6 +18,20 @@ extension ProviderAPI {
             guard let form = Self.allCases.first(where: { $0.rawValue == type }) else { return nil }
             self = form
         }
+
+        /// The format that the answer to a request has. A link in a browser cannot set `Accept`, so the query may name
+        /// the format too.
+        init?(of request: Request) throws(APIProblem) {
+            switch ProviderAPI.query("format", request) {
+            case nil: self.init(request.headers[.accept])
+            case "csv": self = .csv
+            case "ndjson": self = .lines
+            default: throw APIProblem(400, "format has to be csv or ndjson.")
+            }
+        }
+
+        /// What a file with this format is called.
+        var fileExtension: String { self == .csv ? "csv" : "ndjson" }
     }
 
     func addTransfer(to router: Router<BasicRequestContext>) {
@@ -46,9 +60,12 @@ extension ProviderAPI {
 
     /// Answers with all items of a list, page by page. It reads the next page only when the client has read the
     /// previous one.
-    /// - Parameter page: returns the items that follow an item's number, each with its own number; empty at the end.
+    /// - Parameters:
+    ///   - name: the name of the file in which a browser stores the answer.
+    ///   - page: returns the items that follow an item's number, each with its own number; empty at the end.
     static func export<Item: Sendable>(
         _ form: ListForm,
+        name: String,
         columns: [String],
         _ page: @escaping @Sendable (_ after: Int64) async throws -> [(number: Int64, item: Item)],
         fields: @escaping @Sendable (Item) -> [String],
@@ -67,12 +84,18 @@ extension ProviderAPI {
             try await writer.finish(nil)
         }
         return Response(
-            status: .ok, headers: [.contentType: form.rawValue + "; charset=utf-8", .cacheControl: "no-store"],
+            status: .ok,
+            headers: [
+                .contentType: form.rawValue + "; charset=utf-8", .cacheControl: "no-store",
+                .contentDisposition: "attachment; filename=\"\(name).\(form.fileExtension)\"",
+            ],
             body: body)
     }
 
     func exportInstallations(_ form: ListForm, of app: ProviderApp) -> Response {
-        Self.export(form, columns: InstallationImport.columns + InstallationImport.exportedColumns) { after in
+        Self.export(
+            form, name: "installations", columns: InstallationImport.columns + InstallationImport.exportedColumns
+        ) { after in
             let page = try await store.installations(
                 app: app.number, after: after, limit: ProviderServerLimits.listItems)
             return page.map { ($0.number, $0.installation) }
@@ -87,10 +110,12 @@ extension ProviderAPI {
         }
     }
 
-    func exportOutcomes(_ form: ListForm, of message: MessageRecord, reason: String?) -> Response {
-        Self.export(form, columns: ["installation", "apnsID", "status", "reason", "at"]) { after in
+    func exportOutcomes(_ form: ListForm, of message: MessageRecord, _ filter: OutcomeFilter) -> Response {
+        Self.export(
+            form, name: "outcomes-\(message.id)", columns: ["installation", "apnsID", "status", "reason", "at"]
+        ) { after in
             let page = try await store.outcomes(
-                of: message.number, reason: reason, after: after, limit: ProviderServerLimits.listItems)
+                of: message.number, filter, after: after, limit: ProviderServerLimits.listItems)
             return page.map { ($0.outcome.installation, $0) }
         } fields: { kept in
             let id = NotificationName.make(message: message.id, installation: kept.outcome.installation)

@@ -1,3 +1,4 @@
+import Console
 import Crypto
 import Delivery
 import Dispatch
@@ -17,8 +18,10 @@ struct ProviderAPI: Sendable {
     let apps: AppDirectory
     let vault: CredentialVault
     let desk: CampaignDesk
+    let feedback: FeedbackDesk
     let access: ProviderAccess
     let clock: ProviderClock
+    let console: ProviderConsole
     let metrics: (@Sendable () -> String)?
     let changes: ChangeRates
     let logger: Logger
@@ -31,8 +34,10 @@ struct ProviderAPI: Sendable {
         addApps(to: router)
         addInstallations(to: router)
         addTransfer(to: router)
+        addAudiences(to: router)
         addMessages(to: router)
         addHooks(to: router)
+        addConsole(to: router)
         return router
     }
 
@@ -59,9 +64,13 @@ struct ProviderAPI: Sendable {
 
     /// Reads the body as JSON.
     static func document(_ request: Request, upTo limit: Int) async throws(APIProblem) -> JSONValue {
-        let bytes = try await bytes(request, upTo: limit)
-        guard let value = JSONValue(bytes, maximumDepth: ProviderServerLimits.documentDepth) else {
-            throw .invalid("", "The body is not a JSON object.")
+        try json(try await bytes(request, upTo: limit))
+    }
+
+    static func json(_ bytes: [UInt8]) throws(APIProblem) -> JSONValue {
+        let depth = ProviderServerLimits.documentDepth
+        guard let value = JSONValue(bytes, maximumDepth: depth) else {
+            throw .invalid("", "The body is not JSON, or objects and lists are nested in more than \(depth) levels.")
         }
         return value
     }
@@ -133,12 +142,20 @@ private struct Problems: RouterMiddleware {
         context: BasicRequestContext,
         next: @concurrent (Request, BasicRequestContext) async throws -> Response,
     ) async throws -> Response {
+        var response: Response
         do {
-            return try await next(request, context)
+            response = try await next(request, context)
         } catch {
-            return problem(error, request).response
+            response = problem(error, request).response
         }
+        // Tell browsers not to guess another media type, and not to embed the answer in pages of other origins.
+        response.headers[.xContentTypeOptions] = "nosniff"
+        response.headers[Self.resourcePolicy] = "same-origin"
+        return response
     }
+
+    /// A static name, which is always allowed.
+    private static let resourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy") ?? .vary
 
     private func problem(_ error: any Error, _ request: Request) -> APIProblem {
         switch error {

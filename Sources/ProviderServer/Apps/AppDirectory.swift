@@ -12,9 +12,11 @@ final class AppDirectory: Sendable {
         case server
     }
 
-    private struct State {
+    fileprivate struct State {
         var apps: [String: ProviderApp] = [:]
         var keys: [[UInt8]: (bundleID: String, role: Role)] = [:]
+        /// How many changes this server has made.
+        var changes = 0
     }
 
     private let state = Mutex(State())
@@ -23,6 +25,19 @@ final class AppDirectory: Sendable {
     init(_ store: any ProviderStore) async throws(StoreError) {
         self.store = store
         for app in try await store.apps() { publish(app) }
+    }
+
+    /// Reads the apps again, because another server may have changed them.
+    func refresh() async throws(StoreError) {
+        let changes = state.withLock { $0.changes }
+        let apps = try await store.apps()
+        state.withLock { state in
+            // If this server has changed an app meanwhile, what was read may be older.
+            guard state.changes == changes else { return }
+            let known = Set(apps.map(\.bundleID))
+            for bundleID in state.apps.keys where !known.contains(bundleID) { state.remove(bundleID) }
+            for app in apps where state.apps[app.bundleID] != app { state.publish(app) }
+        }
     }
 
     func app(_ bundleID: String) -> ProviderApp? { state.withLock { $0.apps[bundleID] } }
@@ -48,18 +63,31 @@ final class AppDirectory: Sendable {
     func delete(_ app: ProviderApp) async throws(StoreError) {
         // Remove the keys first, so that nothing can register with an app that is being deleted.
         state.withLock { state in
-            state.apps[app.bundleID] = nil
-            state.keys = state.keys.filter { $0.value.bundleID != app.bundleID }
+            state.changes += 1
+            state.remove(app.bundleID)
         }
         try await store.deleteApp(app.number)
+        state.withLock { $0.changes += 1 }
     }
 
     private func publish(_ app: ProviderApp) {
         state.withLock { state in
-            state.keys = state.keys.filter { $0.value.bundleID != app.bundleID }
-            state.keys[app.clientKeyDigest] = (app.bundleID, .client)
-            state.keys[app.serverKeyDigest] = (app.bundleID, .server)
-            state.apps[app.bundleID] = app
+            state.changes += 1
+            state.publish(app)
         }
+    }
+}
+
+extension AppDirectory.State {
+    fileprivate mutating func remove(_ bundleID: String) {
+        apps[bundleID] = nil
+        keys = keys.filter { $0.value.bundleID != bundleID }
+    }
+
+    fileprivate mutating func publish(_ app: ProviderApp) {
+        remove(app.bundleID)
+        keys[app.clientKeyDigest] = (app.bundleID, .client)
+        keys[app.serverKeyDigest] = (app.bundleID, .server)
+        apps[app.bundleID] = app
     }
 }

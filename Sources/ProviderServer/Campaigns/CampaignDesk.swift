@@ -7,8 +7,10 @@ import ProviderStore
 actor CampaignDesk {
     private struct Running {
         let app: Int64
+        let number: Int64
         let control: RunControl
         let task: Task<Void, Never>
+        var isEnding = false
     }
 
     private let store: any ProviderStore
@@ -19,16 +21,17 @@ actor CampaignDesk {
     /// Called when there is a new event for hooks.
     private let noted: @Sendable () -> Void
     private var running: [String: Running] = [:]
-    private var alarm: Task<Void, Never>?
+    /// How long the service may take to answer a notification.
+    private let deadline: Duration
     private var isClosed = false
-    private var isLooking = false
-    private var isLookDue = false
+    private lazy var agenda = Agenda(clock: clock) { [weak self] in await self?.lookOnce() }
 
     init(
         _ store: any ProviderStore,
         _ apps: AppDirectory,
         _ clients: ProviderClients,
         clock: ProviderClock,
+        deadline: Duration,
         logger: Logger,
         noted: @escaping @Sendable () -> Void,
     ) {
@@ -36,28 +39,23 @@ actor CampaignDesk {
         self.apps = apps
         self.clients = clients
         self.clock = clock
+        self.deadline = deadline
         self.noted = noted
         self.logger = logger
     }
 
     /// Starts the messages that are due. Called when the server starts, a message is added or resumed, or a message
     /// ends.
-    func look() async {
-        isLookDue = true
-        // `lookOnce()` waits for the store. If another call arrives meanwhile, the loop runs once more.
-        guard !isLooking else { return }
-        isLooking = true
-        while isLookDue, !isClosed {
-            isLookDue = false
-            await lookOnce()
-        }
-        isLooking = false
-    }
+    func look() async { await agenda.look() }
 
-    private func lookOnce() async {
+    /// - Returns: When to look again.
+    private func lookOnce() async -> Timestamp? {
+        if store.isShared { await renewHolds() }
         do throws(StoreError) {
+            if store.isShared { try await apps.refresh() }
             let now = clock.now()
-            var next: Timestamp?
+            // Other servers add messages and change apps too.
+            var next = store.isShared ? now.advanced(by: ProviderServerLimits.sharedInterval) : nil
             for message in try await store.openMessages() where running[message.id] == nil {
                 guard message.starts <= now else {
                     next = min(next ?? message.starts, message.starts)
@@ -69,22 +67,45 @@ actor CampaignDesk {
                     next = min(next ?? .distant, now.advanced(by: ProviderServerLimits.storeDelay))
                 }
             }
-            wake(at: next)
+            return next
         } catch {
             logger.error("The messages to send cannot be read", metadata: ["cause": "\(error)"])
-            wake(at: clock.now().advanced(by: ProviderServerLimits.storeDelay))
+            return clock.now().advanced(by: ProviderServerLimits.storeDelay)
         }
     }
 
-    private func wake(at moment: Timestamp?) {
-        alarm?.cancel()
-        guard let moment, !isClosed else { return }
-        let wait = Duration.milliseconds(
-            Int64(clamping: Int128(moment.milliseconds) - Int128(clock.now().milliseconds)))
-        alarm = Task { [clock] in
-            await clock.sleep(max(.zero, wait))
-            guard !Task.isCancelled else { return }
-            await look()
+    // MARK: Sharing with other servers
+
+    /// Takes a message, or extends the time for which this server holds it.
+    /// - Returns: nil if another server holds the message, or if it is not to be sent any more.
+    private func take(_ number: Int64) async throws(StoreError) -> (hold: MessageHold, until: ContinuousClock.Instant)?
+    {
+        // The time counts from before the request, so this server always ends earlier than the store.
+        let start = ContinuousClock.now
+        let slack = ProviderServerLimits.holdSlack
+        guard let hold = try await store.hold(number, for: slack + deadline + ProviderServerLimits.holdMargin) else {
+            return nil
+        }
+        return (hold, start.advanced(by: slack))
+    }
+
+    /// Extends the time for which this server holds its messages. Another server may have stopped one, or changed its rate.
+    private func renewHolds() async {
+        for (id, running) in running where !running.control.isStopped {
+            // It may have ended since the loop began.
+            guard self.running[id]?.isEnding == false else { continue }
+            do throws(StoreError) {
+                guard let taken = try await take(running.number) else {
+                    logger.info("A message was stopped by another server", metadata: ["message": "\(id)"])
+                    running.control.stop()
+                    continue
+                }
+                running.control.rate = taken.hold.rate
+                running.control.hold(until: taken.until)
+            } catch {
+                // Sending waits when the time has ended, and goes on when the store answers again.
+                logger.warning("A message cannot be held", metadata: ["message": "\(id)", "cause": "\(error)"])
+            }
         }
     }
 
@@ -92,6 +113,8 @@ actor CampaignDesk {
     private func begin(_ message: MessageRecord) async -> Bool {
         guard !isClosed else { return true }
         do {
+            // Another server may have taken the message since it was read.
+            guard let taken = try await take(message.number) else { return true }
             let last = try await store.lastInstallation()
             let begun = try await store.changeMessage(message.id) { message in
                 // The message may have been paused after it was read.
@@ -104,7 +127,7 @@ actor CampaignDesk {
             }
             guard let begun, running[begun.id] == nil, !isClosed else { return true }
             let document = try MessageDocument(stored: begun.document)
-            start(begun, document)
+            start(begun, document, heldUntil: store.isShared ? taken.until : nil)
             return true
         } catch is Stopped {
             return true
@@ -116,8 +139,13 @@ actor CampaignDesk {
 
     private struct Stopped: Error {}
 
-    private func start(_ message: MessageRecord, _ document: MessageDocument) {
+    private func start(
+        _ message: MessageRecord,
+        _ document: MessageDocument,
+        heldUntil: ContinuousClock.Instant?,
+    ) {
         let control = RunControl(rate: message.rate, clock: clock)
+        if let heldUntil { control.hold(until: heldUntil) }
         let run = MessageRun(
             message: message, document: document, store: store, apps: apps, clients: clients, control: control,
             clock: clock, noted: noted)
@@ -126,36 +154,44 @@ actor CampaignDesk {
             let end = await run.run()
             await ended(message, end)
         }
-        running[message.id] = Running(app: message.app, control: control, task: task)
+        running[message.id] = Running(app: message.app, number: message.number, control: control, task: task)
         ProviderServerMetrics.setRunning(running.count)
     }
 
     private func ended(_ message: MessageRecord, _ end: MessageRun.End) async {
-        running[message.id] = nil
-        ProviderServerMetrics.setRunning(running.count)
+        // Until the message is released, this server must not start it again.
+        running[message.id]?.isEnding = true
         do {
-            let now = clock.now()
-            let bundleID = apps.app(number: message.app)?.bundleID ?? ""
-            _ = try await store.changeMessage(message.id) { message in
-                guard message.state == .running else { return nil }
-                switch end {
-                case .finished:
-                    message.state = .finished
-                    message.finished = now
-                case .refused(let cause):
-                    message.state = .paused
-                    message.cause = cause
-                case .stopped: return nil
-                }
-                return ProviderEvents.messageEnded(message, bundleID: bundleID)
-            }
+            if end != .stopped { try await keep(end, of: message) }
+            try await store.release(message.number)
             logger.info("A message has ended", metadata: ["message": "\(message.id)", "how": "\(end)"])
             if end != .stopped { noted() }
         } catch {
             // After the next start the message runs again, and finds that every recipient has an outcome.
             logger.error("A message's end cannot be kept", metadata: ["message": "\(message.id)", "cause": "\(error)"])
         }
+        running[message.id] = nil
+        ProviderServerMetrics.setRunning(running.count)
         await look()
+    }
+
+    /// Stores how a message ended, with the event for hooks.
+    private func keep(_ end: MessageRun.End, of message: MessageRecord) async throws {
+        let now = clock.now()
+        let bundleID = apps.app(number: message.app)?.bundleID ?? ""
+        _ = try await store.changeMessage(message.id) { message in
+            guard message.state == .running else { return nil }
+            switch end {
+            case .finished:
+                message.state = .finished
+                message.finished = now
+            case .refused(let cause):
+                message.state = .paused
+                message.cause = cause
+            case .stopped: return nil
+            }
+            return ProviderEvents.messageEnded(message, bundleID: bundleID)
+        }
     }
 
     // MARK: Control
@@ -182,9 +218,9 @@ actor CampaignDesk {
     func setRate(_ rate: Int64?, of id: String) { running[id]?.control.rate = rate }
 
     /// Stops all messages. Answers that are still under way are recorded when they arrive.
-    func close() {
+    func close() async {
         isClosed = true
-        alarm?.cancel()
+        await agenda.close()
         for running in running.values { running.control.stop() }
     }
 

@@ -69,6 +69,10 @@ struct RecipientSource: AsyncSequence, Sendable {
                     isAtEnd = page.count < ProviderServerLimits.page
                 }
                 guard !page.isEmpty else { return nil }
+                guard source.control.isHeld else {
+                    await source.control.sleep(for: .milliseconds(50))
+                    continue
+                }
                 guard let wait = pace.wait(source.control.rate, now: source.clock.now()) else { return page.popFirst() }
                 await source.control.sleep(for: wait)
             }

@@ -6,6 +6,8 @@ final class RunControl: Sendable {
         var isStopped = false
         var rate: Int64?
         var sleeper: Task<Void, Never>?
+        /// Until when this server may send; nil for no limit.
+        var heldUntil: ContinuousClock.Instant?
     }
 
     private let state: Mutex<State>
@@ -23,6 +25,11 @@ final class RunControl: Sendable {
         get { state.withLock { $0.rate } }
         set { state.withLock { $0.rate = newValue } }
     }
+
+    /// Whether this server holds the message. If not, another one may already send it.
+    var isHeld: Bool { state.withLock { $0.heldUntil.map { ContinuousClock.now < $0 } ?? true } }
+
+    func hold(until moment: ContinuousClock.Instant) { state.withLock { $0.heldUntil = moment } }
 
     /// Stops taking recipients. Answers under way are still recorded.
     func stop() {

@@ -19,10 +19,8 @@ actor HookDesk {
     private var underWay: [Int64: Task<Void, Never>] = [:]
     /// The deliveries that ended while `lookOnce()` read the store. The data that it read about them is outdated.
     private var settled: Set<Int64> = []
-    private var alarm: Task<Void, Never>?
     private var isClosed = false
-    private var isLooking = false
-    private var isLookDue = false
+    private lazy var agenda = Agenda(clock: clock) { [weak self] in await self?.lookOnce() }
 
     init(_ store: any ProviderStore, _ vault: CredentialVault, clock: ProviderClock, logger: Logger) {
         self.store = store
@@ -43,23 +41,15 @@ actor HookDesk {
     }
 
     /// Sends the events that are due. Called when the server starts and when there is a new event.
-    func look() async {
-        isLookDue = true
-        // `lookOnce()` waits for the store. Two at the same time would send an event twice.
-        guard !isLooking else { return }
-        isLooking = true
-        while isLookDue, !isClosed {
-            isLookDue = false
-            await lookOnce()
-        }
-        isLooking = false
-    }
+    func look() async { await agenda.look() }
 
-    private func lookOnce() async {
+    /// - Returns: When to look again.
+    private func lookOnce() async -> Timestamp? {
         do throws(StoreError) {
             settled = []
             let now = clock.now()
-            var next: Timestamp?
+            // Other servers add events too, and one of them may have been killed.
+            var next = store.isShared ? now.advanced(by: ProviderServerLimits.sharedInterval) : nil
             for delivery in try await store.openDeliveries(limit: ProviderServerLimits.listItems)
             where underWay[delivery.number] == nil && !settled.contains(delivery.number) && !isClosed {
                 guard let due = delivery.next, due <= now else {
@@ -69,25 +59,31 @@ actor HookDesk {
                 guard underWay.count < ProviderServerLimits.hooksAtOnce else { break }
                 underWay[delivery.number] = Task { await send(delivery) }
             }
-            wake(at: next)
+            return next
         } catch {
             logger.warning("The events for hooks cannot be read", metadata: ["cause": "\(error)"])
-            wake(at: clock.now().advanced(by: ProviderServerLimits.storeDelay))
-        }
-    }
-
-    private func wake(at moment: Timestamp?) {
-        alarm?.cancel()
-        guard let moment, !isClosed else { return }
-        let wait = Int64(clamping: Int128(moment.milliseconds) - Int128(clock.now().milliseconds))
-        alarm = Task { [clock] in
-            await clock.sleep(.milliseconds(max(0, wait)))
-            guard !Task.isCancelled else { return }
-            await look()
+            return clock.now().advanced(by: ProviderServerLimits.storeDelay)
         }
     }
 
     private func send(_ delivery: HookDelivery) async {
+        do throws(StoreError) {
+            // Another server may have sent it since it was read.
+            if try await store.hold(delivery, for: ProviderServerLimits.hookHold) {
+                try await store.record(await attempted(delivery))
+            }
+        } catch {
+            // The event is sent again, with the same identifier.
+            logger.warning("The outcome of an event cannot be kept", metadata: ["cause": "\(error)"])
+            await clock.sleep(.seconds(1))
+        }
+        underWay[delivery.number] = nil
+        settled.insert(delivery.number)
+        await look()
+    }
+
+    /// Sends an event, and returns the delivery with the result.
+    private func attempted(_ delivery: HookDelivery) async -> HookDelivery {
         let result = await attempt(delivery)
         var changed = delivery
         changed.attempts += 1
@@ -109,16 +105,7 @@ actor HookDesk {
                     ])
             }
         }
-        do throws(StoreError) {
-            try await store.record(changed)
-        } catch {
-            // The event is sent again, with the same identifier.
-            logger.warning("The outcome of an event cannot be kept", metadata: ["cause": "\(error)"])
-            await clock.sleep(.seconds(1))
-        }
-        underWay[delivery.number] = nil
-        settled.insert(delivery.number)
-        await look()
+        return changed
     }
 
     private func attempt(_ delivery: HookDelivery) async -> (status: UInt?, cause: String?) {
@@ -146,7 +133,7 @@ actor HookDesk {
     /// the next start.
     func shutDown() async {
         isClosed = true
-        alarm?.cancel()
+        await agenda.close()
         for task in underWay.values { await task.value }
         // This fails only if the client was shut down before.
         try? await client?.shutdown()

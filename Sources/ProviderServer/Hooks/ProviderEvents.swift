@@ -3,17 +3,19 @@ import ProviderStore
 
 /// Makes the JSON of the events that hooks receive.
 enum ProviderEvents {
+    /// - Parameter message: the message whose answers said that the device tokens are invalid; nil if the feedback
+    ///   service said so.
     static func installationsEnded(
         _ installations: [EndedInstallation],
         bundleID: String,
-        message: String,
+        message: String?,
     ) -> ProviderEvent {
         let ended = installations.map { ended -> JSONValue in
             ["id": .string(ended.id), "reason": .string(ended.reason), "at": .string(ended.at.text)]
         }
-        return make(
-            "installations.ended",
-            ["bundleID": .string(bundleID), "message": .string(message), "installations": .array(ended)])
+        var data: [String: JSONValue] = ["bundleID": .string(bundleID), "installations": .array(ended)]
+        data["message"] = message.map(JSONValue.string)
+        return make("installations.ended", data)
     }
 
     /// - Returns: nil if hooks get no event about the message's state.

@@ -14,6 +14,8 @@ struct MessageDocument: Sendable {
     let audience: Audience
     /// Values for single users or installations, by name. They come before the installation's own values.
     let ownValues: [String: [String: JSONValue]]
+    /// The saved audience that the request names; nil if it names none, or for a stored message.
+    let savedAudience: String?
     let template: PayloadTemplate
     let headers: MessageHeaders
     let sendAt: Timestamp?
@@ -22,10 +24,13 @@ struct MessageDocument: Sendable {
     let rate: Int64?
     let isDryRun: Bool
 
-    init(_ value: JSONValue) throws(APIProblem) {
+    /// - Parameter isStored: whether the conditions of a saved audience replace its name; see ``stored(_:with:)``.
+    init(_ value: JSONValue, isStored: Bool = false) throws(APIProblem) {
         let reader = try DocumentReader(value, at: "", keys: Self.keys)
         bundleID = try reader.line("bundleID", maximum: 200)
-        (audience, ownValues) = try AudienceReader.read(try reader.required("audience", reader.members["audience"]))
+        let recipients = try AudienceReader.read(
+            try reader.required("audience", reader.members["audience"]), isStored ? .stored : .message)
+        (audience, ownValues, savedAudience) = (recipients.audience, recipients.ownValues, recipients.saved)
         let (texts, fallback) = try Self.texts(reader)
         template = try PayloadTemplate(
             try reader.required("payload", reader.members["payload"]), at: "/payload", texts: texts,
@@ -94,7 +99,18 @@ struct MessageDocument: Sendable {
         guard let value = JSONValue(bytes, maximumDepth: ProviderServerLimits.documentDepth) else {
             throw .invalid("", "The stored message is not JSON.")
         }
-        try self.init(value)
+        try self.init(value, isStored: true)
+    }
+
+    /// Returns a request with the conditions of its saved audience instead of the name.
+    static func stored(_ value: JSONValue, with audience: SavedAudience) throws(APIProblem) -> JSONValue {
+        guard
+            case .object(var conditions)? = JSONValue(
+                audience.document, maximumDepth: ProviderServerLimits.documentDepth)
+        else { throw .invalid("/audience/saved", "The saved audience is not JSON: save it again.") }
+        for name in SavedAudienceView.extraKeys { conditions[name] = nil }
+        return value.merging(["audience": ["saved": .null]])
+            .merging(["audience": ["saved": .object(conditions)]])
     }
 
     /// Makes the notification for one recipient.

@@ -34,6 +34,23 @@ struct MessageHeaders: Sendable {
         collapseID = try reader.line("collapseID", maximum: CollapseIdentifier.maximumBytes)
     }
 
+    /// Checks what can be checked before there is a recipient, so that a message that must fail for everybody is
+    /// refused.
+    /// - Parameter payload: the payload of all recipients; nil if each gets another one.
+    func check(bundleID: String, payload: PushPayload?) throws(APIProblem) {
+        // Apps of a team may share a signing key, so the service would not refuse the topic of another app.
+        if let topic, topic != bundleID, !topic.hasPrefix(bundleID + ".") {
+            throw .invalid(
+                "/topic", "The topic has to be the bundle ID \(bundleID), or this with a suffix such as .voip.")
+        }
+        guard let payload else { return }
+        do throws(ProviderError) {
+            _ = try notification(bundleID: bundleID, payload: payload, id: UUID())
+        } catch {
+            throw .invalid("", error.cause)
+        }
+    }
+
     func notification(
         bundleID: String,
         payload: PushPayload,

@@ -16,6 +16,7 @@ enum MessageView {
             "failed": .integer(message.tally.failed.values.reduce(0, &+)),
             "failedByReason": .object(failed),
         ]
+        members["title"] = MessageTitle.text(of: message.document).map(JSONValue.string)
         members["finishedAt"] = message.finished.map { .string($0.text) }
         members["rate"] = message.rate.map(JSONValue.integer)
         members["cause"] = message.cause.map(JSONValue.string)

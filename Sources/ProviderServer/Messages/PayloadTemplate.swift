@@ -17,7 +17,7 @@ struct PayloadTemplate: Sendable {
     private let texts: Localized<[String: TemplateText]>
     private let defaults: [String: JSONValue]
     /// The payload, if all recipients get the same one.
-    private let shared: PushPayload?
+    let shared: PushPayload?
 
     /// - Parameters:
     ///   - payload: the payload as the request has it.
@@ -31,6 +31,10 @@ struct PayloadTemplate: Sendable {
         fallback: String,
         defaults: [String: JSONValue],
     ) throws(APIProblem) {
+        guard payload.text.utf8.count <= ProviderServerLimits.templateBytes else {
+            throw .invalid(
+                pointer, "The payload may have \(ProviderServerLimits.templateBytes) bytes before it is filled.")
+        }
         root = try Self.read(payload, at: pointer)
         self.texts = Localized(texts, fallback: texts[fallback] ?? [:])
         self.defaults = defaults
@@ -62,7 +66,7 @@ struct PayloadTemplate: Sendable {
         case .object(let values):
             var nodes: [String: Node] = [:]
             for (name, value) in values {
-                nodes[name] = try read(value, at: "\(pointer)/\(DocumentReader.escaped(name))")
+                nodes[name] = try read(value, at: "\(pointer)/\(JSONValue.escaped(name))")
             }
             return nodes.values.allSatisfy(\.isConstant) ? .constant(value) : .object(nodes)
         }
@@ -70,24 +74,48 @@ struct PayloadTemplate: Sendable {
 
     /// Makes the payload for one recipient.
     /// - Parameter own: values for this recipient. They come before the installation's values.
-    /// - Throws: ``MissingValue`` if there is no value for a name; ``ProviderError`` if the payload breaks a rule.
+    /// - Throws: ``MissingValue`` if there is no value for a name; ``TextTooLarge`` or ``ProviderError`` if the payload
+    ///   breaks a rule.
     func payload(for installation: Installation, own: [String: JSONValue]) throws -> PushPayload {
         if let shared { return shared }
         let texts = texts.best(for: installation.languages)
         func value(_ name: String) -> JSONValue? { own[name] ?? installation.values[name] ?? defaults[name] }
-        let json = try Self.render(root) { name in
+        // A payload may name a text thousands of times, so each text is made only once.
+        var made: [String: JSONValue] = [:]
+        var left = Payload.maximumVoIPBytes
+        let json = try Self.render(root, &left) { name in
             // A text of the message may contain names. A value is never parsed as a template.
-            if let text = texts[name] { try text.render { value($0) } } else { value(name) }
+            guard let text = texts[name] else { return value(name) }
+            if let known = made[name] { return known }
+            let new = try text.render { value($0) }
+            made[name] = new
+            return new
         }
         return try PushPayload(json: Array(json.text.utf8))
     }
 
-    private static func render(_ node: Node, _ value: (String) throws -> JSONValue?) throws -> JSONValue {
+    /// - Parameter left: how many bytes the texts may still have. A few long values could otherwise make a payload of
+    ///   gigabytes, before anybody measures it.
+    private static func render(
+        _ node: Node,
+        _ left: inout Int,
+        _ value: (String) throws -> JSONValue?,
+    ) throws -> JSONValue {
         switch node {
-        case .constant(let constant): constant
-        case .text(let text): try text.render(value)
-        case .array(let nodes): .array(try nodes.map { try render($0, value) })
-        case .object(let nodes): .object(try nodes.mapValues { try render($0, value) })
+        case .constant(let constant): return constant
+        case .text(let text):
+            let made = try text.render(value)
+            if case .string(let text) = made { left -= text.utf8.count }
+            guard left >= 0 else { throw TextTooLarge() }
+            return made
+        case .array(let nodes):
+            var values: [JSONValue] = []
+            for node in nodes { values.append(try render(node, &left, value)) }
+            return .array(values)
+        case .object(let nodes):
+            var values: [String: JSONValue] = [:]
+            for (name, node) in nodes { values[name] = try render(node, &left, value) }
+            return .object(values)
         }
     }
 }

@@ -56,6 +56,7 @@ struct TemplateText: Sendable, Hashable {
 
     /// Returns the text with the names replaced by values.
     /// - Parameter value: returns the value for a name; nil if there is none.
+    /// - Throws: ``MissingValue``, or ``TextTooLarge`` as soon as the text is larger than any payload.
     func render(_ value: (String) throws -> JSONValue?) throws -> JSONValue {
         // If the text is only one name, the value keeps its type, so that a badge stays a number.
         if parts.count == 1, case .value(let name) = parts[0] {
@@ -70,6 +71,7 @@ struct TemplateText: Sendable, Hashable {
                 guard let value = try value(name) else { throw MissingValue(name: name) }
                 text += value.plainText
             }
+            guard text.utf8.count <= Payload.maximumVoIPBytes else { throw TextTooLarge() }
         }
         return .string(text)
     }
@@ -78,6 +80,11 @@ struct TemplateText: Sendable, Hashable {
 /// A recipient has no value for a name in the template.
 struct MissingValue: Error {
     let name: String
+}
+
+/// The texts for one recipient are larger than any payload.
+struct TextTooLarge: Error, CustomStringConvertible {
+    let description = "With this recipient's values, the texts are larger than \(Payload.maximumVoIPBytes) bytes."
 }
 
 extension JSONValue {

@@ -78,7 +78,14 @@ struct InstallationImport {
             }
             return value
         }
-        guard let fields = CSVRow.fields(text) else {
+        // A spreadsheet may write another encoding. Letters would be lost without a word.
+        guard String(validating: text, as: UTF8.self) != nil else {
+            throw .invalid("", "The line is not UTF-8: store the file as CSV UTF-8.")
+        }
+        // Spreadsheets begin a file in UTF-8 with a mark.
+        let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+        guard let fields = CSVRow.fields(header == nil && text.starts(with: mark) ? Array(text.dropFirst(3)) : text)
+        else {
             throw .invalid("", "A quotation mark in the line is missing or misplaced.")
         }
         guard let header else {
@@ -95,7 +102,8 @@ struct InstallationImport {
             throw .invalid("", "The line has \(fields.count) fields; the header has \(header.count).")
         }
         var members: [String: JSONValue] = [:]
-        for (name, field) in zip(header, fields) where !field.isEmpty && Self.columns.contains(name) {
+        for (name, field) in zip(header, fields.map(CSVRow.unmarked))
+        where !field.isEmpty && Self.columns.contains(name) {
             let isList = name == "languages" || name == "tags"
             members[name] = isList ? .array(field.split(separator: " ").map { .string(String($0)) }) : .string(field)
         }

@@ -93,12 +93,22 @@ enum CSVRow {
         }
     }
 
+    /// The characters with which a spreadsheet begins a formula, and the one that marks a field as text.
+    private static let special = "=+-@\t\r'"
+
+    /// A field of an export without the mark. A spreadsheet writes the mark as it found it.
+    static func unmarked(_ field: String) -> String {
+        let rest = field.dropFirst()
+        guard field.first == "'", let next = rest.first, special.contains(next) else { return field }
+        return String(rest)
+    }
+
     /// A row of these fields.
     static func text(_ fields: [String]) -> String {
         fields.map { field in
-            // Mark the field as text, because a spreadsheet would read it as a formula. Identifiers and times never
-            // begin like this.
-            let safe = field.first.map { "=+-@\t\r".contains($0) } == true ? "'" + field : field
+            // Mark the field as text, because a spreadsheet would read it as a formula, for example a user whose name is a
+            // telephone number. An import removes the mark, so a field that begins with one gets another.
+            let safe = field.first.map(special.contains) == true ? "'" + field : field
             return safe.contains { ",\"\n\r".contains($0) } ? "\"" + safe.replacing("\"", with: "\"\"") + "\"" : safe
         }.joined(separator: ",") + "\r\n"
     }

@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteSupport
 
 /// The tables. Each version of the schema is one migration.
 enum ProviderSchema {
@@ -6,8 +7,20 @@ enum ProviderSchema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { try $0.execute(sql: version1) }
+        migrator.registerMigration("2") { try $0.execute(sql: version2) }
         return migrator
     }
+
+    private static let version2 = """
+        -- document: JSON, as in a message.
+        CREATE TABLE audience (
+            app INTEGER NOT NULL REFERENCES app (number) ON DELETE CASCADE,
+            name TEXT NOT NULL,
+            document BLOB NOT NULL,
+            changed INTEGER NOT NULL,
+            PRIMARY KEY (app, name)
+        ) STRICT, WITHOUT ROWID;
+        """
 
     /// Times are milliseconds since 1970. Numbers are never used again (AUTOINCREMENT), because outcomes and positions
     /// refer to installations by number.

@@ -2,6 +2,7 @@ package import Delivery
 import Foundation
 import GRDB
 import Notifications
+import SQLiteSupport
 
 extension SQLiteProviderStore {
     package func apps() async throws(StoreError) -> [ProviderApp] {

@@ -2,11 +2,9 @@ package import Delivery
 import Foundation
 import GRDB
 import Notifications
+import SQLiteSupport
 
 extension SQLiteProviderStore {
-    /// How many ended deliveries of a hook are kept for people to read. Deliveries that have not ended are always kept.
-    private static let keptDeliveries = 1_000
-
     package func hooks(app: Int64) async throws(StoreError) -> [Hook] {
         try await read { database in
             try Row.fetchAll(
@@ -59,7 +57,7 @@ extension SQLiteProviderStore {
                     DELETE FROM hook_delivery WHERE hook = ?1 AND next IS NULL AND number <= (
                         SELECT number FROM hook_delivery WHERE hook = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
                     """,
-                arguments: [hook, keptDeliveries])
+                arguments: [hook, HookDelivery.keptDeliveries])
         }
     }
 
@@ -86,6 +84,9 @@ extension SQLiteProviderStore {
             ).map(Self.delivery)
         }
     }
+
+    /// Nobody else uses the store.
+    package func hold(_ delivery: HookDelivery, for time: Duration) async throws(StoreError) -> Bool { true }
 
     package func record(_ delivery: HookDelivery) async throws(StoreError) {
         try await write { database in

@@ -2,6 +2,7 @@ package import Delivery
 import Foundation
 import GRDB
 import Notifications
+import SQLiteSupport
 
 extension SQLiteProviderStore {
     /// The columns in the order in which ``recipient(_:)`` reads them.
@@ -13,7 +14,8 @@ extension SQLiteProviderStore {
     static func recipient(_ row: Row) throws -> Recipient {
         var installation = Installation(
             id: row.text(1), deviceToken: Hexadecimal.string(row.blob(3)),
-            environment: Environment(column: row.integer(2)), registered: Timestamp(column: row.integer(10)))
+            environment: Environment(column: row.integer(2)) ?? .development,
+            registered: Timestamp(column: row.integer(10)))
         installation.languages = WordColumn.words(row.text(4))
         let timeZone = row.text(5)
         installation.timeZone = timeZone.isEmpty ? nil : timeZone
@@ -52,7 +54,7 @@ extension SQLiteProviderStore {
         app: Int64,
         _ change: @escaping @Sendable (StoredInstallation?) throws -> InstallationChange,
     ) async throws -> StoredInstallation? {
-        try await writes.write { [now] database in
+        try await commit { [now] database in
             let known = try Self.stored(id, app, database)
             switch try change(known?.1) {
             case .keep: return known?.1
@@ -133,6 +135,16 @@ extension SQLiteProviderStore {
                 WHERE i.app = ? AND i.number > ? ORDER BY i.number LIMIT ?
                 """
             return try Row.fetchAll(database, sql: sql, arguments: [app, after, limit]).map(Self.recipient)
+        }
+    }
+
+    package func installations(app: Int64, user: String, limit: Int) async throws(StoreError) -> [Recipient] {
+        try await read { database in
+            let sql = """
+                SELECT \(Self.installationColumns) FROM installation i
+                WHERE i.app = ? AND i.user = ? ORDER BY i.number LIMIT ?
+                """
+            return try Row.fetchAll(database, sql: sql, arguments: [app, user, limit]).map(Self.recipient)
         }
     }
 

@@ -2,6 +2,7 @@ package import Delivery
 import Foundation
 import GRDB
 import Notifications
+import SQLiteSupport
 
 extension SQLiteProviderStore {
     private static let columns = """
@@ -18,7 +19,7 @@ extension SQLiteProviderStore {
         message.cause = row.optionalText(9)
         message.position.last = row.optionalInteger(10)
         message.position.due = Timestamp(column: row.integer(11))
-        message.position.environment = Environment(column: row.integer(12))
+        message.position.environment = Environment(column: row.integer(12)) ?? .development
         message.position.after = row.integer(13)
         message.tally.accepted = row.integer(14)
         let reasons = try Row.fetchCursor(
@@ -90,11 +91,23 @@ extension SQLiteProviderStore {
         try await read { try Self.messages("WHERE state IN ('scheduled', 'running') ORDER BY number", [], $0) }
     }
 
+    /// Nobody else uses the store, so this only reads whether the message is open.
+    package func hold(_ message: Int64, for time: Duration) async throws(StoreError) -> MessageHold? {
+        try await read { database in
+            let row = try Row.fetchOne(
+                database, sql: "SELECT rate FROM message WHERE number = ? AND state IN ('scheduled', 'running')",
+                arguments: [message])
+            return row.map { MessageHold(rate: $0.optionalInteger(0)) }
+        }
+    }
+
+    package func release(_ message: Int64) async throws(StoreError) {}
+
     package func changeMessage(
         _ id: String,
         _ change: @escaping @Sendable (inout MessageRecord) throws -> ProviderEvent?,
     ) async throws -> MessageRecord? {
-        try await writes.write { [now] database in
+        try await commit { [now] database in
             guard var message = try Self.messages("WHERE id = ?", [id], database).first else { return nil }
             let event = try change(&message)
             try database.execute(

@@ -1,7 +1,8 @@
 package import Delivery
 import Foundation
 import GRDB
-import Notifications
+package import Notifications
+import SQLiteSupport
 
 extension SQLiteProviderStore {
     package func recipients(_ query: RecipientQuery, limit: Int) async throws(StoreError) -> [Recipient] {
@@ -85,19 +86,53 @@ extension SQLiteProviderStore {
             ])
     }
 
+    package func endInstallations(
+        app: Int64,
+        environment: Environment,
+        tokens: [(token: String, endedAt: Timestamp)],
+        event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
+    ) async throws(StoreError) -> Int {
+        try await write { [now] database in
+            let find = try database.cachedStatement(
+                sql: "SELECT number FROM installation WHERE app = ? AND environment = ? AND token = ? AND ended IS NULL"
+            )
+            var ended: [EndedInstallation] = []
+            // If a device token comes twice, its latest time counts.
+            for (token, endedAt) in tokens.sorted(by: { $0.endedAt > $1.endedAt }) {
+                let number = try Int64.fetchOne(
+                    find, arguments: [app, environment.column, Data(hexadecimal: token)])
+                guard let number else { continue }
+                let outcome = SendOutcome(
+                    installation: number, status: 0, reason: Installation.End.feedback, at: endedAt)
+                if let id = try Self.end(outcome, endedAt, now: now(), database) {
+                    ended.append(EndedInstallation(id: id, reason: Installation.End.feedback, at: endedAt))
+                }
+            }
+            if !ended.isEmpty { try Self.add(event(ended), app: app, at: now(), database) }
+            return ended.count
+        }
+    }
+
     package func outcomes(
         of message: Int64,
-        reason: String?,
+        _ filter: OutcomeFilter,
         after: Int64,
         limit: Int,
     ) async throws(StoreError) -> [KeptOutcome] {
-        try await read { database in
+        let (condition, reason): (String, String?) =
+            switch filter {
+            case .all: ("?3 IS NULL", nil)
+            case .accepted: ("o.reason IS NULL AND ?3 IS NULL", nil)
+            case .failed: ("o.reason IS NOT NULL AND ?3 IS NULL", nil)
+            case .reason(let reason): ("o.reason = ?3", reason)
+            }
+        return try await read { database in
             let rows = try Row.fetchAll(
                 database,
                 sql: """
                     SELECT o.installation, o.status, o.reason, o.at, i.id
                     FROM outcome o LEFT JOIN installation i ON i.number = o.installation
-                    WHERE o.message = ?1 AND o.installation > ?2 AND (?3 IS NULL OR o.reason = ?3)
+                    WHERE o.message = ?1 AND o.installation > ?2 AND \(condition)
                     ORDER BY o.installation LIMIT ?4
                     """,
                 arguments: [message, after, reason, limit])

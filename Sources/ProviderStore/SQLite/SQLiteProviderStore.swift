@@ -3,14 +3,7 @@ import Dispatch
 import GRDB
 package import Notifications
 import PrivateFiles
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import SQLiteSupport
 
 /// The store of the provider server, in one SQLite file. Only one process at a time can open it.
 package final class SQLiteProviderStore: ProviderStore {
@@ -19,20 +12,22 @@ package final class SQLiteProviderStore: ProviderStore {
     /// The largest number of connections that read. They serve pages of recipients and requests while another one
     /// writes.
     private static let maximumReaders = 4
+    /// The size of the write-ahead log above which readers have to wait until it was cut. Finding an audience of a
+    /// million takes seconds, and as long as it takes the log grows.
+    private static let maximumLogBytes = 64 << 20
 
     let pool: DatabasePool
-    let writes: WriteQueue
+    private let writes: GroupCommit
     let now: @Sendable () -> Timestamp
-    private let lock: Descriptor
+    private let lock: FolderLock
+
+    package var isShared: Bool { false }
 
     /// Opens the store in an existing folder. Creates the file if it is missing.
     package init(folder: String, now: @escaping @Sendable () -> Timestamp) throws(StoreError) {
         self.now = now
         let path = folder + "/" + Self.fileName
-        lock = try Files.open(folder + "/provider.lock", O_RDWR | O_CREAT | O_NOFOLLOW)
-        guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else {
-            throw StoreError(.unavailable, "Another provider server uses \(folder): stop it, or choose another folder.")
-        }
+        lock = try FolderLock(folder)
         // Create the file first, so that only the owner can ever read it.
         if try !Files.exists(path) { _ = try Files.make(path, [], replacing: false) }
         do {
@@ -40,9 +35,10 @@ package final class SQLiteProviderStore: ProviderStore {
         } catch let error as StoreError {
             throw error
         } catch {
-            throw (StoreError.of(error) as? StoreError) ?? StoreError(.unreadable, "\(error)")
+            throw SQLiteFailure(error).storeError
         }
-        writes = WriteQueue(pool)
+        writes = GroupCommit(
+            pool: pool, maximumLogBytes: Self.maximumLogBytes, files: try DatabaseFiles(of: path))
     }
 
     private static func open(_ path: String) throws -> DatabasePool {
@@ -50,6 +46,8 @@ package final class SQLiteProviderStore: ProviderStore {
         configuration.label = "ProviderStore"
         configuration.maximumReaderCount = maximumReaders
         configuration.busyMode = .timeout(2)
+        // Allow this, because GRDB would end the process if a rollback fails. The next transaction tries it again.
+        configuration.allowsUnsafeTransactions = true
         let pool = try DatabasePool(path: path, configuration: configuration)
         // GRDB's default is NORMAL. With it, a power cut can lose the newest transactions.
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
@@ -71,19 +69,52 @@ package final class SQLiteProviderStore: ProviderStore {
         }
     }
 
-    /// Writes. Converts every error to a `StoreError`, so `body` must not throw errors of its own.
+    /// Writes in a transaction, together with the changes of other callers. If `body` throws, only its changes are undone.
+    /// Converts every error to a `StoreError`, so `body` must not throw errors of its own.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value,
     ) async throws(StoreError) -> Value {
         do {
-            return try await writes.write(body)
+            return try await commit(body)
         } catch {
             throw Self.storeError(error)
         }
     }
 
+    /// Writes like ``write(_:)``, and throws the errors of `body` as they are.
+    func commit<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        let result = await writes.write(undoable: false) { database, _ throws(SQLiteFailure) in
+            let written: Result<Value, any Error>
+            do {
+                written = .success(try Self.undoing(database, body))
+            } catch let error as DatabaseError {
+                throw SQLiteFailure(error)
+            } catch {
+                written = .failure(error)
+            }
+            return written
+        } committed: {
+            $0
+        }
+        return try result.get().get()
+    }
+
+    /// Runs `body`. If it throws, its changes are undone, and those of the other callers stay.
+    private static func undoing<Value>(
+        _ database: Database,
+        _ body: (Database) throws -> Value,
+    ) throws -> Value {
+        var value: Value?
+        try database.inSavepoint {
+            value = try body(database)
+            return .commit
+        }
+        guard let value else { throw StoreError.closed }
+        return value
+    }
+
     private static func storeError(_ error: any Error) -> StoreError {
-        StoreError.of(error) as? StoreError ?? StoreError(.unavailable, "The store failed: \(error)")
+        error as? StoreError ?? SQLiteFailure(error).storeError
     }
 
     package func trouble() async -> StoreError? {
@@ -97,7 +128,7 @@ package final class SQLiteProviderStore: ProviderStore {
     }
 
     package func close() async {
-        writes.close()
+        await writes.close()
         // Closing waits for open reads. Ignore a failure, because the process ends soon.
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { [pool] in

@@ -48,6 +48,18 @@ struct ProviderAppCommand: AsyncParsableCommand {
         @Option(help: "The certificate that the server's certificate is verified with, PEM; the system's by default.")
         var authority: String?
 
+        @Option(help: "The feedback service of the binary API, host:port; for apps with a certificate.")
+        var feedback: String?
+
+        @Option(help: "The issuer (iss) of your identity provider's tokens.")
+        var issuer: String?
+
+        @Option(help: "The audience (aud) that the tokens have to contain.")
+        var audience: String?
+
+        @Option(name: .customLong("keys-file"), help: "The identity provider's keys on the server's machine (JWKS).")
+        var keysFile: String?
+
         @Flag(name: .customLong("accept-claimed-users"), help: "Let the app itself say who its user is.")
         var acceptsClaimedUsers = false
 
@@ -62,18 +74,30 @@ struct ProviderAppCommand: AsyncParsableCommand {
                 throw ValidationError("--key-file and --key-id go together.")
             }
             let names = environment.isEmpty ? [.production] : environment
-            let document: JSONValue = [
+            place["feedback"] = feedback.map(JSONValue.string)
+            var document: [String: JSONValue] = [
                 "teamID": .string(teamID), "acceptsClaimedUsers": .bool(acceptsClaimedUsers),
                 "environments": .object(
                     Dictionary(names.map { ($0.rawValue, .object(place)) }, uniquingKeysWith: { $1 })),
             ]
+            document["identity"] = try identity()
             let app = try await options.client()
-                .ask(.PUT, "/v1/apps/\(escaped(bundleID))", Array(document.text.utf8))
+                .ask(.PUT, "/v1/apps/\(escaped(bundleID))", Array(JSONValue.object(document).text.utf8))
             var lines = [ProviderAppCommand.line(app)]
             if let key = app["clientKey"] { lines.append("The key for the app itself:     \(key)") }
             if let key = app["serverKey"] { lines.append("The key for the app's backend:  \(key)") }
             if lines.count > 1 { lines.append("Keep them: they are not shown again.") }
             options.output.print(app, lines.joined(separator: "\n"))
+        }
+
+        private func identity() throws -> JSONValue? {
+            guard issuer != nil || audience != nil || keysFile != nil else { return nil }
+            guard let issuer, let audience, let keysFile else {
+                throw ValidationError("--issuer, --audience and --keys-file go together.")
+            }
+            // The server reads the file, perhaps from another working directory.
+            let file = URL(fileURLWithPath: keysFile).path
+            return ["issuer": .string(issuer), "audience": .string(audience), "keysFile": .string(file)]
         }
 
         private func text(_ path: String, _ meaning: String) throws -> String {

@@ -8,6 +8,7 @@ struct ProviderCommand: AsyncParsableCommand {
         discussion: "Start with: carillon provider serve",
         subcommands: [
             ProviderServeCommand.self, ProviderAppCommand.self, ProviderInstallationCommand.self,
-            ProviderMessageCommand.self, ProviderHookCommand.self,
+            ProviderAudienceCommand.self, ProviderMessageCommand.self, ProviderHookCommand.self,
+            ProviderConsoleCommand.self,
         ])
 }

@@ -22,6 +22,21 @@ struct ProviderServeCommand: AsyncParsableCommand {
     @Option(name: .customLong("key"), help: "The certificate's key, PEM.")
     var key: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Where the data is kept: sqlite, in the data folder; or the URL of a PostgreSQL database, without a password "
+                + "(or CARILLON_PROVIDER_STORE).", valueName: "store"))
+    var store: String?
+
+    @Option(
+        name: .customLong("store-key-file"),
+        help: ArgumentHelp(
+            "The file with the key of a PostgreSQL store: 64 hexadecimal digits (or CARILLON_PROVIDER_STORE_KEY_FILE).",
+            valueName: "file"))
+    var storeKeyFile: String?
+    @Option(help: "A name under which browsers reach the console; may be given several times.")
+    var hostname: [String] = []
+
     @Option(name: .customLong("log-format"), help: "The lines of the log on standard error: text or json.")
     var logFormat = LogFormat.text
 
@@ -29,20 +44,28 @@ struct ProviderServeCommand: AsyncParsableCommand {
         OpenFiles.raise()
         let address = try HostAndPort(listen, defaultPort: 0)
         var settings = ProviderServer.Settings(folder: options.folder, host: address.host, port: address.port)
+        settings.hostnames = hostname
         switch (certificate, key) {
         case (let certificate?, let key?): settings.tls = (certificate, key)
         case (nil, nil): break
         default: throw ValidationError("--certificate and --key go together.")
         }
         let environment = ProcessInfo.processInfo.environment
+        settings.store = try chosenStore(environment)
+        try ProviderLimitSetting.read(environment, into: &settings)
         LoggingSystem.bootstrap { [logFormat] in logFormat.handler(label: $0, environment: environment) }
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
         settings.metrics = { metrics.text() }
-        let server = try await ProviderServer(settings, logger: Logger(label: "carillon-provider")) { description in
+        let server = try await ProviderServer(settings, logger: Logger(label: "carillon-provider")) {
+            [console] description in
             options.output.print(
                 Ready(url: description.url, keyFile: description.keyFile),
-                "The provider server listens on \(description.url)\nThe administrator's key is in \(description.keyFile)"
+                """
+                The provider server listens on \(description.url)
+                The administrator's key is in \(description.keyFile)
+                The console: \(description.url)/console   sign in with: \(console)
+                """
             )
         }
         var logger = Logger(label: "carillon-provider")
@@ -51,6 +74,26 @@ struct ProviderServeCommand: AsyncParsableCommand {
             configuration: ServiceGroupConfiguration(
                 services: [.init(service: server)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         ).run()
+    }
+
+    private func chosenStore(_ environment: [String: String]) throws -> ProviderStoreChoice {
+        let named = try (store ?? environment["CARILLON_PROVIDER_STORE"]).map {
+            try StoreChoice($0, isArgument: store != nil)
+        }
+        switch named {
+        case .sqlite, nil: return .sqlite
+        case .memory: throw ValidationError("A provider server has no store in memory: --store takes sqlite or a URL.")
+        #if PostgreSQL
+            case .postgresql(let location):
+                let file = storeKeyFile ?? environment["CARILLON_PROVIDER_STORE_KEY_FILE"]
+                return .postgresql(location, try StoreKeyFile.read(file))
+        #endif
+        }
+    }
+
+    /// The command that prints a link to the console.
+    private var console: String {
+        "\(shellQuoted(CommandLine.arguments[0])) provider console --data \(shellQuoted(options.folder))"
     }
 
     private struct Ready: Encodable {

@@ -113,6 +113,20 @@ struct TestProvider: Sendable {
         return Answer(status: Int(response.status.code), headers: response.headers, body: value)
     }
 
+    /// Imports a file of CSV.
+    func importInstallations(_ file: [UInt8], key: String) async throws -> Answer {
+        var request = HTTPClientRequest(url: url + "/v1/installations/import")
+        request.method = .POST
+        request.headers.add(name: "authorization", value: "Bearer \(key)")
+        request.headers.add(name: "content-type", value: "text/csv")
+        request.body = .bytes(ByteBuffer(bytes: file))
+        let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+        let bytes = Data(buffer: try await response.body.collect(upTo: 1 << 24))
+        return Answer(
+            status: Int(response.status.code), headers: response.headers,
+            body: try JSONDecoder().decode(JSONValue.self, from: bytes))
+    }
+
     /// The text of an answer that is not JSON.
     func text(_ path: String, key: String, accept: String) async throws -> String {
         var request = HTTPClientRequest(url: url + path)

@@ -1,0 +1,130 @@
+package import Delivery
+import Notifications
+import PostgresClient
+import PostgresSupport
+package import ProviderStore
+
+extension PostgresProviderStore {
+    package func hooks(app: Int64) async throws(StoreError) -> [Hook] {
+        try await read(
+            "SELECT number, id, app, url, secret FROM carillon_provider.hook WHERE app = $1 ORDER BY number",
+            [.integer(app)]
+        ).map { Self.hook($0, from: 0) }
+    }
+
+    private static func hook(_ row: PostgresRow, from column: Int) -> Hook {
+        Hook(
+            number: row.number(column), id: row.line(column + 1), app: row.number(column + 2),
+            url: row.line(column + 3), sealedSecret: row.bytes(column + 4) ?? [])
+    }
+
+    package func add(_ hook: Hook, limit: Int) async throws(StoreError) {
+        let isAdded = try await transact { transaction throws(PostgresError) in
+            // The app's row is the lock: two requests at the same time must not exceed the limit.
+            try transaction.execute(
+                "SELECT 1 FROM carillon_provider.app WHERE number = $1 FOR UPDATE", [.integer(hook.app)])
+            let count = try transaction.execute(
+                "SELECT count(*) FROM carillon_provider.hook WHERE app = $1", [.integer(hook.app)]
+            ).first?.integer(0)
+            guard (count ?? 0) < Int64(limit) else { return false }
+            try transaction.execute(
+                "INSERT INTO carillon_provider.hook (id, app, url, secret) VALUES ($1, $2, $3, $4)",
+                [.text(hook.id), .integer(hook.app), .line(hook.url), .bytes(hook.sealedSecret)])
+            return true
+        }
+        guard isAdded else { throw StoreError(.conflict, "The app has \(limit) hooks already: delete one first.") }
+    }
+
+    package func deleteHook(_ id: String, app: Int64) async throws(StoreError) -> Bool {
+        let answers = try await write([
+            PostgresStatement(
+                "DELETE FROM carillon_provider.hook WHERE id = $1 AND app = $2", [.line(id), .integer(app)])
+        ])
+        return answers.first?.affected ?? 0 > 0
+    }
+
+    /// The statement that adds an event for each hook of an app, in the transaction of the change that the event reports.
+    static func adding(_ event: ProviderEvent, app: Int64, at now: Timestamp) -> PostgresStatement {
+        PostgresStatement(
+            """
+            INSERT INTO carillon_provider.hook_delivery (id, hook, kind, body, created, next)
+            SELECT gen_random_uuid()::text, number, $2, $3, $4, $4 FROM carillon_provider.hook WHERE app = $1
+            """,
+            [.integer(app), .text(event.kind), .bytes(event.body), .moment(now)])
+    }
+
+    private static let deliveries = """
+        SELECT d.number, d.id, d.kind, d.body, d.created, d.attempts, d.next, d.status, d.cause,
+            h.number, h.id, h.app, h.url, h.secret
+        FROM carillon_provider.hook_delivery d JOIN carillon_provider.hook h ON h.number = d.hook
+        """
+
+    private func deliveries(_ rest: String, _ values: [PostgresValue]) async throws(StoreError) -> [HookDelivery] {
+        try await read(PostgresStatement(assembled: Self.deliveries + rest, values)).map { row in
+            HookDelivery(
+                number: row.number(0), id: row.line(1), hook: Self.hook(row, from: 9),
+                event: ProviderEvent(kind: row.line(2), body: row.bytes(3) ?? []),
+                created: Timestamp(column: row.number(4)), attempts: row.number(5), next: row.moment(6),
+                status: row.integer(7), cause: row.text(8))
+        }
+    }
+
+    /// Returns the deliveries that have not ended, and that no other server is sending.
+    package func openDeliveries(limit: Int) async throws(StoreError) -> [HookDelivery] {
+        try await deliveries(
+            """
+             WHERE d.next IS NOT NULL
+                AND (d.holder IS NULL OR d.holder = $1 OR d.held_until <= clock_timestamp())
+             ORDER BY d.next LIMIT $2
+            """, [.bytes(configuration.identity), .integer(Int64(max(0, limit)))])
+    }
+
+    package func hold(_ delivery: HookDelivery, for time: Duration) async throws(StoreError) -> Bool {
+        let answers = try await write([
+            PostgresStatement(
+                """
+                UPDATE carillon_provider.hook_delivery
+                SET holder = $2, held_until = clock_timestamp() + $3 * interval '1 millisecond'
+                WHERE number = $1 AND next IS NOT NULL AND attempts = $4
+                    AND (holder IS NULL OR holder = $2 OR held_until <= clock_timestamp())
+                """,
+                [
+                    .integer(delivery.number), .bytes(configuration.identity), .integer(time.milliseconds),
+                    .integer(delivery.attempts),
+                ])
+        ])
+        return answers.first?.affected ?? 0 > 0
+    }
+
+    package func record(_ delivery: HookDelivery) async throws(StoreError) {
+        try await write([
+            PostgresStatement(
+                """
+                UPDATE carillon_provider.hook_delivery SET attempts = $2, next = $3, status = $4, cause = $5, holder = NULL,
+                    held_until = NULL
+                WHERE number = $1 AND attempts < $2
+                """,
+                [
+                    .integer(delivery.number), .integer(delivery.attempts), .moment(delivery.next),
+                    .integer(delivery.status), .line(delivery.cause),
+                ]),
+            PostgresStatement(
+                """
+                DELETE FROM carillon_provider.hook_delivery WHERE hook = $1 AND next IS NULL AND number <= (
+                    SELECT number FROM carillon_provider.hook_delivery WHERE hook = $1
+                    ORDER BY number DESC LIMIT 1 OFFSET $2)
+                """, [.integer(delivery.hook.number), .integer(HookDelivery.keptDeliveries)]),
+        ])
+    }
+
+    package func deliveries(
+        hook: String,
+        app: Int64,
+        before: Int64?,
+        limit: Int,
+    ) async throws(StoreError) -> [HookDelivery] {
+        try await deliveries(
+            " WHERE h.id = $1 AND h.app = $2 AND d.number < $3 ORDER BY d.number DESC LIMIT $4",
+            [.line(hook), .integer(app), .integer(before ?? .max), .integer(Int64(max(0, limit)))])
+    }
+}

@@ -1,0 +1,311 @@
+// The page "New message": the audience, the notification and its time. A dry run says who would get it before it is sent.
+
+import { json } from "./api.js";
+import { announce, element, empty, field, section } from "./dom.js";
+import { AppChoice, failure, items, noApp, number } from "./parts.js";
+import { PayloadForm } from "./payloadform.js";
+
+const EXAMPLE = { aps: { alert: { body: "Hello" } } };
+const pushTypes = ["", "alert", "background", "voip", "complication", "fileprovider", "mdm", "location", "liveactivity", "pushtotalk", "controls", "widgets"];
+const expirations = [["", "As long as the service keeps it"], ["0", "Try once, do not store"], ["3600", "One hour"], ["86400", "One day"], ["2592000", "30 days"]];
+const RATE = 100_000;
+
+export class Compose {
+  title = "New message";
+  element;
+  #shell;
+  #apps = new AppChoice(() => this.#loadAudiences().catch((error) => this.#refused(error)));
+  #audiences = [];
+  #controls = {};
+  #payload = new PayloadForm();
+  #check = element("div", { id: "check", class: "check", role: "status" });
+  #result = element("div", { class: "stack" });
+  #button = element("button", { type: "submit", class: "primary" }, "Dry run");
+  #body;
+  #empty = element("div", { hidden: true });
+  #problem = element("div");
+  /** The document that the last dry run has checked, as text, and the name under which it is sent at most once. */
+  #checked = null;
+
+  constructor(shell) {
+    this.#shell = shell;
+    this.#body = element("div", { class: "columns" },
+      element("div", { class: "stack" }, this.#audience(), this.#payload.element, this.#delivery()),
+      element("div", { class: "stack" }, this.#editor(), this.#result));
+    this.element = element("form", { class: "page scroll", "aria-labelledby": "compose-title", novalidate: true, onsubmit: (event) => this.#dryRun(event) },
+      element("div", { class: "heading" }, element("h1", { id: "compose-title", tabindex: -1 }, "New message")),
+      this.#problem, this.#empty, this.#body);
+    this.element.addEventListener("input", () => this.#forget());
+    this.element.addEventListener("change", () => this.#forget());
+    this.#payload.set(EXAMPLE);
+  }
+
+  async open(query) {
+    const wanted = new URLSearchParams(query);
+    try {
+      const apps = await this.#apps.load();
+      this.#problem.replaceChildren();
+      this.#empty.hidden = apps.length > 0;
+      this.#body.hidden = apps.length === 0;
+      if (apps.length === 0) this.#empty.replaceChildren(noApp(empty));
+      if (wanted.has("app")) this.#apps.value = wanted.get("app");
+      await this.#loadAudiences();
+      if (wanted.has("saved")) this.#controls.saved.value = wanted.get("saved");
+      if (wanted.has("user")) this.#controls.users.value = wanted.get("user");
+      if (wanted.has("from")) await this.#fill(await json("GET", `/v1/messages/${encodeURIComponent(wanted.get("from"))}?include=request`));
+      // The draft is filled in once: what a person changes stays when they come back.
+      if (query !== "") history.replaceState(null, "", "#/compose");
+    } catch (error) {
+      this.#problem.replaceChildren(failure(this.#shell, error, () => this.open(query)));
+    }
+  }
+
+  focus() { this.element.querySelector("h1").focus(); }
+
+  // MARK: The form
+
+  #control(name, tag, attributes = {}, ...children) {
+    this.#controls[name] = element(tag, { name, autocomplete: "off", spellcheck: "false", ...attributes }, ...children);
+    return this.#controls[name];
+  }
+
+  #select(name, options) {
+    return this.#control(name, "select", {}, ...options.map(([value, label]) => element("option", { value }, label)));
+  }
+
+  #audience() {
+    const everybody = this.#control("everybody", "input", { type: "checkbox" });
+    everybody.addEventListener("change", () => this.#showEverybody());
+    return section("To", element("div", { class: "grid2" },
+      field("App", this.#apps.select), field("Environment", this.#select("environment", [["", "Both"], ["production", "Production"], ["development", "Development"]])),
+      element("div", { class: "ticks" }, element("label", { class: "tick" }, everybody, "Everybody who has the app")),
+      this.#savedField(),
+      field("Tags", this.#control("tags", "input", { placeholder: "(news && sv) && !muted" }), "wide"),
+      field("Users, one on each line", this.#control("users", "textarea", { rows: 2, placeholder: "anna" })),
+      field("Installations, one on each line", this.#control("installations", "textarea", { rows: 2, placeholder: "6A1C…" })),
+      field("Language", this.#control("language", "input", { placeholder: "sv" }))),
+    element("p", { class: "hint" }, "A recipient has to meet all conditions that you fill in."));
+  }
+
+  #savedField() {
+    this.#controls.savedField = field("Saved audience", this.#select("saved", [["", "None"]]), "wide");
+    this.#controls.savedField.hidden = true;
+    return this.#controls.savedField;
+  }
+
+  /** Shows the saved audiences of the chosen app. */
+  async #loadAudiences() {
+    const { saved, savedField } = this.#controls;
+    const before = saved.value;
+    this.#audiences = this.#apps.value === "" ? [] : await items(`/v1/audiences?bundleID=${encodeURIComponent(this.#apps.value)}`);
+    saved.replaceChildren(element("option", { value: "" }, "None"), ...this.#audiences.map(({ name }) => element("option", { value: name }, name)));
+    saved.value = this.#audiences.some(({ name }) => name === before) ? before : "";
+    savedField.hidden = this.#audiences.length === 0;
+  }
+
+  #delivery() {
+    const when = this.#select("when", [["now", "Now"], ["sendAt", "At a time"], ["localTime", "At a time of day, in each recipient's time zone"]]);
+    const time = field("Time", this.#control("time", "input", { type: "datetime-local" }));
+    time.hidden = true;
+    when.addEventListener("change", () => {
+      time.hidden = when.value === "now";
+      time.querySelector("span").textContent = when.value === "localTime" ? "Time there" : "Time, in this browser's time zone";
+    });
+    this.#controls.timeField = time;
+    return section("When and how", element("div", { class: "grid2" },
+      field("When", when), time,
+      field("At most a second", this.#control("rate", "input", { type: "number", min: 1, max: RATE, placeholder: "No limit" })),
+      field("Expiration", this.#select("expiration", expirations)),
+      field("Priority", this.#select("priority", [["", "Not given"], ["10", "10, at once"], ["5", "5, considerate of power"], ["1", "1, whenever"]])),
+      field("Push type", this.#select("pushType", pushTypes.map((type) => [type, type === "" ? "Not given" : type]))),
+      field("Collapse identifier", this.#control("collapseID", "input", { placeholder: "at most 64 bytes" }))));
+  }
+
+  #editor() {
+    const json = (name, placeholder) => this.#control(name, "textarea", { rows: 4, class: "mono", placeholder });
+    return section("Payload", ...this.#payload.editor,
+      element("p", { class: "hint" }, "A name in double braces, such as {{name}}, is replaced by the recipient's value."),
+      element("details", {}, element("summary", {}, "Texts by language, and values"), element("div", { class: "stack" },
+        field("Texts by language and name, JSON", json("texts", '{"en":{"title":"Sale"},"sv":{"title":"Rea"}}')),
+        field("Language for all others", this.#control("fallbackLanguage", "input", { placeholder: "en" })),
+        field("Values for recipients without their own, JSON", json("values", '{"name":"dear customer"}')))),
+      this.#check,
+      element("div", { class: "actions" }, this.#button, element("button", { type: "button", onclick: () => this.#payload.tidy() }, "Format")));
+  }
+
+  #showEverybody() {
+    const { everybody } = this.#controls;
+    for (const name of ["saved", "tags", "users", "installations", "language"]) this.#controls[name].disabled = everybody.checked;
+  }
+
+  // MARK: The document
+
+  #lines(name) { return this.#controls[name].value.split("\n").map((line) => line.trim()).filter((line) => line !== ""); }
+
+  /** @throws Fault if a text is not JSON */
+  #document() {
+    const { everybody, environment, tags, language, when, time, rate, expiration, priority, pushType, collapseID, fallbackLanguage } = this.#controls;
+    if (this.#payload.fault !== null) throw new Fault(this.#payload.fault, "/payload");
+    const audience = {};
+    if (everybody.checked) audience.everybody = true;
+    else {
+      if (this.#controls.saved.value !== "") audience.saved = this.#controls.saved.value;
+      if (tags.value.trim() !== "") audience.tags = tags.value.trim();
+      if (language.value.trim() !== "") audience.language = language.value.trim();
+      for (const name of ["users", "installations"]) if (this.#lines(name).length > 0) audience[name] = this.#lines(name);
+      // A message to everybody has to say so.
+      if (Object.keys(audience).length === 0) throw new Fault("Choose who gets it: everybody, or at least one condition.", "/audience");
+    }
+    if (environment.value !== "") audience.environment = environment.value;
+    const document = { bundleID: this.#apps.value, audience, payload: this.#payload.payload };
+    for (const name of ["texts", "values"]) {
+      if (this.#controls[name].value.trim() !== "") document[name] = this.#parsed(name);
+    }
+    if (fallbackLanguage.value.trim() !== "") document.fallbackLanguage = fallbackLanguage.value.trim();
+    if (when.value !== "now") {
+      if (time.value === "") throw new Fault("Choose the time.", "/sendAt");
+      document[when.value] = when.value === "sendAt" ? new Date(time.value).toISOString() : time.value;
+    }
+    if (rate.value !== "") document.rate = Number(rate.value);
+    if (priority.value !== "") document.priority = Number(priority.value);
+    if (pushType.value !== "") document.pushType = pushType.value;
+    if (collapseID.value !== "") document.collapseID = collapseID.value;
+    if (expiration.value !== "") document.expiration = expiration.value === "0" ? 0 : Math.floor(Date.now() / 1000) + Number(expiration.value);
+    return document;
+  }
+
+  #parsed(name) {
+    try {
+      return JSON.parse(this.#controls[name].value);
+    } catch (error) {
+      throw new Fault(`That is not JSON: ${error.message}`, `/${name}`);
+    }
+  }
+
+  /** Takes over a message that was sent before. */
+  async #fill({ bundleID, request }) {
+    const { audience = {}, payload, texts, values, fallbackLanguage, rate, priority, pushType, collapseID } = request;
+    this.#apps.value = bundleID;
+    await this.#loadAudiences();
+    const set = (name, value) => { this.#controls[name].value = value === undefined ? "" : String(value); };
+    const names = (value) => (Array.isArray(value) ? value : Object.keys(value ?? {})).join("\n");
+    this.#controls.everybody.checked = audience.everybody === true;
+    this.#showEverybody();
+    for (const name of ["tags", "language", "environment"]) set(name, audience[name]);
+    for (const name of ["users", "installations"]) set(name, names(audience[name]));
+    set("saved", this.#nameOf(audience.saved));
+    for (const [name, value] of Object.entries({ texts, values })) set(name, value === undefined ? undefined : JSON.stringify(value, null, 2));
+    for (const [name, value] of Object.entries({ fallbackLanguage, rate, priority, pushType, collapseID })) set(name, value);
+    if (texts !== undefined || values !== undefined) this.element.querySelector("details").open = true;
+    this.#payload.set(payload);
+    this.#forget();
+    if (audience.saved !== undefined && this.#controls.saved.value === "") {
+      // Without its conditions, the message would go to more people than before.
+      this.#controls.everybody.checked = false;
+      for (const name of ["tags", "language", "users", "installations"]) set(name, undefined);
+      this.#say("wait", "The saved audience of this message has been changed or deleted since. Choose again who gets it.");
+    }
+  }
+
+  /** The name of a saved audience. A message that was sent has its conditions instead of the name. */
+  #nameOf(conditions) {
+    const text = (value) => JSON.stringify(Object.entries(value ?? {}).sort());
+    return this.#audiences.find(({ audience }) => text(audience) === text(conditions))?.name;
+  }
+
+  // MARK: The dry run
+
+  async #dryRun(event) {
+    event.preventDefault();
+    this.#mark(null);
+    this.#button.disabled = true;
+    try {
+      const document = this.#document();
+      const answer = await json("POST", "/v1/messages", { ...document, dryRun: true });
+      this.#checked = { document, name: crypto.randomUUID() };
+      this.#say(null, "");
+      this.#show(answer, document);
+    } catch (error) {
+      this.#refused(error);
+    } finally {
+      this.#button.disabled = false;
+    }
+  }
+
+  #show({ recipients, samples }, document) {
+    const count = `${number(recipients)} ${recipients === 1 ? "installation" : "installations"}`;
+    const when = document.sendAt !== undefined || document.localTime !== undefined ? "Schedule it for" : "Send it to";
+    const send = element("button", { type: "button", class: "primary", onclick: () => this.#send(send) }, `${when} ${count}`);
+    const faults = samples.filter((sample) => sample.fault !== undefined).length;
+    this.#result.replaceChildren(section("Dry run",
+      element("p", {}, element("strong", {}, count), recipients === 1 ? " would get it now." : " would get it now."),
+      recipients === 0 ? element("p", { class: "check", "data-kind": "wait" }, "Nobody meets all conditions. Look one installation up to see its tags, its languages and its user.") : null,
+      faults === 0 ? null : element("p", { class: "check", "data-kind": "bad" }, "It would fail for some of these. Give the missing values, or change the payload."),
+      ...samples.flatMap((sample) => [
+        element("h3", {}, element("a", { href: `#/installations?${new URLSearchParams({ app: document.bundleID, find: sample.installation })}` }, sample.installation)),
+        sample.fault === undefined ? element("pre", { tabindex: 0, "aria-label": `Payload for ${sample.installation}` }, JSON.stringify(sample.payload, null, 2))
+          : element("p", { class: "problem" }, sample.fault),
+      ]),
+      element("div", { class: "actions" }, send)));
+    this.#result.scrollIntoView({ block: "nearest" });
+    announce(`${count} would get it.`);
+  }
+
+  async #send(button) {
+    if (this.#checked === null) return;
+    button.disabled = true;
+    try {
+      // The same name for each attempt: if only the answer was lost, no second message is made.
+      const made = await json("POST", "/v1/messages", this.#checked.document, { "Idempotency-Key": this.#checked.name });
+      this.#forget();
+      location.hash = `#/message/${encodeURIComponent(made.id)}`;
+    } catch (error) {
+      button.disabled = false;
+      this.#refused(error);
+    }
+  }
+
+  /** A dry run says nothing about a message that was changed afterwards. */
+  #forget() {
+    this.#mark(null);
+    this.#say(null, "");
+    if (this.#checked === null) return;
+    this.#checked = null;
+    this.#result.replaceChildren();
+  }
+
+  #refused(error) {
+    if (error.status === 401) {
+      this.#shell.fail(error);
+      return;
+    }
+    this.#say("bad", error.message);
+    this.#mark(error.pointer);
+  }
+
+  #say(kind, text) {
+    if (kind === null) delete this.#check.dataset.kind;
+    else this.#check.dataset.kind = kind;
+    this.#check.replaceChildren(...text === "" ? [] : [element("p", {}, text)]);
+  }
+
+  /** Marks the control that a JSON pointer leads to, and gives it the focus. */
+  #mark(pointer) {
+    for (const control of this.element.querySelectorAll("[aria-invalid]")) control.removeAttribute("aria-invalid");
+    if (pointer === null || pointer === undefined) return;
+    const [, first, second] = pointer.split("/");
+    const name = first === "audience" ? second ?? "tags" : first === "sendAt" || first === "localTime" ? "time" : first;
+    const control = first === "payload" ? this.#payload.text : this.#controls[name];
+    if (control === undefined) return;
+    control.closest("details")?.setAttribute("open", "");
+    control.setAttribute("aria-invalid", "true");
+    control.focus();
+  }
+}
+
+class Fault extends Error {
+  constructor(message, pointer) {
+    super(message);
+    this.pointer = pointer;
+  }
+}

@@ -1,0 +1,84 @@
+import Console
+import HTTPTypes
+import Hummingbird
+import Notifications
+
+/// The console of the provider server: a page in the browser for its administrators.
+struct ProviderConsole: Sendable {
+    let sessions: ConsoleSessions
+    /// Whether the server's connections have TLS.
+    let isSecure: Bool
+
+    /// Makes a link that signs a browser in, once; nil if the server does not listen yet.
+    func makeLink(now: Timestamp) -> String? {
+        sessions.address.map { "\($0)\(ConsoleSite.signInPath)?code=\(sessions.makeLink(now: now))" }
+    }
+
+    /// The files in `Files`, embedded in the binary, and those that all consoles share.
+    static let site = ConsoleSite(index: ConsoleFile(PackageResources.index_html, .html), files: files)
+
+    /// All files of its own except the page itself, by name. A test compares the names with the folder.
+    static var files: [String: ConsoleFile] {
+        [
+            "apps.js": ConsoleFile(PackageResources.apps_js, .module),
+            "audiences.js": ConsoleFile(PackageResources.audiences_js, .module),
+            "compose.js": ConsoleFile(PackageResources.compose_js, .module),
+            "hooks.js": ConsoleFile(PackageResources.hooks_js, .module),
+            "installations.js": ConsoleFile(PackageResources.installations_js, .module),
+            "main.js": ConsoleFile(PackageResources.main_js, .module),
+            "message.js": ConsoleFile(PackageResources.message_js, .module),
+            "messages.js": ConsoleFile(PackageResources.messages_js, .module),
+            "parts.js": ConsoleFile(PackageResources.parts_js, .module),
+        ]
+    }
+}
+
+// The console's page, and the requests that sign in to it and out of it.
+extension ProviderAPI {
+    func addConsole(to router: Router<BasicRequestContext>) {
+        ProviderConsole.site.add(
+            to: router, sessions: console.sessions, isSecure: console.isSecure, now: clock.now
+        ) { [browser = access.browser] request, _ in
+            if let refusal = browser.refusal(of: request.head) { throw APIProblem(403, refusal.detail) }
+        }
+        router.post("/v1/console/links") { request, _ in try makeConsoleLink(request) }
+        router.delete("/v1/console/session") { request, _ in try endSession(request) }
+        router.delete("/v1/console/sessions") { request, _ in
+            try access.administrator(request)
+            return (["ended": .integer(Int64(console.sessions.endAll()))] as JSONValue).response()
+        }
+        router.get("/v1/reasons") { request, _ in
+            _ = try access.caller(of: request)
+            return JSONValue.array(Rejection.Reason.allCases.map(Self.show)).response()
+        }
+    }
+
+    private func makeConsoleLink(_ request: Request) throws -> Response {
+        try access.administrator(request)
+        // Without this check a session could last for ever, because it could make links for its own successors.
+        guard try access.session(of: request) == nil else {
+            throw APIProblem(
+                403, "A session of the console cannot make links; run carillon provider console where the server runs.")
+        }
+        guard let link = console.makeLink(now: clock.now()) else {
+            throw APIProblem(503, "The server does not listen yet.")
+        }
+        return (["url": .string(link)] as JSONValue).response()
+    }
+
+    private func endSession(_ request: Request) throws -> Response {
+        guard let session = try access.session(of: request), console.sessions.end(session) else {
+            throw APIProblem.notFound("The request is not of a session of the console.")
+        }
+        var response = (["ended": 1] as JSONValue).response()
+        response.headers[.setCookie] = ConsoleSessions.cookieRemoval(request.head.authority ?? "")
+        return response
+    }
+
+    private static func show(_ reason: Rejection.Reason) -> JSONValue {
+        [
+            "reason": .string(reason.rawValue), "status": .integer(Int64(reason.status)),
+            "meaning": .string(reason.row.meaning), "advice": .string(reason.row.advice.rawValue),
+        ]
+    }
+}

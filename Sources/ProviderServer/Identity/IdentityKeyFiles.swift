@@ -1,0 +1,71 @@
+import Delivery
+import Foundation
+import Logging
+import PrivateFiles
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The key sets of identity providers, which are files on this machine. A file is read again when it has changed, so
+/// the organisation replaces a key without a restart.
+final class IdentityKeyFiles: Sendable {
+    /// What a file looks like from outside. It changes when somebody writes or replaces the file.
+    private struct Version: Sendable, Hashable {
+        let file: UInt64
+        let size: UInt64
+        let modified: Date
+    }
+
+    private let known = Mutex<[String: (version: Version, keys: IdentityKeySet)]>([:])
+    private let logger: Logger
+
+    init(logger: Logger) { self.logger = logger }
+
+    /// Returns the keys in a file.
+    /// - Throws: why the file cannot be used now. Old keys do not count then, because somebody may have removed a key
+    ///   that was stolen.
+    func keys(_ path: String) throws(StoreError) -> IdentityKeySet {
+        let version = try Self.version(path)
+        if let known = known.withLock({ $0[path] }), known.version == version { return known.keys }
+        let keys = try Self.read(path)
+        // The file may have changed while it was read. Then the next request reads it again.
+        known.withLock { $0[path] = (version, keys) }
+        return keys
+    }
+
+    /// The same for a request with a token, which is answered 503 if the file cannot be used. The log says why.
+    func keysForRequest(_ path: String) throws(APIProblem) -> IdentityKeySet {
+        do throws(StoreError) {
+            return try keys(path)
+        } catch {
+            logger.error(
+                "The keys of an identity provider cannot be read",
+                metadata: ["file": "\(path)", "cause": "\(error.cause)"])
+            throw APIProblem(503, "The server cannot read the identity provider's keys now; its log says why.")
+        }
+    }
+
+    private static func version(_ path: String) throws(StoreError) -> Version {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
+            throw StoreError(.unreadable, "\(path) cannot be read: check the path and its permissions.")
+        }
+        return Version(
+            file: (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0,
+            size: (attributes[.size] as? NSNumber)?.uint64Value ?? 0,
+            modified: attributes[.modificationDate] as? Date ?? .distantPast)
+    }
+
+    private static func read(_ path: String) throws(StoreError) -> IdentityKeySet {
+        let limit = ProviderServerLimits.identityFileBytes
+        // O_NONBLOCK: a named pipe must not stop the server.
+        let bytes = try Files.read(try Files.open(path, O_RDONLY | O_NONBLOCK), upTo: limit + 1, of: path)
+        guard bytes.count <= limit else { throw StoreError(.unreadable, "\(path) may have \(limit) bytes.") }
+        return try IdentityKeySet(bytes)
+    }
+}

@@ -1,0 +1,105 @@
+import Crypto
+import CryptoExtras
+import Delivery
+import Foundation
+import Notifications
+
+/// The public keys of an identity provider: a JSON Web Key Set (RFC 7517) with keys for RS256 and ES256.
+struct IdentityKeySet: Sendable {
+    /// A key that can verify a signature.
+    private enum Key: Sendable {
+        case rsa(_RSA.Signing.PublicKey)
+        case p256(P256.Signing.PublicKey)
+
+        func fits(_ algorithm: IdentityToken.Algorithm) -> Bool {
+            switch (self, algorithm) {
+            case (.rsa, .rs256), (.p256, .es256): true
+            default: false
+            }
+        }
+
+        func verifies(_ token: IdentityToken) -> Bool {
+            switch self {
+            case .rsa(let key):
+                // RS256 is RSASSA-PKCS1-v1_5 with SHA-256 (RFC 7518, 3.3).
+                return key.isValidSignature(
+                    _RSA.Signing.RSASignature(rawRepresentation: token.signature), for: SHA256.hash(data: token.signed),
+                    padding: .insecurePKCS1v1_5)
+            case .p256(let key):
+                guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: token.signature) else {
+                    return false
+                }
+                return key.isValidSignature(signature, for: token.signed)
+            }
+        }
+    }
+
+    private var keys: [(id: String?, key: Key)] = []
+
+    /// - Parameter text: the content of the file.
+    /// - Throws: why the file cannot be used. A key of an unknown type is ignored, as RFC 7517, 5 requires.
+    init(_ text: [UInt8]) throws(StoreError) {
+        guard case .object(let members)? = JSONValue(text, maximumDepth: ProviderServerLimits.documentDepth),
+            case .array(let values)? = members["keys"]
+        else { throw StoreError(.unreadable, "The file is not a JSON Web Key Set: an object with the array keys.") }
+        guard values.count <= ProviderServerLimits.identityKeys else {
+            throw StoreError(.unreadable, "The file may have \(ProviderServerLimits.identityKeys) keys.")
+        }
+        for case .object(let value) in values {
+            guard let key = Self.key(value) else { continue }
+            keys.append((Self.text("kid", value), key))
+        }
+        guard !keys.isEmpty else {
+            throw StoreError(
+                .unreadable, "The file has no public key for RS256 (RSA, at least 2,048 bits) or ES256 (EC, P-256).")
+        }
+    }
+
+    /// Returns a key; nil for one that is not for signatures with RS256 or ES256.
+    private static func key(_ value: [String: JSONValue]) -> Key? {
+        guard value["use"] == nil || value["use"] == "sig" else { return nil }
+        let algorithm = text("alg", value)
+        switch text("kty", value) {
+        case "RSA" where algorithm == nil || algorithm == "RS256":
+            guard let modulus = bytes("n", value), let exponent = bytes("e", value),
+                modulus.count <= ProviderServerLimits.identityKeyBytes, exponent.count <= 8
+            else { return nil }
+            return (try? _RSA.Signing.PublicKey(n: modulus, e: exponent)).map(Key.rsa)
+        case "EC" where algorithm == nil || algorithm == "ES256":
+            guard text("crv", value) == "P-256", let x = bytes("x", value), let y = bytes("y", value),
+                x.count == 32, y.count == 32
+            else { return nil }
+            return (try? P256.Signing.PublicKey(rawRepresentation: x + y)).map(Key.p256)
+        default: return nil
+        }
+    }
+
+    private static func text(_ name: String, _ value: [String: JSONValue]) -> String? {
+        if case .string(let text)? = value[name] { text } else { nil }
+    }
+
+    private static func bytes(_ name: String, _ value: [String: JSONValue]) -> Data? {
+        text(name, value).flatMap(Base64URL.bytes)
+    }
+
+    /// Whether one of the keys has made a signature. If the token names a key, only this key counts. If it does not,
+    /// there has to be only one key for the algorithm, because RFC 7517, 4.5 lets `kid` select among several.
+    func verifies(_ token: IdentityToken) -> Bool {
+        let possible = keys.filter { $0.key.fits(token.algorithm) && (token.keyID == nil || $0.id == token.keyID) }
+        guard token.keyID != nil || possible.count == 1 else { return false }
+        return possible.contains { $0.key.verifies(token) }
+    }
+}
+
+/// Base64 for URLs without padding (RFC 4648, 5), the only form in JSON Web Tokens and their keys.
+enum Base64URL {
+    /// - Returns: nil if the text has other characters.
+    static func bytes(_ text: some StringProtocol) -> Data? {
+        guard !text.utf8.contains(where: { [UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "=")].contains($0) })
+        else { return nil }
+        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        return Data(
+            base64Encoded: text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+                + padding)
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Notifications
+
+/// A token with which an organisation's identity provider says who the user is: a signed JSON Web Token (RFC 7519).
+///
+/// Reading a token checks its form only. Its claims count after ``IdentityKeySet/verifies(_:)``.
+struct IdentityToken: Sendable {
+    /// The algorithms of signatures. `none` and the HMAC algorithms are not among them: with HMAC, whoever knows the
+    /// public key could sign a token (RFC 8725, 2.1).
+    enum Algorithm: String, Sendable {
+        case rs256 = "RS256"
+        case es256 = "ES256"
+    }
+
+    let algorithm: Algorithm
+    /// The key that has signed the token; nil if the token does not say.
+    let keyID: String?
+    /// The bytes that are signed.
+    let signed: Data
+    let signature: Data
+
+    let issuer: String
+    let audiences: [String]
+    /// The user.
+    let subject: String
+    /// Seconds since 1970.
+    private let expires: Double
+    private let notBefore: Double?
+
+    /// Whether a bearer credential has the form of a token. The server's own keys have no full stop.
+    static func isLikely(_ text: Substring) -> Bool { text.utf8.contains(UInt8(ascii: ".")) }
+
+    init(_ text: Substring) throws(APIProblem) {
+        guard text.utf8.count <= ProviderServerLimits.identityTokenBytes else {
+            throw Self.fault("may have \(ProviderServerLimits.identityTokenBytes) bytes")
+        }
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let signature = Base64URL.bytes(parts[2]), let header = Self.object(parts[0]),
+            let claims = Self.object(parts[1])
+        else { throw Self.fault("has to be a signed JSON Web Token of three parts") }
+        guard let algorithm = Self.text("alg", header).flatMap(Algorithm.init) else {
+            throw Self.fault("has to be signed with RS256 or ES256")
+        }
+        // An extension that is critical has to be understood, and this server knows none (RFC 7515, 4.1.11).
+        guard header["crit"] == nil else { throw Self.fault("has the header crit, which is not supported") }
+        self.algorithm = algorithm
+        keyID = Self.text("kid", header)
+        signed = Data("\(parts[0]).\(parts[1])".utf8)
+        self.signature = signature
+        guard let issuer = Self.text("iss", claims) else { throw Self.fault("needs the claim iss") }
+        self.issuer = issuer
+        audiences = Self.audiences(claims)
+        guard let expires = Self.number("exp", claims) else { throw Self.fault("needs the claim exp, a number") }
+        self.expires = expires
+        notBefore = Self.number("nbf", claims)
+        guard notBefore != nil || claims["nbf"] == nil else { throw Self.fault("has a claim nbf that is no number") }
+        guard let subject = Self.text("sub", claims), DocumentReader.isLine(subject),
+            (1...ProviderServerLimits.nameBytes).contains(subject.utf8.count)
+        else {
+            throw Self.fault(
+                "needs the claim sub, the user: 1 to \(ProviderServerLimits.nameBytes) bytes without control characters"
+            )
+        }
+        self.subject = subject
+    }
+
+    /// - Throws: a problem if the token is not valid at this time. Clocks may differ by
+    ///   ``ProviderServerLimits/clockDifference``.
+    func checkTime(_ now: Timestamp) throws(APIProblem) {
+        let (now, difference) = (Double(now.milliseconds) / 1000, ProviderServerLimits.clockDifference)
+        guard now < expires + difference else { throw APIProblem(401, "The token has expired: ask for a new one.") }
+        guard notBefore.map({ $0 <= now + difference }) ?? true else {
+            throw APIProblem(401, "The token is not valid yet: check the clocks.")
+        }
+    }
+
+    static func fault(_ what: String) -> APIProblem { APIProblem(401, "The token \(what).") }
+
+    private static func object(_ part: Substring) -> [String: JSONValue]? {
+        guard let bytes = Base64URL.bytes(part),
+            case .object(let members)? = JSONValue(
+                Array(bytes), maximumDepth: ProviderServerLimits.documentDepth)
+        else { return nil }
+        return members
+    }
+
+    private static func text(_ name: String, _ members: [String: JSONValue]) -> String? {
+        if case .string(let text)? = members[name] { text } else { nil }
+    }
+
+    private static func number(_ name: String, _ members: [String: JSONValue]) -> Double? {
+        switch members[name] {
+        case .integer(let number): Double(number)
+        case .number(let number): number
+        default: nil
+        }
+    }
+
+    /// `aud` is one text or a list of texts (RFC 7519, 4.1.3).
+    private static func audiences(_ claims: [String: JSONValue]) -> [String] {
+        switch claims["aud"] {
+        case .string(let one): [one]
+        case .array(let several): several.compactMap { if case .string(let one) = $0 { one } else { nil } }
+        default: []
+        }
+    }
+}

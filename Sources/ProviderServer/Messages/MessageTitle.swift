@@ -1,0 +1,42 @@
+import Notifications
+
+/// The text by which people recognise a message in a list.
+enum MessageTitle {
+    /// The largest document from which a title is read, in bytes. A list has up to 1,000 messages, and one with
+    /// 10,000 named recipients has 500,000 bytes.
+    private static let maximumBytes = 16_384
+
+    /// Returns the title or the body of the alert, in the message's fallback language; nil if there is none.
+    static func text(of document: [UInt8]) -> String? {
+        guard document.count <= maximumBytes,
+            let value = JSONValue(document, maximumDepth: ProviderServerLimits.documentDepth),
+            let alert = value.member("payload")?.member("aps")?.member("alert")
+        else { return nil }
+        let texts = value.member("fallbackLanguage")?.string.flatMap { value.member("texts")?.member($0) }
+        for text in [alert.string, alert.member("title")?.string, alert.member("body")?.string] {
+            guard let text, !text.isEmpty, let template = try? TemplateText(text) else { continue }
+            return template.preview { texts?.member($0)?.string }
+        }
+        return nil
+    }
+}
+
+extension TemplateText {
+    /// The text with the names replaced that have a value. Names without one stay as they are written.
+    fileprivate func preview(_ value: (String) -> String?) -> String {
+        parts.map { part in
+            switch part {
+            case .text(let fixed): fixed
+            case .value(let name): value(name) ?? "{{\(name)}}"
+            }
+        }.joined()
+    }
+}
+
+extension JSONValue {
+    fileprivate func member(_ name: String) -> JSONValue? {
+        if case .object(let members) = self { members[name] } else { nil }
+    }
+
+    fileprivate var string: String? { if case .string(let text) = self { text } else { nil } }
+}

@@ -1,0 +1,137 @@
+import CommonTesting
+import Delivery
+import Foundation
+import Notifications
+import ProviderStore
+import Testing
+
+#if PostgreSQL
+    import PostgresClient
+    import PostgresProviderStore
+    import PostgresSupport
+    import PostgresTesting
+#endif
+
+/// The stores that keep the same promises.
+enum StoreKind: Sendable, CaseIterable {
+    case sqlite
+    #if PostgreSQL
+        case postgresql
+    #endif
+
+    /// Calls `body` with an empty store.
+    func with(_ body: (any ProviderStore) async throws -> Void) async throws {
+        switch self {
+        case .sqlite:
+            try await withTemporaryPath { folder in
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+                try await Self.use(try SQLiteProviderStore(folder: folder, now: { Sample.now }), body)
+            }
+        #if PostgreSQL
+            case .postgresql:
+                try await Self.use(try await Self.open(try await TestServer.makeDatabase()), body)
+        #endif
+        }
+    }
+
+    private static func use(_ store: any ProviderStore, _ body: (any ProviderStore) async throws -> Void) async throws {
+        do {
+            try await body(store)
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+
+    #if PostgreSQL
+        /// - Parameter key: the digit that the store key consists of.
+        static func open(
+            _ location: PostgresLocation,
+            identity: UInt8 = 1,
+            key: String = "a",
+        ) async throws -> PostgresProviderStore {
+            var configuration = PostgresProviderStore.Configuration(
+                location: location, storeKey: try #require(StoreKey(hexadecimal: String(repeating: key, count: 64))),
+                identity: [identity], now: { Sample.present })
+            // Many tests share the server.
+            configuration.writers = 2
+            configuration.readers = 1
+            configuration.limits.timeLimit = .seconds(60)
+            return try await PostgresProviderStore.open(configuration)
+        }
+    #endif
+}
+
+/// Values that tests store.
+enum Sample {
+    /// The machine's time: a PostgreSQL store compares it with the server's.
+    static var present: Timestamp { Timestamp(milliseconds: UInt64(Date().timeIntervalSince1970 * 1000)) }
+    static let now = Timestamp(milliseconds: 1_800_000_000_000)
+
+    static func app(_ bundleID: String = "com.example.shop") -> ProviderApp {
+        ProviderApp(
+            bundleID: bundleID, teamID: "ABCDE12345",
+            endpoints: [
+                .development: ProviderApp.Endpoint(
+                    url: "https://127.0.0.1:2197", authority: "PEM", sealedCredentials: [0, 1, 255],
+                    credentials: .key(keyID: "KEY1234567"))
+            ],
+            clientKeyDigest: [1, 2], serverKeyDigest: [3, 4], acceptsClaimedUsers: true)
+    }
+
+    static func installation(
+        _ id: String,
+        token: String? = nil,
+        _ change: (inout Installation) -> Void = { _ in },
+    ) -> Installation {
+        let digits = token ?? id.utf8.map { String(format: "%02x", $0) }.joined()
+        var installation = Installation(id: id, deviceToken: digits, environment: .development, registered: now)
+        change(&installation)
+        return installation
+    }
+
+    static func message(_ id: String, app: Int64, rate: Int64? = nil) -> MessageRecord {
+        MessageRecord(
+            id: id, app: app, state: .running, document: Array("{\"é\":0}".utf8), created: now, starts: now, rate: rate)
+    }
+
+    static func accepted(_ installation: Int64) -> SendOutcome {
+        SendOutcome(installation: installation, status: 200, reason: nil, at: now)
+    }
+
+    static func ended(_ installation: Int64, at endedAt: Timestamp) -> SendOutcome {
+        SendOutcome(installation: installation, status: 410, reason: "Unregistered", at: now, endedAt: endedAt)
+    }
+
+    static func event(_ ended: [EndedInstallation]) -> ProviderEvent {
+        ProviderEvent(kind: "installations.ended", body: Array(ended.map(\.id).sorted().joined(separator: ",").utf8))
+    }
+}
+
+extension ProviderStore {
+    func put(_ installation: Installation, app: Int64, secret: [UInt8]? = nil) async throws {
+        _ = try await changeInstallation(installation.id, app: app) { _ in
+            .put(StoredInstallation(installation, secretDigest: secret))
+        }
+    }
+
+    func numbers(app: Int64) async throws -> [String: Int64] {
+        Dictionary(
+            try await installations(app: app, after: 0, limit: 1_000).map { ($0.installation.id, $0.number) },
+            uniquingKeysWith: { $1 })
+    }
+
+    /// The identifiers of the recipients of an audience.
+    func found(
+        _ app: Int64, message: Int64 = 0, _ change: (inout RecipientQuery) -> Void = { _ in }
+    ) async throws
+        -> [String]
+    {
+        var query = RecipientQuery(app: app, message: message, audience: Audience())
+        change(&query)
+        let found = try await recipients(query, limit: 1_000).map(\.installation.id)
+        #expect(try await count(query) == Int64(found.count))
+        return found
+    }
+}
