@@ -13,8 +13,7 @@ package final class Courier: HTTP2Service {
     let accounts: any Accounts
     let registrations: any Registrations
     let switchboard: any Switchboard
-    /// The broadcast channels; nil if the service has none.
-    let broadcasts: Broadcasts?
+    let broadcasts: Broadcasts
     let activations: Activations
     let outboxes = Outboxes()
     let limits: CourierLimits
@@ -22,9 +21,7 @@ package final class Courier: HTTP2Service {
     let clock: ServiceClock
 
     /// Creates a courier.
-    /// - Parameters:
-    ///   - broadcasts: the broadcast channels; nil if the service has none.
-    ///   - limitLog: records the limits that are exceeded.
+    /// - Parameter limitLog: records the limits that are exceeded.
     package init(
         environment: Environment,
         authority: CertificateAuthority,
@@ -32,7 +29,7 @@ package final class Courier: HTTP2Service {
         accounts: any Accounts,
         registrations: any Registrations,
         switchboard: any Switchboard,
-        broadcasts: Broadcasts? = nil,
+        broadcasts: Broadcasts,
         activations: Activations,
         limits: CourierLimits = CourierLimits(),
         limitLog: LimitLog,

@@ -68,7 +68,7 @@ extension DeviceConnection {
         guard attempts.contains(where: BroadcastMessage.has) else {
             return courier.switchboard.acknowledge(attempts, by: device)
         }
-        courier.broadcasts?.acknowledge(attempts.filter(BroadcastMessage.has), by: device)
+        courier.broadcasts.acknowledge(attempts.filter(BroadcastMessage.has), by: device)
         let others = attempts.filter { !BroadcastMessage.has($0) }
         if !others.isEmpty { courier.switchboard.acknowledge(others, by: device) }
     }

@@ -54,7 +54,7 @@ extension DeviceConnection {
                     courier.switchboard.removed(
                         Destination(environment: device.environment, device: device.device, app: app))
                 }
-                courier.broadcasts?.reload(device)
+                courier.broadcasts.reload(device)
                 return DeviceAnswer(status: 204)
             }
         }

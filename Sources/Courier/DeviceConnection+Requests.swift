@@ -21,9 +21,9 @@ extension DeviceConnection {
             register(try app(bundleID), .liveActivity, activity: activity, of: device, on: stream)
         case .unregister(let bundleID): unregister(try app(bundleID), of: device, on: stream)
         case .subscribe(let bundleID, let channel):
-            try change(Subscription(device: device, app: app(bundleID).id, channel: channel), isWanted: true, stream)
+            change(Subscription(device: device, app: try app(bundleID).id, channel: channel), isWanted: true, stream)
         case .unsubscribe(let bundleID, let channel):
-            try change(Subscription(device: device, app: app(bundleID).id, channel: channel), isWanted: false, stream)
+            change(Subscription(device: device, app: try app(bundleID).id, channel: channel), isWanted: false, stream)
         case .listen: listen(stream, as: device)
         case .acknowledge: try endAcknowledgements(request, on: stream)
         case .state: try changeState(request, as: device, on: stream)
@@ -84,7 +84,7 @@ extension DeviceConnection {
                 let ended = try await courier.registrations.end(destination, at: courier.clock.time)
                 courier.switchboard.removed(destination)
                 // Its subscriptions have ended with it.
-                courier.broadcasts?.reload(device)
+                courier.broadcasts.reload(device)
                 guard let ended else { return DeviceAnswer(status: 204) }
                 return await courier.answer(ended, at: destination)
             } catch {
@@ -94,8 +94,8 @@ extension DeviceConnection {
     }
 
     /// Begins or ends a subscription to a channel.
-    private func change(_ subscription: Subscription, isWanted: Bool, _ stream: StreamID) throws(Rejection) {
-        guard let broadcasts = courier.broadcasts else { throw .channelsOff }
+    private func change(_ subscription: Subscription, isWanted: Bool, _ stream: StreamID) {
+        let broadcasts = courier.broadcasts
         answer(stream) {
             do throws(Rejection) {
                 if isWanted {

@@ -214,8 +214,10 @@ extension DeviceConnection {
             stream: stream,
         )
         listening = (stream, line)
+        // In this order: when the switchboard has taken the device in a shared store, the broadcasts read its
+        // subscriptions.
+        courier.broadcasts.attach(line, of: device)
         courier.switchboard.attach(line, of: device, power: power)
-        courier.broadcasts?.attach(line, of: device)
     }
 
     /// Answers a device that was revoked, or whose certificate has expired, and that asks for its notifications, as if
@@ -235,7 +237,7 @@ extension DeviceConnection {
         listening = nil
         if let acknowledging, let index = requests.index(of: acknowledging) { requests[index].began = second }
         courier.switchboard.detach(line, of: device)
-        courier.broadcasts?.detach(line, of: device)
+        courier.broadcasts.detach(line, of: device)
     }
 
     var deviceKey: DeviceKey? {

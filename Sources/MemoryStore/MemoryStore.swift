@@ -42,7 +42,7 @@ package final class MemoryStore: Sendable {
 extension MemoryStore: Store {
     package var knownRegistrations: any KnownRegistrations { devices }
 
-    package var broadcastChannels: (any Channels)? { self }
+    package var broadcastChannels: any Channels { self }
 
     /// Ends the stream of account changes.
     package func close() async { accounts.finish() }

@@ -114,7 +114,8 @@ final class PeerConnection: HTTP2Connection {
             session.allowEndlessBody(stream)
             session.sendHeaders(stream, peers.greeting.answer, endStream: false)
         }
-        let link = PeerLink(self, node: node, origin: origin, limits: peers.limits)
+        let link = PeerLink(
+            self, node: node, origin: origin, takesBroadcasts: greeting.takesBroadcasts, limits: peers.limits)
         self.link = link
         peers.opened(link)
     }

@@ -10,6 +10,8 @@ final class PeerLink: Sendable {
     let node: NodeID
     /// The origin that names the other node's offers.
     let origin: OfferOrigin
+    /// Whether the other node understands broadcasts.
+    let takesBroadcasts: Bool
     private let eventLoop: any EventLoop
     private let limits: PeerLimits
     private let opened = NIODeadline.now()
@@ -37,11 +39,18 @@ final class PeerLink: Sendable {
     }
 
     /// Must be called on the connection's event loop.
-    init(_ connection: PeerConnection, node: NodeID, origin: OfferOrigin, limits: PeerLimits) {
+    init(
+        _ connection: PeerConnection,
+        node: NodeID,
+        origin: OfferOrigin,
+        takesBroadcasts: Bool,
+        limits: PeerLimits,
+    ) {
         eventLoop = connection.eventLoop
         self.connection = NIOLoopBound(connection, eventLoop: connection.eventLoop)
         self.node = node
         self.origin = origin
+        self.takesBroadcasts = takesBroadcasts
         self.limits = limits
     }
 

@@ -13,6 +13,8 @@ enum PeerRecord: Sendable, Hashable {
     case logEntry(UInt64, String)
     /// Ends the answer to a question.
     case logEnd(UInt64)
+    /// Only for nodes that say in their greeting that they know it.
+    case broadcast(PeerBroadcast)
 
     private enum Kind: UInt8 {
         case offer = 1
@@ -21,6 +23,7 @@ enum PeerRecord: Sendable, Hashable {
         case logQuestion = 4
         case logEntry = 5
         case logEnd = 6
+        case broadcast = 7
     }
 
     /// The bytes do not follow this protocol.
@@ -63,6 +66,14 @@ enum PeerRecord: Sendable, Hashable {
         case .logEnd(let number):
             buffer.writeInteger(Kind.logEnd.rawValue)
             buffer.writeInteger(number)
+        case .broadcast(let broadcast):
+            buffer.writeInteger(Kind.broadcast.rawValue)
+            buffer.writeInteger(UInt8(broadcast.channel.list.environment == .development ? 0 : 1))
+            buffer.writeInteger(broadcast.channel.list.app.rawValue)
+            Self.write(broadcast.channel.id.rawValue.utf8, to: &buffer)
+            buffer.writeInteger(UInt8(broadcast.version == nil ? 0 : 1))
+            buffer.writeInteger(broadcast.version?.rawValue ?? 0)
+            Self.write(broadcast.notification, to: &buffer)
         }
         let length = buffer.writerIndex - start - 4
         buffer.setInteger(UInt32(clamping: length), at: start)
@@ -88,7 +99,8 @@ enum PeerRecord: Sendable, Hashable {
         buffer.writeInteger(UInt8(notification.expiration.seconds == nil ? 0 : 1))
         buffer.writeInteger(notification.expiration.seconds ?? 0)
         write(notification.topic.utf8, to: &buffer)
-        write((notification.pushType?.rawValue ?? "").utf8, to: &buffer)
+        // With the Live Activity, as stores keep it.
+        write((StoredPushType(notification).text ?? "").utf8, to: &buffer)
         write((notification.collapseID?.rawValue ?? "").utf8, to: &buffer)
         buffer.writeInteger(notification.payload.contents.rawValue)
         write(notification.payload.json, to: &buffer)
@@ -143,6 +155,15 @@ enum PeerRecord: Sendable, Hashable {
             let number: UInt64 = try integer(&body)
             return .logEntry(number, try text(&body))
         case .logEnd: return .logEnd(try integer(&body))
+        case .broadcast:
+            let list = ChannelList(
+                environment: try flag(&body) ? .production : .development, app: AppID(rawValue: try integer(&body)))
+            guard let id = ChannelID(rawValue: try text(&body)) else { throw Malformed() }
+            let (isStored, version): (Bool, UInt64) = (try flag(&body), try integer(&body))
+            return .broadcast(
+                PeerBroadcast(
+                    channel: ChannelKey(list: list, id: id), notification: try notification(&body),
+                    version: isStored ? BroadcastVersion(rawValue: version) : nil))
         case nil: throw Malformed()
         }
     }
@@ -185,13 +206,13 @@ enum PeerRecord: Sendable, Hashable {
         let hasExpiration = try flag(&body)
         let seconds: UInt64 = try integer(&body)
         let (topic, pushType, collapseID) = (try text(&body), try text(&body), try text(&body))
-        let (type, collapse) = (PushType(stored: pushType), CollapseIdentifier(rawValue: collapseID))
+        let (type, collapse) = (StoredPushType(pushType), CollapseIdentifier(rawValue: collapseID))
         guard pushType.isEmpty || type != nil, collapseID.isEmpty || collapse != nil else { throw Malformed() }
         let contents = Payload.Contents(rawValue: try integer(&body))
         let notification = Notification(
-            id: id, topic: topic, pushType: pushType.isEmpty ? nil : type, priority: priority,
+            id: id, topic: topic, pushType: pushType.isEmpty ? nil : type?.pushType, priority: priority,
             expiration: hasExpiration ? Expiration(seconds: seconds) : .unspecified,
-            collapseID: collapseID.isEmpty ? nil : collapse,
+            collapseID: collapseID.isEmpty ? nil : collapse, activity: pushType.isEmpty ? nil : type?.activity,
             payload: Payload(stored: try bytes(&body), contents: contents))
         // Check the notification, because it becomes a line of a device's stream without further checks.
         guard notification.isSound else { throw Malformed() }

@@ -91,6 +91,11 @@ package final class Peers: PeerRoutes, Sendable {
         if !link.send(.outcome(outcome, offer: offer.number)) { link.close() }
     }
 
+    package func broadcast(_ broadcast: PeerBroadcast) {
+        // If a queue is full, the broadcast is left out there. If it is stored, the node finds it in the store.
+        for link in openLinks where link.takesBroadcasts { link.send(.broadcast(broadcast)) }
+    }
+
     private func link(to node: NodeID) -> PeerLink? { state.withLock { $0.links[node] } }
 
     // MARK: Links
@@ -127,6 +132,7 @@ package final class Peers: PeerRoutes, Sendable {
         case .outcome(let outcome, let number):
             guard let offer = link.end(number) else { return }
             receiver.ended(offer.id, of: offer.destination, outcome)
+        case .broadcast(let broadcast): receiver.broadcast(broadcast)
         case .logQuestion(let number, let id): answer(number, id, over: link)
         case .logEntry(let number, let line): questions.add(line, to: number, from: link.node)
         case .logEnd(let number): questions.end(number, from: link.node, isComplete: true)

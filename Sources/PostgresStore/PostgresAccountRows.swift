@@ -1,6 +1,7 @@
 import Delivery
 import Notifications
 import PostgresClient
+import PostgresSupport
 
 /// The accounts as rows: a reader reads all of them, and each change is written by itself.
 enum PostgresAccountRows {

@@ -1,34 +1,9 @@
 import Delivery
 import Notifications
 import PostgresClient
+import PostgresSupport
 
 // How the service's values are represented in PostgreSQL's columns.
-
-extension Environment {
-    /// 0 for development, 1 for production.
-    var column: Int64 {
-        switch self {
-        case .development: 0
-        case .production: 1
-        }
-    }
-
-    init?(column: Int64) {
-        switch column {
-        case 0: self = .development
-        case 1: self = .production
-        default: return nil
-        }
-    }
-}
-
-extension Timestamp {
-    /// Milliseconds since 1970. A time that is too large for `bigint` becomes the largest `bigint`, so that SQL
-    /// compares times in the same order as Swift.
-    var column: Int64 { Int64(clamping: milliseconds) }
-
-    init(column: Int64) { self.init(milliseconds: column == .max ? .max : UInt64(clamping: column)) }
-}
 
 extension DeviceID {
     /// The same 64 bits as a signed number. SQL then sorts some devices differently, which does no harm.
@@ -104,6 +79,15 @@ extension PostgresRow {
         return Destination(environment: environment, device: DeviceID(column: device), app: app)
     }
 
+    /// Reads the destination of an announcement that a registration has ended.
+    func endedDestination(_ column: Int) -> Destination? {
+        guard let device = integer(column), let environment = integer(column + 1).flatMap(Environment.init(column:)),
+            let number = integer(column + 2), (-2 - Int64(UInt32.max)...(-2)).contains(number),
+            let app = AppID(column: -2 - number)
+        else { return nil }
+        return Destination(environment: environment, device: DeviceID(column: device), app: app)
+    }
+
     /// Reads a registration from the columns generation, token_key, token_since, active and changed, which begin at
     /// this column.
     func registration(_ column: Int) -> Registration? {
@@ -114,38 +98,5 @@ extension PostgresRow {
         return Registration(
             generation: generation, tokenKeyID: tokenKeyID, tokenSince: Timestamp(column: since), isActive: isActive,
             changed: Timestamp(column: changed))
-    }
-
-    func moment(_ column: Int) -> Timestamp? { integer(column).map(Timestamp.init(column:)) }
-}
-
-extension PostgresError {
-    /// The error for a row that this store cannot have written.
-    static func damaged(_ what: String) -> PostgresError {
-        PostgresError(.unexpectedAnswer, "The database has \(what) that cannot be read.")
-    }
-
-    var storeError: StoreError {
-        switch kind {
-        case .connectionLost:
-            StoreError(.unknown, "The connection to PostgreSQL was lost: \(message)")
-        case .notConnected:
-            StoreError(.unavailable, "PostgreSQL cannot be reached: \(message)")
-        case .busy:
-            StoreError(.unavailable, "PostgreSQL does not keep up: \(message)")
-        case .readOnly:
-            StoreError(
-                .unavailable,
-                "PostgreSQL is read-only: add target_session_attrs=read-write to the store's URL, and name all hosts.")
-        case .full:
-            StoreError(.unavailable, "The disk of PostgreSQL is full: free some space, then storing works again.")
-        case .notAllowed:
-            StoreError(.unavailable, "PostgreSQL refused the login: \(self)")
-        case .unsuitable: StoreError(.unavailable, message)
-        case .conflict, .cancelled, .uniqueViolation, .other:
-            StoreError(.unavailable, "PostgreSQL refused the change: \(self)")
-        case .unexpectedAnswer:
-            StoreError(.unreadable, "\(message) Stop the service and restore a backup of the database.")
-        }
     }
 }

@@ -1,31 +1,16 @@
-import PostgresClient
+import PostgresSupport
 
 /// The tables, and the numbered migrations that made them.
 ///
 /// A migration only adds things. It never changes anything that nodes of the release before need, because old and new
-/// nodes run side by side during an upgrade. If a change is unavoidable, its migration raises ``oldest``, and then
+/// nodes run side by side during an upgrade. If a change is unavoidable, its migration raises `oldest`, and then
 /// old nodes refuse to start.
 enum PostgresSchema {
-    /// The newest migration that this build knows.
-    static var newest: Int64 { Int64(migrations.count) }
-    /// The oldest build that works with the tables after all migrations, given as the newest migration that it knows.
-    static let oldest: Int64 = 1
+    /// The migrations, and the oldest build that works with the tables after all of them, given as the newest migration that
+    /// it knows.
+    static let all = PostgresMigrations(schema: "carillon", oldest: 1, migrations)
 
-    /// The statements that make the table which must exist before the first migration. A node locks its row while it
-    /// migrates.
-    static let foundation: [StaticString] = [
-        "CREATE SCHEMA IF NOT EXISTS carillon",
-        """
-        CREATE TABLE IF NOT EXISTS carillon.schema_version (
-            is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
-            newest bigint NOT NULL,
-            oldest bigint NOT NULL
-        )
-        """,
-        "INSERT INTO carillon.schema_version VALUES (true, 0, 0) ON CONFLICT DO NOTHING",
-    ]
-
-    static let migrations: [[StaticString]] = [first, attemptMark, storeCopy, nodes]
+    static let migrations: [[StaticString]] = [first, attemptMark, storeCopy, nodes, channels]
 
     private static let first: [StaticString] = [
         // One row: the version of the accounts, and the number of the newest app, whether it is still there or not.
@@ -114,8 +99,8 @@ enum PostgresSchema {
         )
         """,
         "CREATE INDEX device_by_node ON carillon.device (node) WHERE node IS NOT NULL",
-        // Announcements to a node: that another node has changed a destination, or, with the app -1, that another
-        // node has taken the device in this epoch.
+        // Announcements to a node. app: another node has stored something for this app. -1: another node has taken
+        // the device in this epoch. -2 minus the app: another node has ended the app's registration.
         """
         CREATE TABLE carillon.announcement (
             node bytea NOT NULL,
@@ -216,23 +201,89 @@ enum PostgresSchema {
         """
     ]
 
-    /// Brings the tables up to date. Of several nodes that start at the same time, one does it and the others wait.
-    /// - Returns: Why this build cannot use the tables; nil if it can.
-    static func migrate(_ transaction: PostgresTransaction) throws(PostgresError) -> String? {
-        let versions = try transaction.execute(
-            "SELECT newest, oldest FROM carillon.schema_version WHERE is_only FOR UPDATE")
-        guard let row = versions.first, let present = row.integer(0), let oldest = row.integer(1) else {
-            return "The table carillon.schema_version is damaged: restore a backup of the database."
-        }
-        guard oldest <= newest else {
-            return "The database was made by a newer version of Carillon (schema \(present)): install that version."
-        }
-        guard present < newest else { return nil }
-        for migration in migrations.dropFirst(Int(clamping: present)) {
-            for statement in migration { try transaction.execute(statement) }
-        }
-        try transaction.execute(
-            "UPDATE carillon.schema_version SET newest = $1, oldest = $2", [.integer(newest), .integer(Self.oldest)])
-        return nil
-    }
+    private static let channels: [StaticString] = [
+        """
+        CREATE TABLE carillon.channel (
+            app bigint NOT NULL,
+            environment smallint NOT NULL,
+            id text COLLATE "C" NOT NULL,
+            policy smallint NOT NULL,
+            created bigint NOT NULL,
+            PRIMARY KEY (app, environment, id)
+        )
+        """,
+        // Whoever creates a channel locks the row of its app and environment, so that the limit of channels holds.
+        """
+        CREATE TABLE carillon.channel_list (
+            app bigint NOT NULL,
+            environment smallint NOT NULL,
+            PRIMARY KEY (app, environment)
+        )
+        """,
+        // One row, which is inserted with the first channel: the number of the last change of channels that other
+        // nodes have to learn of. Whoever makes a change locks this row until the commit. So changes become visible in
+        // the order of their numbers, and a node that asks for what came after a number misses nothing.
+        """
+        CREATE TABLE carillon.channel_change (
+            is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+            last bigint NOT NULL
+        )
+        """,
+        // The newest broadcast of a channel. A row without a payload says that the channel was removed.
+        // version: the number of the change. node: the node that made it.
+        """
+        CREATE TABLE carillon.broadcast (
+            app bigint NOT NULL,
+            environment smallint NOT NULL,
+            channel text COLLATE "C" NOT NULL,
+            version bigint NOT NULL,
+            node bytea NOT NULL,
+            expires bigint NOT NULL,
+            expiration bigint,
+            priority smallint,
+            contents smallint,
+            id bytea,
+            push_type text,
+            topic bytea,
+            payload bytea,
+            PRIMARY KEY (app, environment, channel)
+        ) WITH (fillfactor = 70)
+        """,
+        "ALTER TABLE carillon.broadcast ALTER COLUMN payload SET STORAGE EXTERNAL",
+        "CREATE INDEX broadcast_by_version ON carillon.broadcast (version)",
+        "CREATE INDEX broadcast_by_expiry ON carillon.broadcast (expires)",
+        "CREATE INDEX removed_channel ON carillon.broadcast (app, environment, channel) WHERE payload IS NULL",
+        // seen: the newest stored broadcast that the device has acknowledged; 0 if it has acknowledged none.
+        """
+        CREATE TABLE carillon.subscription (
+            device bigint NOT NULL,
+            environment smallint NOT NULL,
+            app bigint NOT NULL,
+            channel text COLLATE "C" NOT NULL,
+            seen bigint NOT NULL DEFAULT 0,
+            PRIMARY KEY (device, environment, app, channel)
+        )
+        """,
+        "CREATE INDEX subscription_by_channel ON carillon.subscription (app, environment, channel)",
+        // A registration's end also ends its subscriptions. This is a trigger and not a statement of the store,
+        // because nodes of the release before do not know subscriptions. Storing a notification does not set the
+        // column `active`, so it does not call the trigger.
+        """
+        CREATE FUNCTION carillon.end_subscriptions() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            DELETE FROM carillon.subscription AS s
+            WHERE s.device = OLD.device AND s.environment = OLD.environment AND s.app = OLD.app;
+            RETURN NULL;
+        END
+        $$
+        """,
+        """
+        CREATE TRIGGER ended_registration AFTER UPDATE OF active ON carillon.destination
+        FOR EACH ROW WHEN (NOT NEW.active) EXECUTE FUNCTION carillon.end_subscriptions()
+        """,
+        """
+        CREATE TRIGGER removed_registration AFTER DELETE ON carillon.destination
+        FOR EACH ROW EXECUTE FUNCTION carillon.end_subscriptions()
+        """,
+    ]
 }

@@ -1,6 +1,7 @@
 package import Delivery
 import Notifications
 import PostgresClient
+import PostgresSupport
 import Synchronization
 
 extension PostgresStore: Accounts {

@@ -1,6 +1,7 @@
 package import Delivery
 import Notifications
 import PostgresClient
+import PostgresSupport
 
 extension PostgresStore: AttemptNumbers {
     package func attemptMark() async throws(StoreError) -> AttemptMark? {

@@ -1,6 +1,7 @@
 package import Delivery
 import Notifications
 import PostgresClient
+import PostgresSupport
 
 extension PostgresStore: CopyableStore {
     package var secretNames: Set<SecretName> { sealed.present }

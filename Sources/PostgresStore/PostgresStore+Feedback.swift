@@ -1,6 +1,7 @@
 package import Delivery
 import Notifications
 import PostgresClient
+import PostgresSupport
 
 extension PostgresStore: Feedback {
     package func note(_ entries: [FeedbackEntry]) async throws(StoreError) {

@@ -1,12 +1,13 @@
 package import Delivery
 import Notifications
 import PostgresClient
+import PostgresSupport
 import Synchronization
 
 // A device's row says which node holds the device. Each announcement has a row of its own, with the node that it is
 // for in the key. So each node finds its announcements by an index.
 extension PostgresStore: DeviceHolds {
-    package var holdTerm: UInt64 { lease.withLock { $0.term } }
+    package var holdTerm: UInt64 { lease.withLock { $0.holdTerm(at: .now) } }
 
     package func take(_ devices: [DeviceKey]) async throws(StoreError) -> [DeviceHold] {
         var result: [DeviceHold] = []
@@ -23,16 +24,22 @@ extension PostgresStore: DeviceHolds {
                     SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS item (device, environment)
                     ORDER BY device, environment ON CONFLICT DO NOTHING
                     """, arrays),
+                // Lock the rows in a statement of their own. In the next one, PostgreSQL would compare the nodes before
+                // it has waited for a node that takes the device at the same time, and would not tell that node.
+                PostgresStatement(
+                    """
+                    SELECT 1 FROM unnest($1::bigint[], $2::bigint[]) AS item (device, environment)
+                    JOIN carillon.device AS d ON d.device = item.device AND d.environment = item.environment
+                    ORDER BY d.device, d.environment FOR NO KEY UPDATE OF d
+                    """, arrays),
                 PostgresStatement(
                     """
                     INSERT INTO carillon.announcement (node, device, environment, app, epoch)
-                    SELECT node, device, environment, -1, epoch + 1 FROM (
-                        SELECT d.node, d.device, d.environment, d.epoch
-                        FROM unnest($1::bigint[], $2::bigint[]) AS item (device, environment)
-                        JOIN carillon.device AS d ON d.device = item.device AND d.environment = item.environment
-                        ORDER BY d.device, d.environment FOR NO KEY UPDATE OF d
-                    ) AS held
-                    WHERE node <> $3
+                    SELECT d.node, d.device, d.environment, -1, d.epoch + 1
+                    FROM unnest($1::bigint[], $2::bigint[]) AS item (device, environment)
+                    JOIN carillon.device AS d ON d.device = item.device AND d.environment = item.environment
+                    WHERE d.node <> $3
+                    ORDER BY d.node, d.device, d.environment
                     ON CONFLICT (node, device, environment, app) DO UPDATE SET epoch = excluded.epoch
                     """, arrays + [node]),
                 PostgresStatement(
@@ -96,12 +103,28 @@ extension PostgresStore: DeviceHolds {
         guard let rows = answers.first else { return [] }
         return try rows.map { row throws(StoreError) in
             if let destination = row.destination(0) { return .changed(destination) }
+            if let destination = row.endedDestination(0) { return .ended(destination) }
             guard let device = row.integer(0), let environment = row.integer(1).flatMap(Environment.init(column:)),
                 let epoch = row.integer(3).flatMap(UInt64.init(exactly:))
             else { throw PostgresError.damaged("an announcement").storeError }
             return .taken(
                 DeviceKey(environment: environment, device: DeviceID(column: device)), epoch: epoch)
         }
+    }
+
+    /// Announces to the node that holds a device that the registration of an app has ended.
+    /// - Parameter app: nil for all apps.
+    func announcingEnd(of app: AppID?, on device: DeviceKey) -> PostgresStatement {
+        PostgresStatement(
+            """
+            INSERT INTO carillon.announcement (node, device, environment, app, epoch)
+            SELECT d.node, d.device, d.environment, -2 - item.app, d.epoch
+            FROM carillon.device AS d
+            JOIN carillon.destination AS item ON item.device = d.device AND item.environment = d.environment
+            WHERE d.device = $1 AND d.environment = $2 AND d.node <> $3 AND ($4::bigint IS NULL OR item.app = $4)
+            ORDER BY d.node, d.device, d.environment, -2 - item.app
+            ON CONFLICT (node, device, environment, app) DO UPDATE SET epoch = excluded.epoch
+            """, device.values + [.bytes(configuration.node.identity), .integer(app?.column)])
     }
 
     /// Announces changes of these destinations to the nodes that hold their devices. It must come after the statement

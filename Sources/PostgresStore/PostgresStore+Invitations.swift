@@ -1,6 +1,7 @@
 package import Delivery
 package import Notifications
 import PostgresClient
+import PostgresSupport
 
 extension PostgresStore: Invitations {
     package func invite(_ invitation: Invitation, at moment: Timestamp) async throws(StoreError) {

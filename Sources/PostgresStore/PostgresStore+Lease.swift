@@ -34,8 +34,18 @@ extension PostgresStore {
         /// Whether another node has this node's name.
         var isNameTaken = false
         var renewed: ContinuousClock.Instant
-        /// How often the lease has run out.
+        /// How often this node has taken a new lease.
         var term: UInt64 = 0
+
+        /// Whether the time of the lease has passed, by this machine's clock. That clock also runs while the process is
+        /// stopped or the machine sleeps. The server counts from a later moment, so the node gives up first.
+        func hasRunOut(at now: ContinuousClock.Instant) -> Bool {
+            renewed.duration(to: now) >= .seconds(PostgresStore.leaseSeconds)
+        }
+
+        /// Changes as soon as the lease has run out, before anything has noticed it, and again with the next lease, which
+        /// gives up what was taken in between.
+        func holdTerm(at now: ContinuousClock.Instant) -> UInt64 { term &* 2 &+ (hasRunOut(at: now) ? 1 : 0) }
     }
 
     /// Takes a lease. Devices that the node held before are given up.
@@ -89,13 +99,14 @@ extension PostgresStore {
         let start = ContinuousClock.now
         let present = lease.withLock { $0 }
         guard present.isNameTaken || present.renewed.duration(to: start) >= configuration.leaseRenewal else { return }
-        if !present.isNameTaken {
+        if !present.isNameTaken, !present.hasRunOut(at: start) {
             let rows = try await writers[0].execute(
                 """
                 UPDATE carillon.node SET until = clock_timestamp() + $2 * interval '1 second'
                 WHERE identity = $1 AND until > clock_timestamp()
                 """, [.bytes(configuration.node.identity), .integer(Self.leaseSeconds)])
-            if rows.affected == 1 { return lease.withLock { $0.renewed = start } }
+            // If the answer came too late, the streams have ended by now, and a new term begins.
+            if rows.affected == 1, !present.hasRunOut(at: .now) { return lease.withLock { $0.renewed = start } }
         }
         // A new term, even if `join` fails: the devices may have been given up, and each has to be taken again.
         defer { lease.withLock { $0.term += 1 } }

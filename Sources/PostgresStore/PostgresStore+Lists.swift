@@ -1,6 +1,7 @@
 package import Delivery
 package import Notifications
 import PostgresClient
+import PostgresSupport
 
 extension PostgresStore {
     package func devices(

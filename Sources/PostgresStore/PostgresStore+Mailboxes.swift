@@ -1,6 +1,8 @@
 package import Delivery
 package import Notifications
 import PostgresClient
+import PostgresSupport
+import Synchronization
 
 extension PostgresStore: Mailboxes {
     /// How many notifications one statement stores. This is enough for the server's best rate, and few enough that a
@@ -122,6 +124,7 @@ extension PostgresStore: Mailboxes {
             rows = answer
             if answers.count > 1 { noteWhereabouts(answers[1]) }
         } catch {
+            if error == .postgresDiskFull { full.withLock { $0 = .now } }
             return entries.map { _ in .failure(error) }
         }
         let now = journal.now
@@ -301,7 +304,7 @@ extension PostgresRow {
     }
 
     /// Nil if this store did not write the columns.
-    private func notification(from first: Int) -> Notification? {
+    func notification(from first: Int) -> Notification? {
         guard let id = bytes(first + 3).flatMap(NotificationID.init(column:)),
             let priority = integer(first + 4).flatMap(UInt8.init(exactly:)).flatMap(Priority.init(rawValue:)),
             let contents = integer(first + 6).flatMap(UInt8.init(exactly:)), let topic = text(first + 8),

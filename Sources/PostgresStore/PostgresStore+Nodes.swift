@@ -1,5 +1,6 @@
 package import Delivery
 import PostgresClient
+import PostgresSupport
 
 extension PostgresStore: ClusterNodes {
     package var node: NodeID { NodeID(bytes: configuration.node.identity) }

@@ -1,6 +1,7 @@
 package import Delivery
 package import Notifications
 import PostgresClient
+import PostgresSupport
 
 extension PostgresStore: Registrations {
     package func known(_ destination: Destination) -> KnownRegistration? { known.known(destination) }
@@ -120,7 +121,7 @@ extension PostgresStore: Registrations {
                         RETURNING held.device, held.environment, held.app, held.id, held.topic, d.generation,
                             d.token_key, d.token_since, d.active, d.changed
                         """, destination.values + [.integer(moment.column)]),
-                    self.announcing([destination]),
+                    self.announcingEnd(of: destination.app, on: destination.deviceKey),
                 ], on: self.writer(of: destination.deviceKey))
         }
         guard let row = answers.first?.first else { return nil }
@@ -140,9 +141,10 @@ extension PostgresStore: Registrations {
         }
         let answers = try await change(before) { () throws(StoreError) in
             try await Self.execute(
-                Self.renewing(device, tokenKeyID: tokenKeyID, at: moment), on: self.writer(of: device))
+                Self.renewing(device, tokenKeyID: tokenKeyID, at: moment) + [self.announcingEnd(of: nil, on: device)],
+                on: self.writer(of: device))
         }
-        guard let renewed = answers.last else { throw PostgresError.damaged("a device").storeError }
+        guard let renewed = answers.dropLast().last else { throw PostgresError.damaged("a device").storeError }
         var discarded: [EndedNotification] = []
         for index in 0..<renewed.count {
             guard let destination = renewed[index].destination(0), let registration = renewed[index].registration(5)

@@ -1,74 +1,7 @@
-import Delivery
-import Notifications
 import PostgresClient
 
-// Checks that a server is suitable before the store uses it.
 extension PostgresStore {
-    /// The statements with which each new connection asks what the server is like, and sets its options.
-    static func setUp(_ limits: PostgresLimits) -> [PostgresStatement] {
-        let limit = limits.timeLimit.components.seconds * 1000
-        return [
-            PostgresStatement(
-                "SELECT current_setting('server_version_num')::bigint, current_setting('server_version')"),
-            PostgresStatement("SELECT current_setting('synchronous_commit')"),
-            // The server must give up earlier than the client. Otherwise it could still complete a statement that the
-            // client has already reported as failed.
-            PostgresStatement(assembled: "SET statement_timeout = \(limit * 9 / 10)"),
-            PostgresStatement(assembled: "SET lock_timeout = \(limit * 8 / 10)"),
-            // With this isolation each statement sees the newest committed state.
-            PostgresStatement("SET default_transaction_isolation = 'read committed'"),
-        ]
-    }
-
     /// Switches off waiting for the disk on connections that only read. Reading mailboxes locks their rows, and
     /// PostgreSQL writes locks as it writes changes, but they need not survive a crash.
     static let noWaitForDisk = PostgresStatement("SET synchronous_commit = off")
-
-    /// Decides from the answers to ``setUp`` whether a connection may be used.
-    static func check(_ answers: [PostgresRows], allowsAsynchronousCommit: Bool) throws(PostgresError) {
-        guard let version = answers.first?.first?.integer(0), answers.count > 1 else {
-            throw PostgresError(.unexpectedAnswer, "The server does not say its version.")
-        }
-        try check(version: version, named: answers.first?.first?.text(1) ?? "")
-        guard allowsAsynchronousCommit || answers[1].first?.text(0) != "off" else { throw asynchronousCommit }
-    }
-
-    /// - Parameters:
-    ///   - version: the major version times 10,000, plus the minor version.
-    ///   - name: the version as the server shows it.
-    static func check(version: Int64, named name: String) throws(PostgresError) {
-        guard version >= oldestVersion * 10_000 else {
-            throw PostgresError(
-                .unsuitable, "PostgreSQL \(name) is too old: the store needs PostgreSQL \(oldestVersion) or later.")
-        }
-    }
-
-    /// The oldest major version that PostgreSQL's developers still support and that this store is tested with.
-    private static let oldestVersion: Int64 = 15
-
-    static let asynchronousCommit = PostgresError(
-        .unsuitable,
-        "synchronous_commit is off, so PostgreSQL would lose accepted notifications in a crash: set it to on for this "
-            + "user or database, or allow it with the setting store-asynchronous-commit.")
-
-    /// The largest allowed difference, in milliseconds, between the clocks of this machine and of the server.
-    /// Expiration times are compared with this machine's clock.
-    private static let maximumClockDifference = 10_000
-
-    /// - Throws: ``StoreError/Code/unavailable`` if the clocks of this machine and of the server differ too much.
-    static func checkClock(
-        _ now: @Sendable () -> Timestamp,
-        _ connection: PostgresConnection,
-    ) async throws(PostgresError) {
-        let rows = try await connection.execute(
-            "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
-        guard let theirs = rows.first?.integer(0) else { throw .damaged("a time") }
-        let (difference, isBeyond) = theirs.subtractingReportingOverflow(now().column)
-        guard !isBeyond, difference.magnitude <= maximumClockDifference else {
-            let seconds = difference.magnitude / 1000
-            throw PostgresError(
-                .unsuitable,
-                "The clock of this machine and the clock of PostgreSQL differ by \(seconds) seconds: set both by NTP.")
-        }
-    }
 }

@@ -1,6 +1,7 @@
 package import Delivery
 package import Notifications
 package import PostgresClient
+package import PostgresSupport
 import Synchronization
 
 /// The shared store of a cluster: all ports on a PostgreSQL database that several nodes use.
@@ -26,6 +27,14 @@ package final class PostgresStore: Sendable {
     /// When this node last looked for lost nodes.
     let swept = Mutex(ContinuousClock.now)
     let polling: Mutex<Task<Void, Never>?> = Mutex(nil)
+    /// When storing a notification last failed because PostgreSQL's disk was full.
+    let full = Mutex<ContinuousClock.Instant?>(nil)
+    /// How long such a failure counts as trouble. On a full disk PostgreSQL still takes some changes, so one that succeeds
+    /// does not mean that there is space again.
+    static let fullMemory = Duration.seconds(5)
+    package let position: BroadcastVersion
+    /// Whether this node knows that there are channels, or were.
+    let hasHeardOfChannels: Atomic<Bool>
 
     package struct Configuration: Sendable {
         package var location: PostgresLocation
@@ -75,7 +84,8 @@ package final class PostgresStore: Sendable {
             try await sealed.open()
             let snapshot = try await join(first, configuration)
             let store = PostgresStore(
-                configuration, first, sealed, snapshot, start, MailboxJournal(log: log, clock: clock))
+                configuration, first, sealed, snapshot, start, try await newestChange(first),
+                MailboxJournal(log: log, clock: clock))
             store.startPolling()
             return store
         } catch {
@@ -90,6 +100,7 @@ package final class PostgresStore: Sendable {
         _ sealed: SealedSecrets,
         _ snapshot: AccountsSnapshot,
         _ start: ContinuousClock.Instant,
+        _ position: BroadcastVersion,
         _ journal: MailboxJournal,
     ) {
         self.configuration = configuration
@@ -98,6 +109,8 @@ package final class PostgresStore: Sendable {
         accounts = AccountsFeed(snapshot)
         heard = Mutex(start)
         lease = Mutex(Lease(renewed: start))
+        self.position = position
+        hasHeardOfChannels = Atomic(position.rawValue > 0)
         self.journal = journal
         known = RecentRegistrations()
         maximumFeedbackEntries = configuration.maximumFeedbackEntries
@@ -113,9 +126,9 @@ package final class PostgresStore: Sendable {
         let allows = configuration.allowsAsynchronousCommit
         return PostgresConnection(
             configuration.location, name: "carillon", limits: configuration.limits,
-            setUp: setUp(configuration.limits) + (isForReading ? [noWaitForDisk] : [])
+            setUp: PostgresServerCheck.setUp(configuration.limits) + (isForReading ? [noWaitForDisk] : [])
         ) { answers throws(PostgresError) in
-            try check(answers, allowsAsynchronousCommit: allows)
+            try PostgresServerCheck.check(answers, allowsAsynchronousCommit: allows)
         }
     }
 
@@ -126,13 +139,12 @@ package final class PostgresStore: Sendable {
     ) async throws(StoreError) {
         let refusal: String?
         do throws(PostgresError) {
-            if let machineTime = configuration.machineTime { try await checkClock(machineTime, connection) }
-            try await makeFoundation(connection)
-            refusal = try await connection.transaction { transaction throws(PostgresError) in
-                try PostgresSchema.migrate(transaction)
+            if let machineTime = configuration.machineTime {
+                try await PostgresServerCheck.checkClock(machineTime, connection)
             }
+            refusal = try await PostgresSchema.all.apply(connection)
         } catch {
-            throw error.startError
+            throw error.startError(schema: PostgresSchema.all.schema)
         }
         if let refusal { throw StoreError(.unreadable, refusal) }
     }
@@ -146,7 +158,7 @@ package final class PostgresStore: Sendable {
         do throws(PostgresError) {
             refusal = try await join(as: configuration.node, isStart: true, on: connection)
         } catch {
-            throw error.startError
+            throw error.startError(schema: PostgresSchema.all.schema)
         }
         if let refusal { throw refusal }
         do throws(PostgresError) {
@@ -155,24 +167,15 @@ package final class PostgresStore: Sendable {
                 return try PostgresAccountRows.load(transaction)
             }
         } catch {
-            throw error.startError
+            throw error.startError(schema: PostgresSchema.all.schema)
         }
     }
 
-    /// Makes the first table. `IF NOT EXISTS` is not enough if nodes start at the same time: a node may fail because
-    /// another is just making the table. It then tries again, and finds the table.
-    private static func makeFoundation(_ connection: PostgresConnection) async throws(PostgresError) {
-        let isThere = try await connection.execute("SELECT to_regclass('carillon.schema_version') IS NOT NULL")
-        guard isThere.first?.bool(0) != true else { return }
-        for attempt in 1... {
-            do throws(PostgresError) {
-                _ = try await connection.transaction { transaction throws(PostgresError) in
-                    for statement in PostgresSchema.foundation { try transaction.execute(statement) }
-                }
-                return
-            } catch  where attempt < 5 && (error.kind == .uniqueViolation || error.state?.hasPrefix("42P") == true) {
-                continue
-            }
+    private static func newestChange(_ connection: PostgresConnection) async throws(StoreError) -> BroadcastVersion {
+        do throws(PostgresError) {
+            return try await newestChange(on: connection)
+        } catch {
+            throw error.startError(schema: PostgresSchema.all.schema)
         }
     }
 
@@ -212,14 +215,14 @@ package final class PostgresStore: Sendable {
             return try await reader.execute(sql, values)
         } catch {
             // No statement wanted to change anything, so it is certain that nothing was changed.
-            throw error.kind == .connectionLost
-                ? PostgresError(.notConnected, error.message).storeError : error.storeError
+            throw error.withoutChange.storeError
         }
     }
 }
 
 extension PostgresStore: Store {
     package var knownRegistrations: any KnownRegistrations { known }
+    package var broadcastChannels: any Channels { self }
 
     package func trouble() async -> StoreError? {
         if lease.withLock({ $0.isNameTaken }) { return .nameTaken(configuration.node.name) }
@@ -228,12 +231,12 @@ extension PostgresStore: Store {
                 "SELECT current_setting('transaction_read_only'), current_setting('synchronous_commit')")
             guard rows.first?.text(0) != "on" else { return PostgresError(.readOnly, "").storeError }
             guard configuration.allowsAsynchronousCommit || rows.first?.text(1) != "off" else {
-                return Self.asynchronousCommit.storeError
+                return PostgresServerCheck.asynchronousCommit.storeError
             }
         } catch {
-            return error.kind == .connectionLost
-                ? PostgresError(.notConnected, error.message, state: error.state).storeError : error.storeError
+            return error.withoutChange.storeError
         }
+        if let failed = full.withLock(\.self), failed.duration(to: .now) < Self.fullMemory { return .postgresDiskFull }
         return await reading()
     }
 
@@ -247,16 +250,5 @@ extension PostgresStore: Store {
         await endLease()
         for connection in writers + readers { await connection.close() }
         accounts.finish()
-    }
-}
-
-extension PostgresError {
-    /// The error if the store cannot be opened. Nothing can have been stored yet, so the result is never unknown.
-    fileprivate var startError: StoreError {
-        if state == "42501" {
-            return StoreError(
-                .unavailable, "The PostgreSQL user may not create the schema carillon: \(message)")
-        }
-        return kind == .connectionLost ? PostgresError(.notConnected, message, state: state).storeError : storeError
     }
 }

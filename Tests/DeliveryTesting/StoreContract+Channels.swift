@@ -4,8 +4,7 @@ import Testing
 
 /// What a store with broadcast channels promises (``Channels``).
 extension StoreContract {
-    /// For stores whose ``Store/broadcastChannels`` is not nil.
-    package static let channelPromises: [Promise] = [
+    static let channelPromises: [Promise] = [
         channelPromise("a channel is there from its creation to its removal") { ports, channels in
             let channel = try ChannelSamples.channel(1)
             #expect(try await channels.channels([channel.key]) == [nil])
@@ -155,7 +154,7 @@ extension StoreContract {
         _ name: String,
         _ check: @escaping @Sendable (Ports, any Channels) async throws -> Void,
     ) -> Promise {
-        Promise(name) { ports in try await check(ports, try #require(ports.channels)) }
+        Promise(name) { ports in try await check(ports, ports.channels) }
     }
 
     /// The first app of the accounts, which has the number 1.

@@ -21,8 +21,7 @@ package struct StoreContract: Sendable {
         package var secrets: any Secrets
         package var invitations: any Invitations
         package var feedback: any Feedback
-        /// Nil for a store without broadcast channels.
-        package var channels: (any Channels)?
+        package var channels: any Channels
         package var attemptNumbers: any AttemptNumbers
         /// Called when the check is over.
         let close: @Sendable () async -> Void
@@ -71,7 +70,7 @@ package struct StoreContract: Sendable {
     /// All promises.
     package static let promises =
         mailboxPromises + registrationPromises + listPromises + accountPromises + secretPromises + invitationPromises
-        + feedbackPromises + attemptNumberPromises + logPromises + deletionPromises
+        + feedbackPromises + attemptNumberPromises + logPromises + deletionPromises + channelPromises
 
     private let makeStore: @Sendable (any DeliveryLog) async throws -> Ports
 

@@ -48,6 +48,9 @@ struct BroadcastLineTests {
         #expect(line.take(try Self.message(2, to: channel, version: 4), isStored: false) == .send)
         #expect(line.take(try Self.message(3, to: channel, version: 4), isStored: true) == .hadBefore)
         #expect(line.take(try Self.message(4, to: channel, version: 5), isStored: true) == .send)
+        // The same one on its direct way from another node is not sent again, but an older one is.
+        #expect(line.take(try Self.message(5, to: channel, version: 5), isStored: false) == .hadBefore)
+        #expect(line.take(try Self.message(6, to: channel, version: 2), isStored: false) == .send)
     }
 
     @Test
@@ -72,13 +75,45 @@ struct BroadcastLineTests {
         #expect(line.take(try Self.message(3, to: other), isStored: false) == .noRoom)
         // The channel does not store broadcasts, so the missed one is lost, and there is nothing to read.
         #expect(!line.acknowledged([2]))
-        #expect(line.channelsToRead.isEmpty)
+        #expect(line.takeChannelsToRead().isEmpty)
         #expect(line.take(try Self.message(4, to: other), isStored: false) == .send)
         #expect(line.take(try Self.message(5, to: keeping, version: 2), isStored: false) == .noRoom)
         #expect(line.acknowledged([4]))
-        #expect(line.channelsToRead == [keeping.key])
+        #expect(line.takeChannelsToRead() == [keeping.key])
         #expect(line.take(try Self.message(6, to: keeping, version: 2), isStored: true) == .send)
-        #expect(line.channelsToRead.isEmpty)
+        #expect(line.takeChannelsToRead().isEmpty)
+    }
+
+    @Test
+    func `A missed broadcast that is no longer stored is read once, not after each acknowledgement`() throws {
+        let channel = try Self.channel()
+        let line = Self.line([channel])
+        for number in 1...2 as ClosedRange<UInt64> {
+            #expect(line.take(try Self.message(number, to: channel, version: number), isStored: false) == .send)
+        }
+        #expect(line.take(try Self.message(3, to: channel, version: 3), isStored: false) == .noRoom)
+        #expect(line.acknowledged([1]))
+        // The store has nothing: the broadcast has expired.
+        #expect(line.takeChannelsToRead() == [channel.key])
+        #expect(!line.acknowledged([2]))
+    }
+
+    @Test
+    func `A broadcast that is missed while the store is read is read afterwards`() throws {
+        let (keeping, other) = (try Self.channel(), try Self.channel(.none))
+        let line = Self.line([keeping, other])
+        for number in 1...2 as ClosedRange<UInt64> {
+            #expect(line.take(try Self.message(number, to: keeping, version: number), isStored: false) == .send)
+        }
+        #expect(line.take(try Self.message(3, to: keeping, version: 3), isStored: false) == .noRoom)
+        #expect(line.acknowledged([1]))
+        #expect(line.takeChannelsToRead() == [keeping.key])
+        // The store answers with the third one. Before that one is sent, there is no room for the fourth.
+        #expect(line.take(try Self.message(4, to: other), isStored: false) == .send)
+        #expect(line.take(try Self.message(5, to: keeping, version: 4), isStored: false) == .noRoom)
+        #expect(line.acknowledged([2]))
+        #expect(line.take(try Self.message(6, to: keeping, version: 3), isStored: true) == .send)
+        #expect(line.takeChannelsToRead() == [keeping.key])
     }
 
     @Test

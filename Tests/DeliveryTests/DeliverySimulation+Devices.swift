@@ -8,6 +8,8 @@ extension DeliverySimulation {
         var line: DeviceLine
         let stream: Stream
         let epoch: UInt64
+        /// The epoch in which the node has taken the device.
+        var hold: UInt64 = 0
         /// The power state that the device has reported.
         var power = DevicePower.low
 
@@ -130,7 +132,9 @@ extension DeliverySimulation {
             messages.append(
                 Message(from: node.number, to: lease.node, device: device, content: .leaseLost(lease.stream)))
         }
-        leases[device] = Lease(node: node.number, stream: attached.stream)
+        attached.hold = epochs[device, default: 0] + 1
+        epochs[device] = attached.hold
+        leases[device] = Lease(node: node.number, epoch: attached.hold, stream: attached.stream)
     }
 
     func breakConnection() {

@@ -4,9 +4,11 @@ import Notifications
 
 /// The switchboard between the nodes. Each message arrives at a time of its own.
 ///
-/// It does what a real switchboard has to do. The known node of a device is only a hint for an offer; after storing,
-/// the store is asked for it. A node's announcement about a device is not overtaken by its later offers, but it may
-/// overtake its earlier offers. A node that learns of the end of another reads the mailboxes of its devices again.
+/// It does what a real switchboard has to do. The known node of a device is only a hint for an offer, which also names the
+/// epoch; after storing, the store is asked for both. Two nodes have one connection, on which a node's announcement about a
+/// device is not overtaken by its later offers, but it may overtake its earlier offers. Messages to different nodes have no
+/// order. If the connection breaks, what is under way on it is lost, and each node takes its open offers as returned.
+/// Announcements are in the store as well. A node that learns of the end of another reads the mailboxes of its devices again.
 extension DeliverySimulation {
     struct Message {
         let from: Int
@@ -16,9 +18,9 @@ extension DeliverySimulation {
         let content: Content
 
         enum Content {
-            case offer(Offer)
+            case offer(Offer, epoch: UInt64)
             case announcement(StoredMailboxEntry, OfferID?)
-            case outcome(OfferID, Destination, isAcknowledged: Bool)
+            case outcome(OfferID, Destination, PeerOutcome)
             /// The device has opened a stream at another node.
             case leaseLost(Stream)
             /// Another node has died.
@@ -27,7 +29,7 @@ extension DeliverySimulation {
 
         var notification: Notification? {
             switch content {
-            case .offer(let offer): offer.notification
+            case .offer(let offer, _): offer.notification
             case .announcement(let stored, _): stored.entry.notification
             case .outcome, .leaseLost, .nodeLost: nil
             }
@@ -52,8 +54,10 @@ extension DeliverySimulation {
     func offer(_ offer: Offer, by node: Node) -> OfferAnswer {
         let device = offer.destination.deviceKey
         if node.lines[device] != nil { return take(offer, node) }
-        guard isCluster, let other = node.hints[device], other != node.number else { return .returned }
-        messages.append(Message(from: node.number, to: other, device: device, content: .offer(offer)))
+        guard isCluster, let place = node.hints[device], place.node != node.number else { return .returned }
+        messages.append(
+            Message(from: node.number, to: place.node, device: device, content: .offer(offer, epoch: place.epoch)))
+        if let id = offer.id { node.openOffers[id] = (offer.destination, place.node) }
         return .taken
     }
 
@@ -76,11 +80,48 @@ extension DeliverySimulation {
     ) -> [Node.Work] {
         guard let maker = nodes.first(where: { $0.origin == offer.origin }) else { return [] }
         if maker === node { return take(offer, destination, isAcknowledged: isAcknowledged, node) }
+        say(isAcknowledged ? .acknowledged : .returned, of: offer, to: destination, node, maker)
+        return []
+    }
+
+    private func say(
+        _ outcome: PeerOutcome, of offer: OfferID, to destination: Destination, _ node: Node, _ maker: Node
+    ) {
         messages.append(
             Message(
-                from: node.number, to: maker.number, device: nil,
-                content: .outcome(offer, destination, isAcknowledged: isAcknowledged)))
-        return []
+                from: node.number, to: maker.number, device: nil, content: .outcome(offer, destination, outcome)))
+    }
+
+    // MARK: Connections between nodes
+
+    func breakLink(of node: Node) {
+        if let other = nodes.filter({ $0 !== node }).randomElement(using: &random) {
+            breakLink(between: node, and: other)
+        }
+    }
+
+    /// What is under way between two nodes is lost, and the offers without an outcome count as returned.
+    func breakLink(between one: Node, and other: Node) {
+        messages.removeAll { message in
+            guard
+                message.from == one.number && message.to == other.number
+                    || message.from == other.number && message.to == one.number
+            else { return false }
+            return message.mayBeLost
+        }
+        if fault == .losesAnnouncements {
+            let count = messages.count
+            messages.removeAll { $0.isAnnouncement && ($0.from == one.number || $0.from == other.number) }
+            // Later events must not hide it.
+            if messages.count < count { wantsRest = true }
+        }
+        for (node, there) in [(one, other), (other, one)] {
+            let open = node.openOffers.filter { $0.value.node == there.number }
+            for (id, offer) in open.sorted(by: { $0.key.number < $1.key.number }) {
+                node.openOffers[id] = nil
+                node.startThread(take(id, offer.destination, isAcknowledged: false, node))
+            }
+        }
     }
 
     private func take(
@@ -120,8 +161,8 @@ extension DeliverySimulation {
     private func holder(_ message: Message) -> Int? {
         guard let device = message.device else { return nil }
         let sender = nodes[message.from]
-        let holder = fault == .announcesByHint ? sender.hints[device] : leases[device]?.node
-        sender.hints[device] = leases[device]?.node
+        let holder = fault == .announcesByHint ? sender.hints[device]?.node : leases[device]?.node
+        sender.hints[device] = leases[device]?.place
         return holder == message.from ? nil : holder
     }
 
@@ -133,7 +174,10 @@ extension DeliverySimulation {
         if nodes[message.from].cutOffSince != nil { return false }
         if let to = message.to, nodes[to].cutOffSince != nil, !isStale(message) { return false }
         guard fault != .offersOvertake, case .offer = message.content else { return true }
-        return !messages[..<index].contains { $0.from == message.from && $0.device == message.device }
+        // The announcement of what was stored before may go to the same node.
+        return !messages[..<index].contains {
+            $0.from == message.from && $0.device == message.device && ($0.to == message.to || $0.to == nil)
+        }
     }
 
     /// Whether the announcement is no longer needed: the device has connected elsewhere and read its mailboxes since.
@@ -142,17 +186,34 @@ extension DeliverySimulation {
         return leases[device]?.node != message.to
     }
 
+    /// A node takes another node's offer, or says why it does not.
+    private func take(_ offer: Offer, epoch: UInt64, from maker: Node, at node: Node) {
+        let device = offer.destination.deviceKey
+        let isHeld = node.lines[device].map { $0.hold == epoch } ?? false
+        guard isHeld else {
+            if let id = offer.id { say(.elsewhere, of: id, to: offer.destination, node, maker) }
+            return
+        }
+        let answer = take(offer, node)
+        guard let id = offer.id else { return }
+        if answer == .returned || answer == .held {
+            say(.returned, of: id, to: offer.destination, node, maker)
+        } else if fault == .answersOffersTwice {
+            say(.acknowledged, of: id, to: offer.destination, node, maker)
+        }
+    }
+
     private func deliver(_ message: Message) {
         guard let to = message.to, nodes[to].isUp, !isStale(message) || fault == .announcesByHint else { return }
         let node = nodes[to]
         switch message.content {
-        case .offer(let offer):
-            guard take(offer, node) == .returned, let id = offer.id else { return }
-            node.startThread(report(id, of: offer.destination, isAcknowledged: false, by: node))
+        case .offer(let offer, let epoch): take(offer, epoch: epoch, from: nodes[message.from], at: node)
         case .announcement(let stored, let offer):
             node.startThread(take(stored, offer: offer, node))
-        case .outcome(let offer, let destination, let isAcknowledged):
-            node.startThread(take(offer, destination, isAcknowledged: isAcknowledged, node))
+        case .outcome(let offer, let destination, let outcome):
+            guard node.openOffers.removeValue(forKey: offer) != nil || fault == .answersOffersTwice else { return }
+            if outcome == .elsewhere { node.hints[destination.deviceKey] = nil }
+            node.startThread(take(offer, destination, isAcknowledged: outcome == .acknowledged, node))
         case .leaseLost(let stream):
             for device in devices { detach(stream, of: device.key) }
         case .nodeLost:

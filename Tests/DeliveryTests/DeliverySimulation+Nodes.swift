@@ -56,7 +56,9 @@ extension DeliverySimulation {
         var threads: [Thread] = []
         var calls: [Call] = []
         /// The last known node of each device.
-        var hints: [DeviceKey: Int] = [:]
+        var hints: [DeviceKey: Place] = [:]
+        /// The offers to other nodes without an outcome, each with its destination and the node that got it.
+        var openOffers: [OfferID: (destination: Destination, node: Int)] = [:]
         /// The registrations that the node knows: whether the app is on its device.
         var known: [Destination: Bool] = [:]
         /// The submissions that wait for a look-up, by connection.
@@ -85,6 +87,7 @@ extension DeliverySimulation {
             threads = []
             calls = []
             hints = [:]
+            openOffers = [:]
             known = [:]
             lookUps = [:]
             cutOffSince = nil
@@ -109,7 +112,16 @@ extension DeliverySimulation {
     /// The node that has a device's connection, by the store.
     struct Lease {
         let node: Int
+        let epoch: UInt64
         let stream: Stream
+
+        var place: Place { Place(node: node, epoch: epoch) }
+    }
+
+    /// Where a device is, and since which epoch.
+    struct Place {
+        let node: Int
+        let epoch: UInt64
     }
 
     /// How long a lease is valid if its node does not renew it.
@@ -120,7 +132,7 @@ extension DeliverySimulation {
         guard let node = nodes.randomElement(using: &random) else { return }
         guard node.isUp, chance(80) else { return repair(node) }
         switch Int.random(in: 0..<10, using: &random) {
-        case 0: cutOff(node)
+        case 0: if chance(50) { cutOff(node) } else { breakLink(of: node) }
         case 1..<4: if let device = devices.randomElement(using: &random) { learn(device.key, node) }
         case 4..<7:
             if let destination = destinations.randomElement(using: &random), node.isReachable {
@@ -132,17 +144,13 @@ extension DeliverySimulation {
     }
 
     func learn(_ device: DeviceKey, _ node: Node) {
-        if node.isReachable { node.hints[device] = leases[device]?.node }
+        if node.isReachable { node.hints[device] = leases[device]?.place }
     }
 
     private func cutOff(_ node: Node) {
         guard node.cutOffSince == nil else { return }
         node.cutOffSince = now
-        // Connections between nodes break. Announcements are repeated; offers and outcomes are not.
-        messages.removeAll { message in
-            guard message.from == node.number || message.to == node.number, message.mayBeLost else { return false }
-            return chance(50)
-        }
+        for other in nodes where other !== node { breakLink(between: node, and: other) }
     }
 
     /// Starts the node, or connects it again.
@@ -184,6 +192,7 @@ extension DeliverySimulation {
             let isHere = !isCluster || records[index].connection.start == node.start
             if isHere { records[index].isForgotten = true }
         }
+        for other in nodes where other !== node { breakLink(between: node, and: other) }
         messages.removeAll { $0.from == node.number && chance(50) }
         node.begin(start())
         node.isUp = !isCluster

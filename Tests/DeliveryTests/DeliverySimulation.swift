@@ -53,12 +53,16 @@ final class DeliverySimulation {
         case answersWhileStoring
         /// A node that has lost another does not read its devices' mailboxes again.
         case forgetsLostNode
+        /// An announcement is lost with the connection between two nodes, because it is nowhere else.
+        case losesAnnouncements
+        /// A node answers an offer when it sends it, and again when the device acknowledges it.
+        case answersOffersTwice
 
         /// How many nodes are needed to find it.
         var nodes: Int {
             switch self {
             case .offersCollide, .numbersByClock, .announcesByHint, .offersOvertake, .overtakesLookUp, .keepsStreams,
-                .answersWhileStoring, .forgetsLostNode:
+                .answersWhileStoring, .forgetsLostNode, .losesAnnouncements, .answersOffersTwice:
                 3
             default: 1
             }
@@ -83,6 +87,8 @@ final class DeliverySimulation {
     /// The messages between nodes, in the order in which they were sent.
     var messages: [Message] = []
     var leases: [DeviceKey: Lease] = [:]
+    /// How often a node has taken each device.
+    var epochs: [DeviceKey: UInt64] = [:]
     /// For each device, a number above which its next line begins.
     var floors: [DeviceKey: UInt64] = [:]
     var mailboxes: [Destination: StoredMailboxEntry] = [:]

@@ -58,6 +58,7 @@ final class FaultyStore: Store {
 
     var secrets: any Secrets { FaultySecrets(fault, memory.secrets) }
     var knownRegistrations: any KnownRegistrations { self }
+    var broadcastChannels: any Channels { memory.broadcastChannels }
     func close() async { await memory.close() }
 }
 

@@ -24,6 +24,20 @@ struct PeerRecordTests {
             payload: Payload(stored: Array(#"{"aps":{"badge":1}}"#.utf8), contents: [.aps, .badge]))
     }
 
+    private static var channel: ChannelKey {
+        var random = SystemRandomNumberGenerator()
+        return ChannelKey(
+            list: ChannelList(environment: .production, app: AppID(rawValue: .max)), id: .random(using: &random))
+    }
+
+    /// A notification for a Live Activity.
+    private static func activity(_ pushType: PushType?) -> Notification {
+        Notification(
+            id: NotificationID(high: 1, low: 3), topic: "com.example.app", pushType: pushType,
+            activity: ActivityID(high: 4, low: 5),
+            payload: Payload(stored: Array(#"{"aps":{"badge":1}}"#.utf8), contents: [.aps, .badge]))
+    }
+
     private static func entry() -> StoredMailboxEntry {
         StoredMailboxEntry(
             entry: MailboxEntry(
@@ -31,7 +45,7 @@ struct PeerRecordTests {
             version: MailboxVersion(rawValue: 7))
     }
 
-    private static var records: [PeerRecord] {
+    private static let records: [PeerRecord] = {
         [
             .offer(Offer(id: offerID, destination: destination, notification: notification()), epoch: 4),
             .offer(
@@ -39,10 +53,16 @@ struct PeerRecordTests {
                     id: nil, destination: destination, notification: notification(nil, Expiration(seconds: .max))),
                 epoch: 0),
             .stored(entry(), offer: offerID, epoch: .max), .stored(entry(), offer: nil, epoch: 1),
+            .offer(Offer(id: nil, destination: destination, notification: activity(.liveActivity)), epoch: 1),
+            .offer(Offer(id: nil, destination: destination, notification: activity(nil)), epoch: 1),
             .outcome(.acknowledged, offer: 1), .outcome(.returned, offer: .max), .outcome(.elsewhere, offer: 0),
             .logQuestion(3, NotificationID(high: 4, low: 5)), .logEntry(.max, #"{"time":1}"#), .logEnd(0),
+            .broadcast(PeerBroadcast(channel: channel, notification: notification(), version: nil)),
+            .broadcast(
+                PeerBroadcast(
+                    channel: channel, notification: notification(nil), version: BroadcastVersion(rawValue: .max))),
         ]
-    }
+    }()
 
     @Test
     func `Each record is read as it was written, also if it comes byte by byte`() throws {

@@ -77,6 +77,29 @@ struct PeersTests {
     }
 
     @Test
+    func `A broadcast is one record for each node, whatever its size, and a node gets none from itself`() async throws {
+        try await withTwo { one, two in
+            var random = SystemRandomNumberGenerator()
+            let channel = ChannelKey(
+                list: ChannelList(environment: .development, app: AppID(rawValue: 3)), id: .random(using: &random))
+            let notification = Notification(
+                id: NotificationID(high: 1, low: 2), topic: "com.example.app", pushType: .liveActivity,
+                payload: Payload(
+                    stored: Array(#"{"aps":{"event":"\#(String(repeating: "e", count: 5000))"}}"#.utf8),
+                    contents: [.aps]))
+            for version in [nil, 7] as [UInt64?] {
+                one.peers.broadcast(
+                    PeerBroadcast(
+                        channel: channel, notification: notification,
+                        version: version.map { BroadcastVersion(rawValue: $0) }))
+            }
+            #expect(await two.receiver.events(2) == ["broadcast \(channel.id) unstored", "broadcast \(channel.id) 7"])
+            two.peers.broadcast(PeerBroadcast(channel: channel, notification: notification, version: nil))
+            #expect(await one.receiver.events(1) == ["broadcast \(channel.id) unstored"])
+        }
+    }
+
+    @Test
     func `If the connection ends, the offers without an outcome are returned, and it is made again`() async throws {
         try await withTwo { one, two in
             #expect(one.peers.offer(offer(one, 1), epoch: 1, to: two.id))

@@ -131,6 +131,11 @@ final class TestReceiver: PeerReceiver {
         list.withLock { $0.append("stored \(entry.version.rawValue) \(epoch)") }
     }
 
+    func broadcast(_ broadcast: PeerBroadcast) {
+        let version = broadcast.version.map { "\($0.rawValue)" } ?? "unstored"
+        list.withLock { $0.append("broadcast \(broadcast.channel.id) \(version)") }
+    }
+
     func ended(_ offer: OfferID, of destination: Destination, _ outcome: PeerOutcome) {
         list.withLock { $0.append("\(offer.number) \(outcome)") }
     }

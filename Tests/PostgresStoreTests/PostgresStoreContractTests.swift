@@ -1,6 +1,7 @@
 import DeliveryTesting
 import PostgresClient
 import PostgresStore
+import PostgresSupport
 import PostgresTesting
 import Testing
 

@@ -2,6 +2,7 @@ import Delivery
 import Notifications
 import PostgresClient
 import PostgresTesting
+import Synchronization
 import Testing
 
 @testable import PostgresStore
@@ -53,8 +54,52 @@ struct PostgresStoreHoldsTests {
             #expect(try await there.takeAnnouncements(limit: 10) == [])
             #expect(try await here.takeAnnouncements(limit: 10) == [.changed(destination)])
             #expect(try await here.takeAnnouncements(limit: 10) == [])
+        }
+    }
+
+    @Test
+    func `A registration that another node ends is announced, and so is each that a token reset ends`() async throws {
+        try await withNodes { here, there in
+            let other = Destination(environment: .production, device: destination.device, app: AppID(rawValue: .max))
+            _ = try await here.register(other, tokenKeyID: 1, at: moment)
+            _ = try await here.take([device])
             _ = try await there.end(destination, at: moment)
-            #expect(try await here.takeAnnouncements(limit: 10) == [.changed(destination)])
+            #expect(try await here.takeAnnouncements(limit: 10) == [.ended(destination)])
+            _ = try await there.register(destination, tokenKeyID: 1, at: moment)
+            _ = try await there.store([entry()])[0].get()
+            try await there.renewTokens(of: device, tokenKeyID: 1, at: moment)
+            #expect(
+                Set(try await here.takeAnnouncements(limit: 10)) == [
+                    .changed(destination), .ended(destination), .ended(other),
+                ])
+            // A node announces nothing to itself, and nothing that did not end.
+            try await here.renewTokens(of: device, tokenKeyID: 1, at: moment)
+            _ = try await there.end(
+                Destination(environment: .production, device: other.device, app: AppID(rawValue: 5)), at: moment)
+            #expect(try await here.takeAnnouncements(limit: 10) == [])
+        }
+    }
+
+    @Test
+    func `Of two nodes that take a device at once, the one with the older epoch learns that it lost the device`()
+        async throws
+    {
+        try await withNodes { here, there in
+            for _ in 0..<20 {
+                async let one = here.take([device])
+                async let two = there.take([device])
+                let holds = [try #require(try await one.first), try #require(try await two.first)]
+                #expect(abs(Int64(holds[0].epoch) - Int64(holds[1].epoch)) == 1)
+                let (winner, loser) = holds[0].epoch > holds[1].epoch ? (here, there) : (there, here)
+                let newest = max(holds[0].epoch, holds[1].epoch)
+                #expect(try await loser.takeAnnouncements(limit: 10).contains(.taken(device, epoch: newest)))
+                // The winner may have an announcement from the round before, but none of this epoch.
+                #expect(try await !winner.takeAnnouncements(limit: 10).contains(.taken(device, epoch: newest)))
+                // The loser cannot release it, and what it stores is announced to the winner.
+                try await loser.release([holds[0].epoch == newest ? holds[1] : holds[0]])
+                _ = try await loser.store([entry()])[0].get()
+                #expect(try await winner.takeAnnouncements(limit: 10) == [.changed(destination)])
+            }
         }
     }
 
@@ -102,6 +147,25 @@ struct PostgresStoreHoldsTests {
             _ = try await there.store([entry()])[0].get()
             #expect(try await restarted.takeAnnouncements(limit: 10) == [])
             await restarted.close()
+        }
+    }
+
+    @Test
+    func `A lease that has run out ends the node's term at once, and a renewal begins another`() async throws {
+        // So that nothing renews the lease but this test.
+        try await withNodes(pollInterval: .seconds(3600)) { here, there in
+            let terms = { here.holdTerm }
+            let first = terms()
+            _ = try await here.take([device])
+            // As after a pause of the process. By the server's clock the lease still runs.
+            here.lease.withLock { $0.renewed -= .seconds(PostgresStore.leaseSeconds) }
+            let second = terms()
+            #expect(second > first)
+            try await here.renewLease()
+            #expect(terms() > second && terms() == terms())
+            // The devices were given up, so nothing is announced to this node.
+            _ = try await there.store([entry()])[0].get()
+            #expect(try await here.takeAnnouncements(limit: 10) == [])
         }
     }
 

@@ -5,6 +5,7 @@ import PostgresTesting
 import Testing
 
 @testable import PostgresStore
+import PostgresSupport
 
 @Suite("Whether a database may be used", .timeLimit(.minutes(2)))
 struct PostgresStoreOpeningTests {
@@ -53,9 +54,9 @@ struct PostgresStoreOpeningTests {
 
     @Test
     func `PostgreSQL 14 is refused`() throws {
-        try PostgresStore.check(version: 150_000, named: "15.0")
+        try PostgresServerCheck.check(version: 150_000, named: "15.0")
         #expect {
-            try PostgresStore.check(version: 140_017, named: "14.17")
+            try PostgresServerCheck.check(version: 140_017, named: "14.17")
         } throws: {
             "\($0)".contains("PostgreSQL 14.17 is too old")
         }

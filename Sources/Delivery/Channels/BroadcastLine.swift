@@ -27,6 +27,14 @@ final class BroadcastLine {
         var sent: BroadcastVersion?
         /// Whether a broadcast was left out because there was no room.
         var hasMissed = false
+
+        /// Whether the device has had a stored broadcast.
+        /// - Parameter orNewer: whether one that it has had may also be newer.
+        func had(_ version: BroadcastVersion, orNewer: Bool) -> Bool {
+            if let seen, seen == version || orNewer && seen > version { return true }
+            if let sent, sent == version || orNewer && sent > version { return true }
+            return false
+        }
     }
 
     init(_ stream: any BroadcastStream, of device: DeviceKey, limit: Int) {
@@ -53,20 +61,30 @@ final class BroadcastLine {
         return (new, gone)
     }
 
-    /// The channels whose stored broadcast the device may not have received.
-    var channelsToRead: [ChannelKey] {
-        channels.filter { $0.value.policy == .newest && ($0.value.sent == nil || $0.value.hasMissed) }.map(\.key)
+    /// Returns the channels whose stored broadcast the device may not have received. From now on none counts as missed,
+    /// because the caller reads them all. If there is no room for what it reads, or for what comes meanwhile, that is
+    /// missed again.
+    func takeChannelsToRead() -> [ChannelKey] {
+        let keys = channels.keys.filter { key in
+            channels[key].map { $0.policy == .newest && ($0.sent == nil || $0.hasMissed) } ?? false
+        }
+        for key in keys { channels[key]?.hasMissed = false }
+        return keys
     }
 
-    /// Decides whether a broadcast is sent on the stream.
-    /// - Parameter isStored: whether it comes from the store, and may have been sent before.
+    /// Forgets a channel that was removed.
+    func drop(_ channel: ChannelKey) {
+        channels[channel] = nil
+        // The store may have been asked before the removal.
+        if isLoading { isStale = true }
+    }
+
+    /// Decides whether a broadcast is sent on the stream. It is not if the device has had it already.
+    /// - Parameter isStored: whether it comes from the store. Then an older one than the device has had is not sent
+    ///   either.
     func take(_ message: BroadcastMessage, isStored: Bool) -> Taken {
         guard var state = channels[message.channel] else { return .notSubscribed }
-        if isStored, let version = message.version {
-            guard state.seen.map({ $0 < version }) ?? true, state.sent.map({ $0 < version }) ?? true else {
-                return .hadBefore
-            }
-        }
+        if let version = message.version, state.had(version, orNewer: isStored) { return .hadBefore }
         guard hasRoom else {
             // A broadcast without a version is not kept by its channel, so it is lost for this device.
             state.hasMissed = state.hasMissed || message.version != nil
@@ -74,7 +92,6 @@ final class BroadcastLine {
             return .noRoom
         }
         if let version = message.version { state.sent = max(version, state.sent ?? version) }
-        if isStored { state.hasMissed = false }
         channels[message.channel] = state
         underWay.append((message.number, message.channel, message.version))
         return .send

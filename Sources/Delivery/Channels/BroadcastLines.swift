@@ -12,8 +12,6 @@ struct BroadcastLines: @unchecked Sendable {
 
     func subscribers(of channel: ChannelKey) -> Int { subscribers[channel]?.count ?? 0 }
 
-    func devices(of channel: ChannelKey) -> [DeviceKey] { subscribers[channel].map { Array($0.keys) } ?? [] }
-
     private func line(of device: DeviceKey, on stream: any BroadcastStream) -> BroadcastLine? {
         lines[device].flatMap { $0.stream === stream ? $0 : nil }
     }
@@ -40,6 +38,15 @@ struct BroadcastLines: @unchecked Sendable {
         subscribers[channel]?[line.device] = nil
         if subscribers[channel]?.isEmpty ?? false { subscribers[channel] = nil }
     }
+
+    /// Forgets a channel that was removed. Nobody is subscribed to it any more.
+    mutating func drop(_ channel: ChannelKey) {
+        guard let subscribed = subscribers.removeValue(forKey: channel) else { return }
+        for line in subscribed.values { line.drop(channel) }
+    }
+
+    /// All connected devices.
+    var devices: [DeviceKey] { Array(lines.keys) }
 
     func takeMarks() -> [SeenBroadcast] { lines.values.flatMap { $0.takeMarks() } }
 
@@ -68,7 +75,7 @@ struct BroadcastLines: @unchecked Sendable {
         let (new, gone) = line.subscribe(to: subscribed)
         for key in gone { leave(key, line) }
         for key in new { subscribers[key, default: [:]][device] = line }
-        return line.channelsToRead
+        return line.takeChannelsToRead()
     }
 
     /// Sends a stored broadcast, unless the device has received it already.
@@ -96,13 +103,14 @@ struct BroadcastLines: @unchecked Sendable {
     // MARK: Sending
 
     /// - Returns: The streams to which the message has to be sent, and the number of devices that had no room for it.
-    func take(_ message: BroadcastMessage) -> (streams: [any BroadcastStream], full: Int) {
+    /// - Parameter isStored: whether the message was read from the store.
+    func take(_ message: BroadcastMessage, isStored: Bool) -> (streams: [any BroadcastStream], full: Int) {
         guard let lines = subscribers[message.channel] else { return ([], 0) }
         var streams: [any BroadcastStream] = []
         streams.reserveCapacity(lines.count)
         var full = 0
         for line in lines.values {
-            switch line.take(message, isStored: false) {
+            switch line.take(message, isStored: isStored) {
             case .send: streams.append(line.stream)
             case .noRoom: full += 1
             case .notSubscribed, .hadBefore: break

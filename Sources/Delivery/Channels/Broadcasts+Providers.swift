@@ -36,6 +36,8 @@ extension Broadcasts {
     }
 
     /// Returns channels of an app, in the order of their identifiers.
+    /// - Parameter limit: the largest number; nil for all. An app may have more than the present limit allows, because
+    ///   an operator can lower it.
     package func channels(
         of list: ChannelList,
         after id: ChannelID? = nil,
@@ -43,7 +45,7 @@ extension Broadcasts {
     ) async throws(Rejection) -> [BroadcastChannel] {
         guard limits.channelsPerApp > 0 else { throw .channelsOff }
         do throws(StoreError) {
-            return try await channels.channels(of: list, after: id, limit: limit ?? limits.channelsPerApp)
+            return try await channels.channels(of: list, after: id, limit: limit ?? .max)
         } catch {
             throw Rejection(error)
         }
@@ -59,7 +61,7 @@ extension Broadcasts {
             throw Rejection(error)
         }
         guard wasThere else { throw .unknownChannel(key.id) }
-        for device in subscribedDevices(of: key) { reload(device) }
+        drop(key)
     }
 
     /// Sends a notification to the devices that are subscribed to a channel. If the channel keeps its newest broadcast
@@ -68,7 +70,7 @@ extension Broadcasts {
     package func send(_ notification: Notification, to key: ChannelKey) async throws(Rejection) -> BroadcastResult {
         let now = clock.moment
         let channel = try await channel(key)
-        guard let app = accounts.current.app(key.list.app) else { throw .unknownChannel(key.id) }
+        guard accounts.current.app(key.list.app) != nil else { throw .unknownChannel(key.id) }
         if channel.policy == .none, case .at = notification.expiration {
             let detail = "apns-expiration must be 0, because the channel keeps no messages."
             throw Rejection(.badExpirationDate, detail: detail)
@@ -86,12 +88,21 @@ extension Broadcasts {
         if version != nil {
             record(.stored(after: clock.moment.uptime.microseconds(since: now.uptime)), notification, clock.time)
         }
-        let message = BroadcastMessage(
-            number: nextNumber(), channel: key, bundleID: app.bundleID, notification: notification, version: version)
-        // One step for all devices: a step for each would fill the log.
-        let receivers = fanOut(message)
-        if receivers > 0 { record(.sent, notification, clock.time) }
+        // The other nodes first, because sending to this node's devices takes longer.
+        routes.withLock { $0 }?.broadcast(
+            PeerBroadcast(channel: key, notification: notification, version: version))
+        let receivers = message(notification, to: key, version: version).map { deliver($0) } ?? 0
         return BroadcastResult(isStored: version != nil, receivers: receivers)
+    }
+
+    /// Sends a message to this node's subscribers, and records that once for all of them: a step for each device would
+    /// fill the log.
+    /// - Returns: The number of devices.
+    @discardableResult
+    func deliver(_ message: BroadcastMessage, isStored: Bool = false) -> Int {
+        let receivers = fanOut(message, isStored: isStored)
+        if receivers > 0 { record(.sent, message.notification, clock.time) }
+        return receivers
     }
 
     private func record(_ step: DeliveryStep, _ notification: Notification, _ time: Timestamp) {

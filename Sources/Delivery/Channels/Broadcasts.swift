@@ -9,6 +9,9 @@ import Synchronization
 /// get it from the store. A broadcast is first stored and then sent to the subscribers. A device is first added to
 /// the subscribers and then reads the store. So whichever of the two happens first, the device does not miss the
 /// broadcast.
+///
+/// If several nodes share the store, each broadcast is sent to the other nodes too, once to each
+/// (Broadcasts+Nodes.swift).
 package final class Broadcasts: Sendable {
     let channels: any Channels
     let accounts: any Accounts
@@ -17,6 +20,16 @@ package final class Broadcasts: Sendable {
     private let sent: @Sendable (_ devices: Int) -> Void
     let clock: ServiceClock
     let log: any DeliveryLog
+    /// What other nodes have changed; nil if no other node uses the store.
+    let news: (any ChannelNews)?
+    /// The direct way to other nodes; nil if there is none.
+    let routes = Mutex<(any PeerRoutes)?>(nil)
+    /// The newest broadcast of each channel that another node has sent here directly, as far as the store has not
+    /// been asked for it since.
+    let sentByOthers = Mutex<[ChannelKey: BroadcastVersion]>([:])
+    /// What other nodes have sent here directly, until this node's devices get it.
+    let arrivals: AsyncStream<PeerBroadcast>
+    let arrival: AsyncStream<PeerBroadcast>.Continuation
     private let shards: [Shard]
     private let lastNumber = Atomic<UInt64>(0)
     let rates: Mutex<RateTable<ChannelKey>>
@@ -24,10 +37,13 @@ package final class Broadcasts: Sendable {
     private let marks = Mutex(WaitingMarks())
 
     /// - Parameters:
+    ///   - news: what other nodes change in the same store. A device's subscriptions are then read when this node has
+    ///     taken the device: whoever takes it calls ``reload(_:)``.
     ///   - sent: is called with the number of connected devices that each broadcast was sent to, on any thread.
     ///   - limitExceeded: is called if a limit refuses or leaves out something, on any thread.
     package init(
         channels: any Channels,
+        news: (any ChannelNews)? = nil,
         accounts: any Accounts,
         log: any DeliveryLog = NoDeliveryLog(),
         limits: ChannelLimits = ChannelLimits(),
@@ -36,6 +52,7 @@ package final class Broadcasts: Sendable {
         clock: ServiceClock,
     ) {
         self.channels = channels
+        self.news = news
         self.accounts = accounts
         self.log = log
         self.limits = limits
@@ -43,6 +60,7 @@ package final class Broadcasts: Sendable {
         self.sent = sent
         self.clock = clock
         rates = Mutex(RateTable(limits.broadcastsPerChannel))
+        (arrivals, arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(limits.waitingFromNodes))
         shards = (0..<DeliveryLimits.shards).map { _ in Shard() }
     }
 
@@ -73,6 +91,12 @@ extension Broadcasts {
             $0.attach(BroadcastLine(stream, of: device, limit: limits.unacknowledgedPerDevice))
         }
         record(marks)
+        // On a shared store, another node may still be changing the subscriptions without telling this one.
+        if news == nil { begin(device) }
+    }
+
+    /// Reads the subscriptions of a device that has just connected, or that this node has just taken.
+    package func begin(_ device: DeviceKey) {
         if channels.maySubscribe(device) { reload(device) }
     }
 
@@ -105,7 +129,7 @@ extension Broadcasts {
             default: throw Rejection(error)
             }
         }
-        reload(subscription.device)
+        await applySubscriptions(of: subscription.device)
     }
 
     /// Ends a subscription. If there is none, nothing happens.
@@ -115,7 +139,26 @@ extension Broadcasts {
         } catch {
             throw Rejection(error)
         }
-        reload(subscription.device)
+        await applySubscriptions(of: subscription.device)
+    }
+
+    /// Replaces the subscriptions of an app on a device. If one of them fails, those before it are changed already.
+    package func replaceSubscriptions(
+        of destination: Destination,
+        by wanted: Set<ChannelID>,
+    ) async throws(Rejection) {
+        let present: [SubscribedChannel]
+        do throws(StoreError) {
+            present = try await channels.subscriptions(of: destination.deviceKey)
+        } catch {
+            throw Rejection(error)
+        }
+        let ids = Set(present.map(\.channel.key).filter { $0.list.app == destination.app }.map(\.id))
+        func subscription(_ id: ChannelID) -> Subscription {
+            Subscription(device: destination.deviceKey, app: destination.app, channel: id)
+        }
+        for id in ids.subtracting(wanted) { try await unsubscribe(subscription(id)) }
+        for id in wanted.subtracting(ids).sorted() { try await subscribe(subscription(id)) }
     }
 
     /// Reads a device's subscriptions from the store again, if the device is connected. Call it after they have
@@ -124,6 +167,21 @@ extension Broadcasts {
         let line = shard(device).lines.withLock { $0.beginLoading(device) }
         guard let line else { return }
         Task { await load(device, on: line) }
+    }
+
+    /// Reads a device's subscriptions, and returns when its stream gets what is sent to these channels from now on. Whoever
+    /// subscribes may let a provider send as soon as the request is answered.
+    package func applySubscriptions(of device: DeviceKey) async {
+        if let stream = shard(device).lines.withLock({ $0.beginLoading(device) }) { await load(device, on: stream) }
+        await subscriptionsApplied(to: device)
+    }
+
+    /// Returns when the subscriptions of a device, if it is connected, are not being read.
+    package func subscriptionsApplied(to device: DeviceKey) async {
+        while shard(device).lines.withLock({ $0.line(of: device)?.isLoading ?? false }) {
+            // The sleep fails only if the task is cancelled.
+            guard (try? await Task.sleep(for: Self.settlePoll)) != nil else { return }
+        }
     }
 
     private func load(_ device: DeviceKey, on stream: any BroadcastStream) async {
@@ -153,9 +211,16 @@ extension Broadcasts {
         }
     }
 
-    /// The connected devices that are subscribed to a channel.
-    func subscribedDevices(of channel: ChannelKey) -> [DeviceKey] {
-        shards.flatMap { shard in shard.lines.withLock { $0.devices(of: channel) } }
+    /// Reads the subscriptions of all connected devices again.
+    func reloadAll() {
+        for shard in shards {
+            for device in shard.lines.withLock({ $0.devices }) { reload(device) }
+        }
+    }
+
+    /// Forgets a channel that was removed.
+    func drop(_ channel: ChannelKey) {
+        for shard in shards { shard.lines.withLock { $0.drop(channel) } }
     }
 
     /// The number of connected devices that are subscribed to a channel.
@@ -168,20 +233,26 @@ extension Broadcasts {
 
 extension Broadcasts {
     private func message(_ stored: StoredBroadcast) -> BroadcastMessage? {
-        // A deleted app has no name, so nothing is sent to it.
-        guard let app = accounts.current.app(stored.entry.channel.list.app) else { return nil }
-        return BroadcastMessage(
-            number: nextNumber(), channel: stored.entry.channel, bundleID: app.bundleID,
-            notification: stored.entry.notification, version: stored.version)
+        message(stored.entry.notification, to: stored.entry.channel, version: stored.version)
     }
 
-    /// Sends a message to all connected subscribers.
+    /// - Returns: nil if the app was deleted. It has no name then, and nothing is sent to it.
+    func message(_ notification: Notification, to channel: ChannelKey, version: BroadcastVersion?) -> BroadcastMessage?
+    {
+        guard let app = accounts.current.app(channel.list.app) else { return nil }
+        return BroadcastMessage(
+            number: nextNumber(), channel: channel, bundleID: app.bundleID, notification: notification,
+            version: version)
+    }
+
+    /// Sends a message to all subscribers that are connected to this node.
+    /// - Parameter isStored: whether the message was read from the store.
     /// - Returns: The number of devices.
-    func fanOut(_ message: BroadcastMessage) -> Int {
+    func fanOut(_ message: BroadcastMessage, isStored: Bool = false) -> Int {
         var count = 0
         var leftOut = 0
         for shard in shards {
-            let (streams, full) = shard.lines.withLock { $0.take(message) }
+            let (streams, full) = shard.lines.withLock { $0.take(message, isStored: isStored) }
             count += streams.count
             leftOut += full
             for stream in streams { stream.send(message) }
@@ -259,8 +330,17 @@ extension Broadcasts {
 
     private static let settlePoll = Duration.milliseconds(2)
 
-    /// Removes expired broadcasts and the data of deleted apps, again and again until the task is cancelled.
+    /// Follows what other nodes change, and removes expired broadcasts and the data of deleted apps, until the task is
+    /// cancelled.
     package func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.removeLeftovers() }
+            if let news { group.addTask { await self.follow(news) } }
+            group.addTask { for await broadcast in self.arrivals { self.deliver(broadcast) } }
+        }
+    }
+
+    private func removeLeftovers() async {
         while !Task.isCancelled {
             do {
                 while try await channels.removeLeftovers(before: clock.time, limit: limits.sweepBatch)
@@ -279,7 +359,7 @@ extension Broadcasts {
 }
 
 extension Rejection {
-    package static let channelsOff = Rejection(
+    static let channelsOff = Rejection(
         .featureNotEnabled, detail: "This service has no broadcast channels: the limit of channels is 0.")
 
     static func unknownChannel(_ id: ChannelID) -> Rejection {

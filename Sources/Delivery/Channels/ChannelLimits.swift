@@ -29,6 +29,16 @@ package struct ChannelLimits: Sendable, Hashable {
     /// The interval between two sweeps. Nothing expired is ever delivered, even before it is removed.
     package var sweepInterval = Duration.seconds(60)
 
+    /// How many broadcasts of other nodes may wait for this node's devices: 6 MB at most. Beyond it, a stored one comes
+    /// from the store, and another one not at all.
+    package var waitingFromNodes = 1000
+
+    /// How often a node asks a shared store what other nodes have changed: as often as for announcements of notifications.
+    package var newsInterval = Duration.milliseconds(250)
+
+    /// The largest number of changes that a node reads at once. Each may have a payload of 5 KB.
+    package var newsBatch = 100
+
     package init() {}
 }
 
@@ -42,5 +52,10 @@ extension Limit {
     /// ``ChannelLimits/unacknowledgedPerDevice``: the device misses broadcasts.
     package static let unacknowledgedBroadcasts = Limit("unacknowledged-broadcasts")
 
-    package static let ofChannels: [Limit] = [.channels, .subscriptions, .broadcastRate, .unacknowledgedBroadcasts]
+    /// ``ChannelLimits/waitingFromNodes``: this node's devices miss a broadcast that is not stored.
+    package static let nodeBroadcasts = Limit("node-broadcasts")
+
+    package static let ofChannels: [Limit] = [
+        .channels, .subscriptions, .broadcastRate, .unacknowledgedBroadcasts, .nodeBroadcasts,
+    ]
 }

@@ -10,6 +10,8 @@ package final class LocalSwitchboard: Switchboard {
     private let limits: DeliveryLimits
     private let limitExceeded: @Sendable (Limit) -> Void
     private let clock: @Sendable () -> Moment
+    /// Nil if no other node can take this one's devices.
+    private let fence: HoldFence?
     private let shards: [Shard]
     private let outcomes = Mutex(WeakOutcomes())
     private let wakeUps: AsyncStream<Void>
@@ -20,6 +22,7 @@ package final class LocalSwitchboard: Switchboard {
     ///   - numbering: chooses the numbers of delivery attempts. Without it, they may be smaller than those of an
     ///     earlier start if the clock was set back.
     ///   - limitExceeded: called on any thread if a device has too many unacknowledged or deferred notifications.
+    ///   - fence: closed if other nodes may have taken this one's devices. Nothing is then sent or acknowledged.
     ///   - clock: returns the time.
     package init(
         mailboxes: any Mailboxes,
@@ -27,6 +30,7 @@ package final class LocalSwitchboard: Switchboard {
         log: any DeliveryLog = NoDeliveryLog(),
         limits: DeliveryLimits = DeliveryLimits(),
         limitExceeded: @escaping @Sendable (Limit) -> Void = { _ in },
+        fence: HoldFence? = nil,
         clock: @escaping @Sendable () -> Moment,
     ) {
         self.mailboxes = mailboxes
@@ -34,6 +38,7 @@ package final class LocalSwitchboard: Switchboard {
         self.log = log
         self.limits = limits
         self.limitExceeded = limitExceeded
+        self.fence = fence
         self.clock = clock
         shards = (0..<DeliveryLimits.shards).map { _ in Shard(limits: limits) }
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -91,6 +96,7 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     package func offer(_ offer: Offer, now: Moment) -> OfferAnswer {
+        guard isUsable else { return .returned }
         let device = offer.destination.deviceKey
         let (offered, isFirstDue) = shard(device).lines.withLock { lines -> (DeviceLine.Offered, Bool) in
             guard let attached = lines.attached[device] else { return (.returned, false) }
@@ -112,6 +118,9 @@ package final class LocalSwitchboard: Switchboard {
         return offered.answer
     }
 
+    /// Whether the devices' streams may be used.
+    private var isUsable: Bool { fence?.isOpen ?? true }
+
     /// Offers a notification of another node.
     func offer(_ offer: Offer) -> OfferAnswer {
         let now = clock()
@@ -124,6 +133,7 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) {
+        guard isUsable else { return }
         let device = entry.entry.destination.deviceKey
         if let offer {
             let reference = MailboxReference(destination: entry.entry.destination, version: entry.version)
@@ -133,6 +143,7 @@ package final class LocalSwitchboard: Switchboard {
     }
 
     package func acknowledge(_ attempts: [UInt64], by device: DeviceKey) {
+        guard isUsable else { return }
         let now = clock()
         let (actions, isFirstDue) = shard(device).lines.withLock { $0.acknowledged(attempts, by: device) }
         if isFirstDue { wake.yield() }
@@ -241,6 +252,7 @@ package final class LocalSwitchboard: Switchboard {
         _ device: DeviceKey,
         _ event: (inout DeviceLine, inout DeviceLine.Silents, Moment) -> [DeviceLine.Action],
     ) {
+        guard isUsable else { return }
         let now = clock()
         let (actions, isFirstDue) = shard(device).lines.withLock { lines -> ([DeviceLine.Action], Bool) in
             guard let attached = lines.attached[device] else { return ([], false) }

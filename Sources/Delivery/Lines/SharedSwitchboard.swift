@@ -6,12 +6,15 @@ import Synchronization
 package final class SharedSwitchboard: Switchboard {
     private let local: LocalSwitchboard
     private let holds: any DeviceHolds
-    private let store: any Mailboxes & Registrations
+    private let fence: HoldFence
+    private let store: any Mailboxes
     private let pollInterval: Duration
     private let state = Mutex(State())
     /// The direct way to other nodes; nil if there is none.
     private let routes = Mutex<(any PeerRoutes)?>(nil)
     private let outcomes = Mutex(WeakOutcomes())
+    /// The broadcasts to the devices of this node.
+    private let broadcasts = Mutex<Broadcasts?>(nil)
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
@@ -38,16 +41,20 @@ package final class SharedSwitchboard: Switchboard {
         var power: DevicePower
     }
 
-    /// - Parameter pollInterval: how often announcements are read. Notifications that other nodes store are delayed
-    ///   by up to this time.
+    /// - Parameters:
+    ///   - fence: the one that the local switchboard uses too.
+    ///   - pollInterval: how often announcements are read. Notifications that other nodes store are delayed by up to this
+    ///     time.
     package init(
         _ local: LocalSwitchboard,
         _ holds: any DeviceHolds,
-        _ store: any Mailboxes & Registrations,
+        _ fence: HoldFence,
+        _ store: any Mailboxes,
         pollInterval: Duration = .milliseconds(250),
     ) {
         self.local = local
         self.holds = holds
+        self.fence = fence
         self.store = store
         self.pollInterval = pollInterval
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -113,6 +120,9 @@ package final class SharedSwitchboard: Switchboard {
     /// Uses a direct way to other nodes.
     package func use(_ routes: any PeerRoutes) { self.routes.withLock { $0 = routes } }
 
+    /// Uses the broadcasts, whose devices this switchboard takes in the store.
+    package func use(_ broadcasts: Broadcasts) { self.broadcasts.withLock { $0 = broadcasts } }
+
     package func report(to receiver: any OfferOutcomes) {
         outcomes.withLock { $0.receiver = receiver }
         local.report(to: self)
@@ -177,9 +187,11 @@ package final class SharedSwitchboard: Switchboard {
     }
 
     private func take(_ devices: [DeviceKey]) async {
-        do throws(StoreError) {
-            for hold in try await holds.take(devices) { attach(hold) }
-        } catch {
+        let term = holds.holdTerm
+        if let taken = try? await holds.take(devices), holds.holdTerm == term {
+            for hold in taken { attach(hold) }
+        } else {
+            // Either the store has failed, or the lease has run out, which gives up what was taken before.
             for device in devices {
                 state.withLock { $0.waiting.removeValue(forKey: device) }?.stream.end(.storeUnavailable)
             }
@@ -196,18 +208,14 @@ package final class SharedSwitchboard: Switchboard {
         // The device's connection may have ended meanwhile.
         guard let waiting else { return release(device) }
         local.attach(waiting.stream, of: device, power: waiting.power, after: hold.previousNumber)
+        broadcasts.withLock { $0 }?.begin(device)
     }
 
     private func readAnnouncements() async {
-        var term = holds.holdTerm
         // Becomes true if announcements may have been lost.
         var mayHaveMissed = false
         while !Task.isCancelled {
-            if holds.holdTerm != term {
-                // The other nodes took this node for dead. They do not announce what they store for its devices.
-                term = holds.holdTerm
-                disconnectAll(because: .storeUnavailable)
-            }
+            if let term = fence.newTerm { begin(term) }
             do throws(StoreError) {
                 var count = Self.maximumAnnouncements
                 while count == Self.maximumAnnouncements {
@@ -225,12 +233,24 @@ package final class SharedSwitchboard: Switchboard {
         }
     }
 
+    /// Ends all streams, because other nodes took this node for dead. They do not announce to it what they store for its
+    /// devices.
+    private func begin(_ term: UInt64) {
+        disconnectAll(because: .storeUnavailable)
+        state.withLock { ($0.held, $0.toRelease) = ([:], []) }
+        fence.begin(term)
+    }
+
     private func perform(_ announcements: [Announcement]) async {
         var changed: [DeviceKey: Set<AppID>] = [:]
         for announcement in announcements {
             switch announcement {
             case .changed(let destination):
                 changed[destination.deviceKey, default: []].insert(destination.app)
+            case .ended(let destination):
+                local.removed(destination)
+                // The app's subscriptions ended with it.
+                if local.isAttached(destination.deviceKey) { broadcasts.withLock { $0 }?.begin(destination.deviceKey) }
             case .taken(let device, let epoch):
                 let isOlder = state.withLock { state in
                     guard let hold = state.held[device], hold.epoch < epoch else { return false }
@@ -243,17 +263,14 @@ package final class SharedSwitchboard: Switchboard {
         for (device, apps) in changed where local.isAttached(device) { await read(apps, of: device) }
     }
 
-    /// Reads what other nodes have changed for some apps of a device. If that fails, ends the stream, because the
+    /// Reads what other nodes have stored for some apps of a device. If that fails, ends the stream, because the
     /// announcement is not repeated.
     private func read(_ apps: Set<AppID>, of device: DeviceKey) async {
         do throws(StoreError) {
             for entry in try await store.entries(of: device) where apps.contains(entry.entry.destination.app) {
                 local.stored(entry, offer: nil)
             }
-            for (app, registration) in try await store.registrations(of: device)
-            where apps.contains(app) && !registration.isActive {
-                local.removed(Destination(environment: device.environment, device: device.device, app: app))
-            }
+            broadcasts.withLock { $0 }?.begin(device)
         } catch {
             disconnect(device, because: .storeUnavailable)
         }
@@ -299,6 +316,8 @@ extension SharedSwitchboard: PeerReceiver {
         local.stored(entry, offer: offer)
     }
 
+    package func broadcast(_ broadcast: PeerBroadcast) { broadcasts.withLock { $0 }?.received(broadcast) }
+
     package func ended(_ offer: OfferID, of destination: Destination, _ outcome: PeerOutcome) {
         if outcome == .elsewhere { holds.whereabouts.forget(destination.deviceKey) }
         guard let receiver = outcomes.withLock({ $0.receiver }) else { return }
@@ -310,6 +329,6 @@ extension SharedSwitchboard: PeerReceiver {
     }
 
     private func isHeld(_ device: DeviceKey, in epoch: UInt64) -> Bool {
-        state.withLock { $0.held[device]?.epoch == epoch }
+        fence.isOpen && state.withLock { $0.held[device]?.epoch == epoch }
     }
 }

@@ -22,7 +22,7 @@ package protocol DeviceHolds: Sendable {
     /// Where devices are that other nodes hold, as far as the store has said.
     var whereabouts: DeviceWhereabouts { get }
 
-    /// Grows each time when this node could not renew its right to hold devices. It then holds none any more.
+    /// Grows as soon as this node's right to hold devices has run out without a renewal. It then holds none any more.
     var holdTerm: UInt64 { get }
 }
 
@@ -52,8 +52,11 @@ package struct DeviceHold: Sendable, Hashable {
 
 /// What another node has done.
 package enum Announcement: Sendable, Hashable {
-    /// It has stored a notification or has ended the registration.
+    /// It has stored a notification.
     case changed(Destination)
+    /// It has ended the registration or renewed its device token. What waits for the app must not be sent any more, even
+    /// if the app has been registered again since.
+    case ended(Destination)
     /// It has taken the device.
     case taken(DeviceKey, epoch: UInt64)
 }

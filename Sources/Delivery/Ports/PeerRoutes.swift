@@ -1,3 +1,5 @@
+package import Notifications
+
 /// The direct way to other nodes. It is faster than the store, and it may fail at any time: what it does not take is
 /// stored and announced. Called on any thread; it never waits and never calls back.
 package protocol PeerRoutes: AnyObject, Sendable {
@@ -16,6 +18,23 @@ package protocol PeerRoutes: AnyObject, Sendable {
 
     /// Tells another node the outcome of its offer.
     func report(_ outcome: PeerOutcome, of offer: OfferID)
+
+    /// Sends a broadcast to all nodes that can be reached, once to each. If it is stored, the others find it in the store.
+    func broadcast(_ broadcast: PeerBroadcast)
+}
+
+/// A broadcast on its way to another node.
+package struct PeerBroadcast: Sendable, Hashable {
+    package let channel: ChannelKey
+    package let notification: Notification
+    /// The version in the store; nil if the broadcast is not stored.
+    package let version: BroadcastVersion?
+
+    package init(channel: ChannelKey, notification: Notification, version: BroadcastVersion?) {
+        self.channel = channel
+        self.notification = notification
+        self.version = version
+    }
 }
 
 /// What has become of an offer at another node.
@@ -36,6 +55,9 @@ package protocol PeerReceiver: AnyObject, Sendable {
 
     /// Another node has stored a notification.
     func stored(_ entry: StoredMailboxEntry, offer: OfferID?, epoch: UInt64)
+
+    /// Another node has sent a broadcast.
+    func broadcast(_ broadcast: PeerBroadcast)
 
     /// The outcome of an own offer, also if the other node can no longer be reached.
     func ended(_ offer: OfferID, of destination: Destination, _ outcome: PeerOutcome)

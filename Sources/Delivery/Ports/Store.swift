@@ -8,8 +8,8 @@ package protocol Store: Accounts, Invitations, Registrations, Mailboxes, Feedbac
     /// All registrations, readable without the store, for the delivery log that the store holds.
     var knownRegistrations: any KnownRegistrations { get }
 
-    /// The broadcast channels; nil for a store that has none, whose service then has none either.
-    var broadcastChannels: (any Channels)? { get }
+    /// The broadcast channels.
+    var broadcastChannels: any Channels { get }
 
     /// Returns why the store cannot be used at present; nil if it can. Called once a second, and by `/ready`.
     func trouble() async -> StoreError?
@@ -19,8 +19,6 @@ package protocol Store: Accounts, Invitations, Registrations, Mailboxes, Feedbac
 }
 
 extension Store {
-    package var broadcastChannels: (any Channels)? { nil }
-
     package func trouble() async -> StoreError? { await reading() }
 
     /// Returns why the store cannot be read; nil if it can.

@@ -58,6 +58,9 @@ public struct StreamTable<Element> {
         _modify { yield &elements[index] }
     }
 
+    /// The element of a stream; nil if the stream is not in the table.
+    @inlinable public subscript(stream: StreamID) -> Element? { index(of: stream).map { elements[$0] } }
+
     /// The streams whose elements meet the condition, for a loop that changes the table.
     @inlinable
     public func streams(where isChosen: (Element) -> Bool) -> [StreamID] {

@@ -1,0 +1,199 @@
+import DeliveryTesting
+import MemoryStore
+import Notifications
+import Rates
+import Synchronization
+import Testing
+
+@testable import Delivery
+
+@Suite("Broadcasts of other nodes", .timeLimit(.minutes(1)))
+struct BroadcastNodesTests {
+    private static let device = DeviceKey(environment: .development, device: DeviceID(rawValue: 1))
+
+    /// A device's stream that counts what it gets.
+    private final class Stream: BroadcastStream {
+        let scores = Mutex<[UInt64]>([])
+        func send(_ broadcast: BroadcastMessage) { scores.withLock { $0.append(broadcast.notification.id.low) } }
+        func end(_ reason: StreamEnd) {}
+
+        func received(_ count: Int) async -> [UInt64] {
+            while true {
+                let scores = scores.withLock { $0 }
+                if scores.count >= count { return scores }
+                await Task.yield()
+            }
+        }
+    }
+
+    /// What other nodes have changed. A test adds to it.
+    private final class News: ChannelNews {
+        let list = Mutex<[ChannelChange]>([])
+        let failures = Mutex(0)
+        /// Whether the store has lost its changes.
+        let isLost = Mutex(false)
+        let position = BroadcastVersion(rawValue: 0)
+
+        func changes(after position: BroadcastVersion, limit: Int) async throws(StoreError) -> ChannelChanges {
+            let fails = failures.withLock { failures in
+                failures -= failures > 0 ? 1 : 0
+                return failures > 0
+            }
+            if fails { throw StoreError(.unavailable, "The test wants this call to fail.") }
+            let list = list.withLock { $0 }
+            if isLost.withLock({ $0 }) {
+                return ChannelChanges(
+                    position: BroadcastVersion(rawValue: 0), isComplete: false, changes: [], hasMore: false)
+            }
+            let changes = Array(list.dropFirst(Int(position.rawValue)).prefix(limit))
+            let next = position.rawValue + UInt64(changes.count)
+            return ChannelChanges(
+                position: BroadcastVersion(rawValue: next), isComplete: true, changes: changes,
+                hasMore: next < list.count)
+        }
+    }
+
+    private final class Exceeded: Sendable {
+        let limits = Mutex<[Limit]>([])
+    }
+
+    /// A node with one connected device, which is subscribed to one channel.
+    private struct Rig: Sendable {
+        let store = MemoryStore()
+        let news = News()
+        let stream = Stream()
+        let exceeded = Exceeded()
+        let broadcasts: Broadcasts
+        let channel: BroadcastChannel
+
+        init(_ limits: ChannelLimits) async throws {
+            let team = Team(id: try #require(TeamID(rawValue: "ABCDE12345")), name: "Team")
+            _ = try await store.apply(.createTeam(team), to: nil)
+            let bundleID = try #require(BundleID(rawValue: "com.example.app"))
+            let accounts = try await store.apply(.createApp(bundleID: bundleID, team: team.id), to: nil)
+            let app = try #require(accounts.apps[bundleID]).id
+            let id = try #require(ChannelID(rawValue: "AAAA"))
+            channel = BroadcastChannel(
+                key: ChannelKey(list: ChannelList(environment: .development, app: app), id: id), policy: .newest,
+                created: Timestamp(milliseconds: 0))
+            let exceeded = exceeded
+            broadcasts = Broadcasts(
+                channels: store, news: news, accounts: store, limits: limits,
+                limitExceeded: { limit in exceeded.limits.withLock { $0.append(limit) } },
+                clock: ServiceClock {
+                    Moment(time: Timestamp(milliseconds: 1_700_000_000_000), uptime: Uptime(nanoseconds: 0))
+                })
+            let destination = Destination(environment: .development, device: device.device, app: app)
+            _ = try await store.register(destination, tokenKeyID: 1, at: Timestamp(milliseconds: 0))
+            try await store.create([channel], limit: 1)[0].get()
+            broadcasts.attach(stream, of: device)
+            try await broadcasts.subscribe(Subscription(device: device, app: app, channel: id))
+        }
+
+        func notification(_ number: UInt64) -> Notification {
+            Notification(
+                id: NotificationID(high: 0, low: number), topic: "com.example.app.push-type.liveactivity",
+                pushType: .liveActivity, payload: Payload(stored: Array("{}".utf8), contents: []))
+        }
+
+        /// A broadcast on its direct way.
+        func direct(_ number: UInt64, version: UInt64?) -> PeerBroadcast {
+            PeerBroadcast(
+                channel: channel.key, notification: notification(number),
+                version: version.map { BroadcastVersion(rawValue: $0) })
+        }
+
+        /// The same broadcast as the store has it.
+        func stored(_ number: UInt64, version: UInt64) -> ChannelChange {
+            .stored(
+                StoredBroadcast(
+                    entry: BroadcastEntry(
+                        channel: channel.key, notification: notification(number), expires: Timestamp(milliseconds: .max)
+                    ),
+                    version: BroadcastVersion(rawValue: version)))
+        }
+    }
+
+    private func withRig(
+        _ change: (inout ChannelLimits) -> Void = { _ in },
+        _ body: (Rig) async throws -> Void,
+    ) async throws {
+        var limits = ChannelLimits()
+        limits.newsInterval = .milliseconds(1)
+        limits.newsBatch = 2
+        change(&limits)
+        let rig = try await Rig(limits)
+        let running = Task { await rig.broadcasts.run() }
+        try await body(rig)
+        running.cancel()
+        await running.value
+    }
+
+    @Test
+    func `What was not sent directly is found in the store, page by page and once`() async throws {
+        try await withRig { rig in
+            rig.news.failures.withLock { $0 = 3 }
+            let changes = (1...5).map { rig.stored($0, version: $0) }
+            rig.news.list.withLock { $0 = changes }
+            #expect(await rig.stream.received(5) == [1, 2, 3, 4, 5])
+            // The direct way was slower.
+            rig.broadcasts.received(rig.direct(5, version: 5))
+            rig.broadcasts.received(rig.direct(6, version: 6))
+            #expect(await rig.stream.received(6) == [1, 2, 3, 4, 5, 6])
+            // And now the store has what was sent directly, and more.
+            rig.news.list.withLock { $0 += [rig.stored(6, version: 6), rig.stored(7, version: 7)] }
+            #expect(await rig.stream.received(7) == [1, 2, 3, 4, 5, 6, 7])
+        }
+    }
+
+    @Test
+    func `A broadcast that is not stored comes directly only`() async throws {
+        try await withRig { rig in
+            for number in 1...20 as ClosedRange<UInt64> { rig.broadcasts.received(rig.direct(number, version: nil)) }
+            #expect(await rig.stream.received(20) == Array(1...20))
+        }
+    }
+
+    @Test
+    func `A channel that another node removed has no subscribers, and an unknown one harms nothing`() async throws {
+        try await withRig { rig in
+            #expect(rig.broadcasts.connectedSubscribers(of: rig.channel.key) == 1)
+            // As in a shared store, the channel is gone there too.
+            _ = await rig.store.remove([rig.channel.key])
+            rig.news.list.withLock { $0 = [.removed(rig.channel.key), .removed(rig.channel.key)] }
+            while rig.broadcasts.connectedSubscribers(of: rig.channel.key) > 0 { await Task.yield() }
+            rig.broadcasts.received(rig.direct(1, version: nil))
+            #expect(rig.stream.scores.withLock { $0 } == [])
+        }
+    }
+
+    @Test
+    func `If the store has lost changes, the subscriptions of all devices are read again`() async throws {
+        try await withRig { rig in
+            _ = await rig.store.remove([rig.channel.key])
+            rig.news.isLost.withLock { $0 = true }
+            while rig.broadcasts.connectedSubscribers(of: rig.channel.key) > 0 { await Task.yield() }
+        }
+    }
+
+    @Test
+    func `Broadcasts that wait beyond the limit are left out, and a stored one then comes from the store`() async throws
+    {
+        let rig = try await Rig(
+            {
+                var limits = ChannelLimits()
+                limits.waitingFromNodes = 2
+                limits.newsInterval = .milliseconds(1)
+                return limits
+            }())
+        for number in 1...4 as ClosedRange<UInt64> {
+            rig.broadcasts.received(rig.direct(number, version: number == 4 ? 9 : nil))
+        }
+        #expect(rig.exceeded.limits.withLock { $0 } == [.nodeBroadcasts, .nodeBroadcasts])
+        rig.news.list.withLock { $0 = [rig.stored(4, version: 9)] }
+        let running = Task { await rig.broadcasts.run() }
+        #expect(Set(await rig.stream.received(3)) == [1, 2, 4])
+        running.cancel()
+        await running.value
+    }
+}

@@ -1,0 +1,133 @@
+import Delivery
+import MemoryStore
+import Notifications
+import Synchronization
+import Testing
+
+/// A node that was stopped for longer than its lease, and goes on: its old streams neither send nor acknowledge, before
+/// anything has ended them.
+@Suite("A node whose lease has run out", .timeLimit(.minutes(1)))
+struct HoldFenceTests {
+    private let store = HeldStore()
+    private let clock = SettableClock()
+    private let outcomes = RecordingOutcomes()
+    private let holds = TestHolds()
+    private let local: LocalSwitchboard
+    private let shared: SharedSwitchboard
+
+    init() async throws {
+        let (clock, fence) = (self.clock, HoldFence(holds))
+        _ = try await store.memory.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
+        local = LocalSwitchboard(mailboxes: store, fence: fence, clock: { clock.now })
+        shared = SharedSwitchboard(local, holds, fence, store, pollInterval: .milliseconds(1))
+        shared.report(to: outcomes)
+    }
+
+    private func attached(_ first: UInt64 = 1000, power: DevicePower = .awake) async -> RecordingStream {
+        let stream = RecordingStream()
+        shared.attach(stream, of: Example.device, power: power)
+        // The device is taken first, so offer until there is a stream.
+        while shared.offer(offer(nil, first), now: clock.now) == .returned { await Task.yield() }
+        await stream.attempts.wait { $0.contains { $0.notification.number == first } }
+        return stream
+    }
+
+    private func offer(_ id: UInt64?, _ number: UInt64) -> Offer {
+        Offer(
+            id: id.map { OfferID(origin: OfferOrigin(rawValue: 1), number: $0) },
+            destination: Example.destination(app: id == nil ? 99 : 1), notification: Example.notification(number))
+    }
+
+    @Test
+    func `Nothing is sent, offered or acknowledged on its old streams`() async throws {
+        let running = Task { await shared.run() }
+        let stream = await attached()
+        #expect(shared.offer(offer(1, 1), now: clock.now) == .taken)
+        let before = stream.numbers
+        // Not even the reading of announcements notices it.
+        await holds.stop()
+        holds.state.withLock { $0.term += 1 }
+        #expect(shared.offer(offer(2, 2), now: clock.now) == .returned)
+        #expect(shared.offered(offer(3, 3), epoch: 1) == .elsewhere)
+        shared.stored(Example.stored(4, version: 4), offer: nil)
+        shared.acknowledge([try #require(stream.attempts.values.last).number], by: Example.device)
+        shared.changePower(of: Example.device, to: .awake)
+        clock.advance(by: .seconds(3600))
+        local.tick()
+        #expect(stream.numbers == before)
+        #expect(outcomes.events.values == [] && store.removals.values.isEmpty)
+        // Then it is noticed: the streams end, and what was under way is returned.
+        holds.goOn()
+        #expect(await stream.ends.first(1) == [.storeUnavailable])
+        #expect(await outcomes.events.first(1) == [.returned(1)])
+        // In the new term a device can connect again.
+        let next = await attached(1001)
+        #expect(next.numbers == [1001])
+        running.cancel()
+        await running.value
+    }
+
+    @Test
+    func `A device that was taken before the lease ran out gets no stream after it`() async throws {
+        let stream = RecordingStream()
+        shared.attach(stream, of: Example.device)
+        holds.state.withLock { $0.endsTermInTake = true }
+        let running = Task { await shared.run() }
+        #expect(await stream.ends.first(1) == [.storeUnavailable])
+        #expect(local.connectedDevices == 0)
+        running.cancel()
+        await running.value
+    }
+}
+
+/// Holds of devices whose lease ends when a test says so.
+private final class TestHolds: DeviceHolds {
+    struct State {
+        var term: UInt64 = 0
+        var epoch: UInt64 = 0
+        var endsTermInTake = false
+        var isStopped = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    let state = Mutex(State())
+    let whereabouts = DeviceWhereabouts()
+
+    var holdTerm: UInt64 { state.withLock { $0.term } }
+
+    func take(_ devices: [DeviceKey]) async throws(StoreError) -> [DeviceHold] {
+        state.withLock { state in
+            if state.endsTermInTake { state.term += 1 }
+            state.epoch += 1
+            return devices.map { DeviceHold(device: $0, epoch: state.epoch, previousNumber: 0) }
+        }
+    }
+
+    func release(_ holds: [DeviceHold]) async throws(StoreError) {}
+
+    func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement] {
+        await withCheckedContinuation { continuation in
+            let isStopped = state.withLock { state in
+                if state.isStopped { state.waiting.append(continuation) }
+                return state.isStopped
+            }
+            if !isStopped { continuation.resume() }
+        }
+        return []
+    }
+
+    /// Lets the reading of announcements wait, and returns when it does.
+    func stop() async {
+        state.withLock { $0.isStopped = true }
+        while state.withLock({ $0.waiting.isEmpty }) { await Task.yield() }
+    }
+
+    func goOn() {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            state.isStopped = false
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}

@@ -1,0 +1,107 @@
+import Delivery
+import NIOCore
+import Notifications
+import Synchronization
+import Testing
+
+@testable import Peers
+
+/// What one node may do to another. A node has the store's secrets, so these limits are against defects, and against a node
+/// of another release.
+@Suite("Limits of connections between nodes", .timeLimit(.minutes(1)))
+struct PeerLimitTests {
+    private func offer(_ id: OfferID?, payloadBytes: Int = 10) -> Offer {
+        let json = #"{"a":""# + String(repeating: "x", count: payloadBytes) + #""}"#
+        return Offer(
+            id: id,
+            destination: Destination(
+                environment: .development, device: DeviceID(rawValue: 7), app: AppID(rawValue: 3)),
+            notification: Notification(
+                id: NotificationID(high: 1, low: 2), topic: "com.example.app",
+                payload: Payload(stored: Array(json.utf8), contents: [])))
+    }
+
+    private func withTwo(_ limits: PeerLimits, _ body: (TestNode, TestNode) async throws -> Void) async throws {
+        let authority = try TestNode.makeAuthority()
+        let (one, two) = (try await TestNode(1, authority, limits), try await TestNode(2, authority, limits))
+        for node in [one, two] { node.peers.update([one.clusterNode, two.clusterNode]) }
+        while one.peers.connected == 0 || two.peers.connected == 0 { await Task.yield() }
+        try await body(one, two)
+        for node in [one, two] { await node.close() }
+    }
+
+    @Test
+    func `A node that names an offer as another node would is cut off, and its offer is not taken`() async throws {
+        try await withTwo(TestNode.limits) { one, two in
+            let id = OfferID(origin: two.peers.origin, number: 1)
+            #expect(one.peers.offer(offer(id), epoch: 1, to: two.id))
+            #expect(await one.receiver.events(1) == ["1 returned"])
+            // They connect again. The offer has not arrived.
+            let own = OfferID(origin: one.peers.origin, number: 2)
+            while !one.peers.offer(offer(own), epoch: 1, to: two.id) { await Task.yield() }
+            #expect(await two.receiver.events(1) == ["offer 2 1"])
+        }
+    }
+
+    @Test
+    func `A record that is larger than the limit ends the connection`() async throws {
+        var limits = TestNode.limits
+        limits.recordBytes = 1000
+        try await withTwo(limits) { one, two in
+            for (number, bytes) in [10, 1000].enumerated() {
+                let id = OfferID(origin: one.peers.origin, number: UInt64(number))
+                #expect(one.peers.offer(offer(id, payloadBytes: bytes), epoch: 1, to: two.id))
+            }
+            #expect(Set(await one.receiver.events(2)) == ["0 returned", "1 returned"])
+            #expect(await two.receiver.events(1) == ["offer 0 1"])
+        }
+    }
+
+    @Test
+    func `For a node that does not read, a limited number of bytes waits`() async throws {
+        var limits = TestNode.limits
+        limits.queuedBytes = 100_000
+        limits.silence = .hours(1)
+        let authority = try TestNode.makeAuthority()
+        let (one, two) = (try await TestNode(1, authority, limits), try await TestNode(2, authority, limits))
+        let proxy = try await StoppingProxy(to: two.port)
+        one.peers.update([ClusterNode(id: two.id, name: "two", peer: "127.0.0.1:\(proxy.port)", state: .active)])
+        while one.peers.connected == 0 { await Task.yield() }
+        proxy.stop()
+        var count = 0
+        while one.peers.offer(offer(nil, payloadBytes: 4000), epoch: 1, to: two.id) {
+            count += 1
+            // The stream's window, what HTTP/2 holds, and the queue.
+            try #require(count < 10_000)
+            await Task.yield()
+        }
+        #expect(count >= 20)
+        for node in [one, two] { await node.close() }
+        try await proxy.close()
+    }
+
+    @Test
+    func `A node answers a limited number of log questions at once, with a limited number of lines`() async throws {
+        var limits = TestNode.limits
+        limits.openQuestions = 2
+        try await withTwo(limits) { one, two in
+            let asked = Mutex(0)
+            let isReleased = Mutex(false)
+            let lines = [String](repeating: "{}", count: 5000)
+            two.peers.answerLogQuestions { _ in
+                asked.withLock { $0 += 1 }
+                while !isReleased.withLock({ $0 }) { await Task.yield() }
+                return lines
+            }
+            let id = NotificationID(high: 1, low: 2)
+            async let first = one.peers.log(of: id, at: [two.id], within: .seconds(60))
+            async let second = one.peers.log(of: id, at: [two.id], within: .seconds(60))
+            while asked.withLock({ $0 }) < 2 { await Task.yield() }
+            // A third question is not answered.
+            #expect(await one.peers.log(of: id, at: [two.id], within: .milliseconds(100)) == [:])
+            #expect(asked.withLock { $0 } == 2)
+            isReleased.withLock { $0 = true }
+            for answers in [await first, await second] { #expect(answers[two.id]?.count == 4096) }
+        }
+    }
+}
