@@ -14,7 +14,6 @@ extension BinaryConnection {
     ) throws(BinaryFault) {
         if rehearsed == nil { rehearsed = RehearsedBinaryConnection() }
         if case .errorPacket(let status) = fault.kind, !fault.isAccepted {
-            let status = BinaryStatus(rawValue: status) ?? .unknown
             watched?.answered(submission.ticket, status)
             throw BinaryFault(status: status, identifier: notification.identifier, command: notification.command)
         }
@@ -44,7 +43,6 @@ extension BinaryConnection {
         if rehearsed?.hangsSince != nil { return true }
         guard case .accepted = outcome, let fault = rehearsed?.takeFault(of: ticket) else { return false }
         if case .errorPacket(let status) = fault.kind {
-            let status = BinaryStatus(rawValue: status) ?? .unknown
             watched?.answered(ticket, status)
             perform(exchange.rejected(ticket, status))
             stopIfEnding()

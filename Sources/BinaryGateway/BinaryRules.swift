@@ -1,4 +1,5 @@
 import Delivery
+import Matching
 import Notifications
 import Trust
 

@@ -20,4 +20,15 @@ public struct TestDevice: Sendable {
     public func behave(_ behaviour: DeviceBehaviour) async throws(TestAPNsError) {
         let _: Ignored = try await management.ask("PATCH", "/v1/devices/\(id)", ["behaviour": behaviour])
     }
+
+    /// Subscribes one of the device's apps to broadcast channels, in place of those to which it was subscribed.
+    /// - Parameters:
+    ///   - channels: the identifiers of channels, such as those that ``TestTeam/makeChannel(of:keepsNewest:)`` returns.
+    ///     An empty array ends all subscriptions of the app.
+    ///   - bundleID: the app.
+    /// - Throws: ``TestAPNsError/Code/refused`` if the device does not have the app, the app does not have one of the
+    ///   channels, or the app was removed from the device.
+    public func subscribe(to channels: [String], bundleID: String) async throws(TestAPNsError) {
+        let _: Ignored = try await management.ask("PATCH", "/v1/devices/\(id)", ["channels": [bundleID: channels]])
+    }
 }

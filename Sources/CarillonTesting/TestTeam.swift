@@ -49,6 +49,26 @@ public struct TestTeam: Sendable {
         get throws { try ProviderCredentials(key: privateKeyPEM, keyID: keyID, teamID: id) }
     }
 
+    /// Makes a broadcast channel of one of the team's apps. Its devices subscribe with ``TestDevice/subscribe(to:bundleID:)``.
+    /// - Parameters:
+    ///   - bundleID: the app; nil for the first one.
+    ///   - keepsNewest: whether the channel keeps its newest broadcast for devices that are offline.
+    /// - Returns: the channel's identifier.
+    /// - Throws: ``TestAPNsError/Code/refused`` if the app does not exist, or has too many channels.
+    public func makeChannel(
+        of bundleID: String? = nil,
+        keepsNewest: Bool = false,
+    ) async throws(TestAPNsError) -> String {
+        struct Question: Encodable, Sendable {
+            let bundleID: String
+            let messageStoragePolicy: Int
+        }
+        struct Made: Decodable { let channelID: String }
+        let question = Question(bundleID: bundleID ?? self.bundleID, messageStoragePolicy: keepsNewest ? 1 : 0)
+        let made: Made = try await apns.management.ask("POST", "/v1/channels", question)
+        return made.channelID
+    }
+
     /// Waits until `count` of this team's requests match. Requests that came before the call count too.
     /// - Parameters:
     ///   - count: the number of requests to wait for. With 0, waits until the timeout, and succeeds if no request

@@ -31,7 +31,7 @@ package struct RequestFault: Sendable, Hashable {
         /// The service changes how many concurrent streams it allows on the connection.
         case settings(maxConcurrentStreams: Int)
         /// The provider gets an error packet of the binary API, with a status of the Guide's Table A-4.
-        case errorPacket(UInt8)
+        case errorPacket(BinaryStatus)
     }
 
     /// How a fault closes a connection.

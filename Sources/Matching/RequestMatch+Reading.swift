@@ -1,7 +1,7 @@
 package import Notifications
 
 /// Why a match is not valid.
-package struct MatchError: Error, Sendable, Hashable {
+package struct MatchError: DocumentFault, Sendable, Hashable {
     /// The place of the fault in the document (RFC 6901).
     package var pointer: String
     /// What is allowed there.
@@ -11,6 +11,8 @@ package struct MatchError: Error, Sendable, Hashable {
         self.pointer = pointer
         self.detail = detail
     }
+
+    package static func invalid(_ pointer: String, _ detail: String) -> MatchError { MatchError(pointer, detail) }
 }
 
 extension RequestMatch {
@@ -18,15 +20,8 @@ extension RequestMatch {
     /// - Parameter pointer: the place of this document if it is part of a larger one.
     /// - Throws: if a key is unknown, or if no request can have the value.
     package init(_ value: JSONValue, at pointer: String = "") throws(MatchError) {
-        guard case .object(let members) = value else {
-            throw MatchError(pointer, "The value is of the type \(value.typeName); it has to be an object.")
-        }
-        for name in members.keys.sorted() where Key(rawValue: name) == nil {
-            let known = Key.allCases.map(\.rawValue).joined(separator: ", ")
-            throw MatchError(
-                "\(pointer)/\(Self.escaped(name))", "The key is unknown; the object takes \(known).")
-        }
-        let reader = MatchReader(members: members, pointer: pointer)
+        let reader = try JSONReader<MatchError>(
+            value, at: pointer, keys: Key.allCases.map(\.rawValue), nullIsMissing: false)
         team = try reader.text(.team, "ten capital letters and digits", TeamID.init(rawValue:))
         topic = try reader.text(.topic)
         token = try reader.text(.token, "hexadecimal digits", Self.token)
@@ -48,20 +43,7 @@ extension RequestMatch {
 
     /// All reasons that an answer may have.
     private static let reasons = Set(
-        Rejection.Reason.allCases.map(\.rawValue) + PacketStatus.allCases.map(\.reason))
-
-    /// The key escaped for a JSON pointer (RFC 6901, 3).
-    private static func escaped(_ name: String) -> String {
-        var text = ""
-        for character in name {
-            switch character {
-            case "~": text += "~0"
-            case "/": text += "~1"
-            default: text.append(character)
-            }
-        }
-        return text
-    }
+        Rejection.Reason.allCases.map(\.rawValue) + BinaryStatus.faults.map(\.reason))
 
     private static func token(_ text: String) -> String? {
         guard !text.isEmpty, text.utf8.allSatisfy({ Hexadecimal.value(of: $0) != nil }) else { return nil }
@@ -69,49 +51,35 @@ extension RequestMatch {
     }
 }
 
-/// Reads the keys of a match, each with its own rule.
-private struct MatchReader {
-    let members: [String: JSONValue]
-    let pointer: String
+// Reads the keys of a match, each with its own rule.
+extension JSONReader where Fault == MatchError {
+    fileprivate func text(_ key: RequestMatch.Key) throws(MatchError) -> String? { try text(key.rawValue) }
 
-    func text(_ key: RequestMatch.Key) throws(MatchError) -> String? { try text(key, "a string") { $0 } }
-
-    func text<Value>(
+    fileprivate func text<Value>(
         _ key: RequestMatch.Key,
         _ name: String,
         _ make: (String) -> Value?,
     ) throws(MatchError) -> Value? {
         guard let value = members[key.rawValue] else { return nil }
-        guard case .string(let text) = value else { throw wrongType(key, value, name) }
-        guard let made = make(text) else { throw MatchError(place(key), "The value has to be \(name).") }
+        guard case .string(let text) = value else { throw wrongType(key.rawValue, value, name) }
+        guard let made = make(text) else { throw fault(key.rawValue, name) }
         return made
     }
 
-    func choice<Value: RawRepresentable<String> & CaseIterable>(
+    fileprivate func choice<Value: RawRepresentable<String> & CaseIterable>(
         _ key: RequestMatch.Key
     ) throws(MatchError) -> Value? {
         let choices = Value.allCases.map(\.rawValue).joined(separator: ", ")
         return try text(key, "one of \(choices)", Value.init(rawValue:))
     }
 
-    func integer(_ key: RequestMatch.Key, _ range: ClosedRange<Int64>) throws(MatchError) -> Int64? {
-        guard let value = members[key.rawValue] else { return nil }
-        guard case .integer(let number) = value else { throw wrongType(key, value, "an integer") }
-        guard range.contains(number) else {
-            throw MatchError(place(key), "The value has to be from \(range.lowerBound) to \(range.upperBound).")
-        }
-        return number
+    fileprivate func integer(_ key: RequestMatch.Key, _ range: ClosedRange<Int64>) throws(MatchError) -> Int64? {
+        try integer(key.rawValue, range)
     }
 
-    func object(_ key: RequestMatch.Key) throws(MatchError) -> JSONValue? {
+    fileprivate func object(_ key: RequestMatch.Key) throws(MatchError) -> JSONValue? {
         guard let value = members[key.rawValue] else { return nil }
-        guard case .object = value else { throw wrongType(key, value, "an object") }
+        guard case .object = value else { throw wrongType(key.rawValue, value, "an object") }
         return value
-    }
-
-    private func place(_ key: RequestMatch.Key) -> String { "\(pointer)/\(key.rawValue)" }
-
-    private func wrongType(_ key: RequestMatch.Key, _ value: JSONValue, _ name: String) -> MatchError {
-        MatchError(place(key), "The value is of the type \(value.typeName); it has to be \(name).")
     }
 }

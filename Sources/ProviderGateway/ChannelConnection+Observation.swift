@@ -16,7 +16,7 @@ extension ChannelConnection {
         let request = requests[index]
         let accounts = memory.current(provider)
         let bundleID = try? request.action().bundleID
-        var trusted = ProviderRequest(began: request.began)
+        let trusted = ProviderRequest(began: request.began)
         trusted.sender = request.sender
         let (team, sender) = trusted.sender(in: accounts)
         var facts = RequestFacts(

@@ -89,17 +89,27 @@ final class ChannelConnection: HTTP2Connection {
             }
         }
         if !memory.isCurrent(provider) { requests[index].sender = .undecided }
-        judge(requests[index].sender)
+        requests[index].accountsVersion = memory.version(provider)
+        judge(requests[index].sender, wasLookedAt: requests[index].hasShape)
     }
 
     /// Updates the connection's state after a request's sender was checked.
-    private func judge(_ sender: ProviderRequest.Sender) {
+    /// - Parameter wasLookedAt: false if the request failed the shape checks. Its provider token then says nothing
+    ///   about who uses the connection.
+    private func judge(_ sender: ProviderRequest.Sender, wasLookedAt: Bool = true) {
         switch sender {
         case .token(let token):
+            guard wasLookedAt else { return }
             memory.bind(to: token)
             hasShownTrust = true
         case .rejected(let rejection):
             guard certificate == nil else { return goAway(rejection.reason) }
+            switch rejection.reason {
+            case .tooManyProviderTokenUpdates: return provider.limitLog.limitExceeded(.tokenUpdateRate, peer: peer)
+            // The token is valid, but not on this connection.
+            case .unrelatedKeyIDInToken: return
+            default: break
+            }
             guard !failedTokens.admits(provider.limits.failedTokens, at: provider.clock.time.nanoseconds) else {
                 return
             }
@@ -180,12 +190,21 @@ final class ChannelConnection: HTTP2Connection {
         }
         endHanging(now)
         if requests.isEmpty, lastRequest + provider.limits.idleTimeout < now { goAway(.idleTimeout) }
-        if let certificate {
-            do throws(Rejection) {
-                try check(certificate)
-            } catch {
-                goAway(error.reason)
-            }
+        checkCertificate()
+    }
+
+    /// Ends the connection if its certificate was revoked or has expired, even while the provider sends nothing. A
+    /// certificate for the other environment ends it with the first request, so that the provider gets the reason.
+    private func checkCertificate() {
+        guard let certificate else { return }
+        defer { memory.endBatch() }
+        do throws(Rejection) {
+            try check(certificate)
+        } catch {
+            guard error.reason == .badCertificate else { return }
+            // Do not wait for requests that have not ended.
+            for stream in requests.streams(where: { !$0.isAnswered && !$0.isUnderWay }) { reject(stream, error) }
+            goAway(error.reason)
         }
     }
 
@@ -219,7 +238,7 @@ extension ChannelConnection {
         if case .bad(let detail) = request.id { throw Rejection(.badMessageID, detail: detail) }
         let app = try provider.rules.app(bundleID, of: request.sender, in: memory.current(provider))
         let list = ChannelList(environment: provider.environment, app: app.id)
-        guard let broadcasts = provider.broadcasts else { throw .channelsOff }
+        let broadcasts = provider.broadcasts
         switch action {
         case .create:
             let policy = try ChannelRequest.policy(request.body)
@@ -252,7 +271,12 @@ extension ChannelConnection {
     }
 
     private func checkTrust(_ request: ChannelRequest) throws(Rejection) {
-        var trusted = ProviderRequest(began: request.began)
+        // The certificate or the key may have been revoked since the request's headers.
+        if let certificate { try check(certificate) }
+        if case .token(let token) = request.sender, memory.version(provider) != request.accountsVersion {
+            try token.checkKey(in: memory.current(provider))
+        }
+        let trusted = ProviderRequest(began: request.began)
         trusted.sender = request.sender
         try provider.rules.checkTrust(trusted)
     }
@@ -289,7 +313,10 @@ extension ChannelConnection {
 
     func respondNow(_ stream: StreamID, _ result: Result<Answer, Rejection>) {
         switch result {
-        case .failure(let rejection): refuse(stream, rejection)
+        case .failure(let rejection):
+            refuse(stream, rejection)
+            // The fault is the service's own. Another connection may reach a service without the fault.
+            if rejection.reason == .internalServerError { goAway(.internalServerError) }
         case .success(let answer):
             guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
             requests[index].isAnswered = true

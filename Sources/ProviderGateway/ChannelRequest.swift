@@ -16,6 +16,8 @@ struct ChannelRequest {
     var isAnswered = false
     /// Whether the request was passed on, and its answer will follow.
     var isUnderWay = false
+    /// The version of the accounts that the checks of the headers used.
+    var accountsVersion: UInt64 = 0
     /// The first header of the API that occurs twice; nil if none does.
     var repeated: RequestHeader?
     private var seen: UInt16 = 0
@@ -46,6 +48,9 @@ struct ChannelRequest {
     func overdue(after timeout: TimeAmount, now: NIODeadline) -> OverdueRequest? {
         OverdueRequest(began: began, isAnswered: isAnswered, timeout: timeout, now: now)
     }
+
+    /// Whether the request passes the shape checks: the path, the method, and that no header occurs twice.
+    var hasShape: Bool { repeated == nil && (try? action()) != nil }
 
     /// Returns what the path and the method ask for.
     func action() throws(Rejection) -> (Action, bundleID: BundleID?) {

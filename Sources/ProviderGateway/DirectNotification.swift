@@ -44,7 +44,7 @@ extension ProviderGateway {
         _ direct: DirectNotification,
         decided: (RequestFacts) -> Void,
     ) async -> (id: NotificationID, outcome: Outcome) {
-        var request = request(direct)
+        let request = request(direct)
         let id = request.id.present ?? newIdentifier()
         do throws(Rejection) {
             let submission = try submission(of: request, id: id, by: rules)
@@ -81,7 +81,7 @@ extension ProviderGateway {
 
     /// The request that a provider would have sent.
     private func request(_ direct: DirectNotification) -> ProviderRequest {
-        var request = ProviderRequest(began: .now())
+        let request = ProviderRequest(began: .now())
         request.isPost = true
         request.sender = .management
         func read(_ header: RequestHeader, _ text: String?) {

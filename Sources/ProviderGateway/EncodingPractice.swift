@@ -64,13 +64,13 @@ struct EncodingPractice {
 // These checks run with `strict`, and while somebody observes requests.
 extension ProviderConnection {
     func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
-        guard let fault = practice.fault(in: name, as: form), let index = requests.index(of: stream) else { return }
+        guard let fault = practice.fault(in: name, as: form), let request = requests[stream] else { return }
         switch RequestHeader(name: name) {
         case .path?, .authorization?:
-            if form == .incremental { requests[index].watched?.practices.insert(.filledTable) }
+            if form == .incremental { request.watched?.practices.insert(.filledTable) }
         default: break
         }
-        if requests[index].encodingFault == nil { requests[index].encodingFault = fault }
+        if request.encodingFault == nil { request.encodingFault = fault }
     }
 
     func priorityReceived(_ stream: StreamID) {

@@ -10,12 +10,12 @@ import Synchronization
 extension ProviderConnection {
     /// Rejects a request that was not passed to `Delivery`.
     func reject(_ stream: StreamID, _ rejection: Rejection) {
-        guard let index = requests.index(of: stream) else { return }
-        let id = requests[index].identify(using: &random)
-        if case .misbehave(_, let fault)? = decision(index, nil, rejection) {
+        guard let request = requests[stream] else { return }
+        let id = request.identify(using: &random)
+        if case .misbehave(_, let fault)? = decision(request, nil, rejection) {
             return carryOut(fault, on: stream, rejection)
         }
-        let subject = requests[index].subject(id)
+        let subject = request.subject(id)
         gateway.deliveryLog.record(
             DeliveryEvent(time: gateway.clock.time, step: .rejected(rejection.reason), subject: subject))
         refuse(stream, rejection)
@@ -23,14 +23,14 @@ extension ProviderConnection {
 
     /// - Parameter retryAfter: the value of `retry-after` in seconds; nil for an answer without that header.
     func refuse(_ stream: StreamID, _ rejection: Rejection, retryAfter: Int? = nil) {
-        guard let index = requests.index(of: stream) else { return }
-        requests[index].isSettled = true
-        requests[index].isAnswered = true
-        requests[index].body = []
-        let id = requests[index].identify(using: &random)
+        guard let request = requests[stream] else { return }
+        request.isSettled = true
+        request.isAnswered = true
+        request.body = []
+        let id = request.identify(using: &random)
         let (headers, body) = response.rejected(
-            rejection, id, isBroadcast: requests[index].broadcast != nil, retryAfter: retryAfter)
-        let watched = requests[index].watched
+            rejection, id, isBroadcast: request.broadcast != nil, retryAfter: retryAfter)
+        let watched = request.watched
         session?.respond(stream, headers, body: body)
         if let watched { answered(watched, RequestAnswer(rejection)) }
         if rehearsed != nil { countAnswer(of: stream) }
@@ -43,20 +43,20 @@ extension ProviderConnection {
 
     func answerNow(_ stream: StreamID, _ outcome: Outcome) {
         // The client may have cancelled the request meanwhile.
-        guard let index = requests.index(of: stream) else { return }
+        guard let request = requests[stream] else { return }
         switch outcome {
         case .accepted:
-            let id = requests[index].identify(using: &random)
-            requests[index].isAnswered = true
-            let watched = requests[index].watched
+            let id = request.identify(using: &random)
+            request.isAnswered = true
+            let watched = request.watched
             let headers =
-                requests[index].broadcast == nil
+                request.broadcast == nil
                 ? response.accepted(id) : response.ofChannels(200, id, isUnique: true)
             session?.respond(stream, headers, body: nil)
             if let watched { answered(watched, RequestAnswer(status: 200)) }
             if rehearsed != nil { countAnswer(of: stream) }
         case .rejected(var rejection):
-            if rejection.reason == .tooManyRequests, requests[index].broadcast == nil {
+            if rejection.reason == .tooManyRequests, request.broadcast == nil {
                 gateway.limitLog.limitExceeded(.tokenRate, peer: peer)
             }
             // The provider does not know that the clock was advanced.

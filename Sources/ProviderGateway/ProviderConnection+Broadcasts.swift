@@ -10,32 +10,32 @@ extension ProviderConnection {
     /// The largest payload of a broadcast, in bytes.
     static let maximumBroadcastBytes = 5120
 
-    func broadcastReceived(_ bytes: Span<UInt8>, _ index: Int, _ stream: StreamID) {
-        if requests[index].received > Self.maximumBroadcastBytes {
-            guard case .failure(let rejection)? = requests[index].broadcast?.verdict else {
+    func broadcastReceived(_ bytes: Span<UInt8>, _ request: ProviderRequest, _ stream: StreamID) {
+        if request.received > Self.maximumBroadcastBytes {
+            guard case .failure(let rejection)? = request.broadcast?.verdict else {
                 let detail = "The payload is longer than \(Self.maximumBroadcastBytes) bytes."
                 return reject(stream, Rejection(.payloadTooLarge, detail: detail))
             }
             return reject(stream, rejection)
         }
-        if case .success? = requests[index].broadcast?.verdict {
-            requests[index].body.append(bytes)
+        if case .success? = request.broadcast?.verdict {
+            request.body.append(bytes)
         } else {
-            requests[index].watched?.append(bytes)
+            request.watched?.append(bytes)
         }
     }
 
     /// Sends the broadcast of a request that has ended, or rejects it.
-    func broadcast(_ stream: StreamID, _ index: Int) {
-        guard let broadcast = requests[index].broadcast else { return }
+    func broadcast(_ stream: StreamID, _ request: ProviderRequest) {
+        guard let broadcast = request.broadcast else { return }
         do throws(Rejection) {
-            guard let addressed = try broadcast.verdict?.get(), gateway.broadcasts != nil else { throw .channelsOff }
-            try checkAgain(requests[index], for: addressed.app)
+            guard let addressed = try broadcast.verdict?.get() else { throw Rejection(.internalServerError) }
+            try checkAgain(request, for: addressed.app)
             let notification = try gateway.rules.broadcast(
-                requests[index], to: addressed.app, id: broadcast.identify(using: &random))
-            let decision = decision(index, nil, nil)
-            requests[index].isSettled = true
-            requests[index].body = []
+                request, to: addressed.app, id: broadcast.identify(using: &random))
+            let decision = decision(request, nil, nil)
+            request.isSettled = true
+            request.body = []
             switch decision {
             case .proceed?, nil: send(notification, to: addressed.channel, on: stream)
             case .misbehave(_, let fault)?: carryOut(fault, on: stream, notification, to: addressed.channel)
@@ -48,10 +48,11 @@ extension ProviderConnection {
     /// Hands a broadcast over, and answers when it is stored or under way.
     /// - Parameter count: how many times devices get it; more than once only in a rehearsal.
     private func send(_ notification: Notification, to channel: ChannelKey, times count: Int = 1, on stream: StreamID) {
-        guard let broadcasts = gateway.broadcasts, let index = requests.index(of: stream) else { return }
+        guard let request = requests[stream] else { return }
+        let broadcasts = gateway.broadcasts
         let connection = NIOLoopBound(self, eventLoop: eventLoop)
         // The journal has the outcome before the answer, also if the client does not wait for the answer.
-        let (watched, observer) = (requests[index].watched?.number, gateway.watch?.observer)
+        let (watched, observer) = (request.watched?.number, gateway.watch?.observer)
         Task {
             let outcome: Outcome
             do throws(Rejection) {
@@ -100,9 +101,7 @@ extension ProviderConnection {
         let accounts = memory.current(gateway)
         switch request.sender {
         case .certificate(let certificate): try check(certificate)
-        case .token(let token) where !token.isGood(in: accounts):
-            let detail = "The key \(token.key) was revoked, deleted or changed."
-            throw Rejection(.invalidProviderToken, detail: detail)
+        case .token(let token): try token.checkKey(in: accounts)
         default: break
         }
         guard accounts.app(app.id) != nil else {

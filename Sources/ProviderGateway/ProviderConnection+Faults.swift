@@ -61,7 +61,7 @@ extension ProviderConnection: MisbehavingConnection {
     /// Returns whether a rehearsal handles an answer of `Delivery`.
     func isRehearsed(_ stream: StreamID, _ outcome: Outcome) -> Bool {
         // The client may have cancelled the request meanwhile, or this is the answer to a copy.
-        guard let index = requests.index(of: stream), !requests[index].isAnswered else { return true }
+        guard let request = requests[stream], !request.isAnswered else { return true }
         guard let fault = rehearsed?.takeFault(of: stream) else { return false }
         if case .delay(let delay) = fault.kind {
             later(stream, delay) { $0.answerNow(stream, outcome) }
@@ -89,12 +89,12 @@ extension ProviderConnection: MisbehavingConnection {
 
     /// Marks the request as settled and releases its body.
     private func settle(_ stream: StreamID) {
-        guard let index = requests.index(of: stream) else { return }
-        requests[index].isSettled = true
-        requests[index].body = []
+        guard let request = requests[stream] else { return }
+        request.isSettled = true
+        request.body = []
     }
 
     func number(of stream: StreamID) -> UInt64? {
-        requests.index(of: stream).flatMap { requests[$0].watched?.number }
+        requests[stream]?.watched?.number
     }
 }

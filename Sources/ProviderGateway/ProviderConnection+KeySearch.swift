@@ -7,8 +7,8 @@ import Trust
 extension ProviderConnection {
     /// Returns whether a request is refused only for its device token, and only because a key that may exist is
     /// missing here.
-    func mayBecomeGood(_ index: Int) -> Bool {
-        gateway.rules.tokenKeys.mayLackKeys && requests[index].hasUnopenedToken
+    func mayBecomeGood(_ request: ProviderRequest) -> Bool {
+        gateway.rules.tokenKeys.mayLackKeys && request.hasUnopenedToken
     }
 
     func findKeys() {
@@ -27,16 +27,17 @@ extension ProviderConnection {
         let sought = waiting.endSearch()
         var taken = 0
         while let stream = waiting.first {
-            if let index = requests.index(of: stream), mayBecomeGood(index) {
-                requests[index].decide(by: gateway.rules)
-                if mayBecomeGood(index) {
+            let request = requests[stream]
+            if let request, mayBecomeGood(request) {
+                request.decide(by: gateway.rules)
+                if mayBecomeGood(request) {
                     guard taken < sought else { break }
-                    if !isAnswered { requests[index].verdict = .failure(.keysNotFound) }
+                    if !isAnswered { request.verdict = .failure(.keysNotFound) }
                 }
             }
             waiting.removeFirst()
             taken += 1
-            submit(stream)
+            if let request { submit(stream, request) }
         }
         submitBatch()
         memory.endBatch()

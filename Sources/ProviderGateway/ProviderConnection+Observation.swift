@@ -10,11 +10,11 @@ extension ProviderConnection {
     /// - Parameter submission: the submission if the gateway accepts the request and is about to pass it to
     ///   `Delivery`; nil if it rejects the request.
     /// - Returns: What to do with the request; nil if nobody observes it.
-    func decision(_ index: Int, _ submission: Submission?, _ rejection: Rejection?) -> RequestDecision? {
-        guard let watched = requests[index].watched, let watch = gateway.watch else { return nil }
-        let id = requests[index].identify(using: &random)
+    func decision(_ request: ProviderRequest, _ submission: Submission?, _ rejection: Rejection?) -> RequestDecision? {
+        guard let watched = request.watched, let watch = gateway.watch else { return nil }
+        let id = request.identify(using: &random)
         if practice.priorityFault != nil { watched.practices.insert(.priorityFrames) }
-        let facts = requests[index].facts(
+        let facts = request.facts(
             watched, submission, rejection, id: id, connection: number, at: gateway.clock.time, by: gateway.rules,
             memory.current(gateway))
         let decision = watch.observer.decided(facts)

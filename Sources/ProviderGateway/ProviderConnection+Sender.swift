@@ -14,7 +14,7 @@ extension ProviderConnection {
     }
 
     /// Sets a request's sender from the connection's certificate, and its topic if the request has none.
-    func identify(_ request: inout ProviderRequest, by certificate: ProviderIdentity) {
+    func identify(_ request: ProviderRequest, by certificate: ProviderIdentity) {
         do throws(Rejection) {
             try check(certificate)
             request.sender = .certificate(certificate)
@@ -45,9 +45,7 @@ extension ProviderConnection {
         let accounts = memory.current(gateway)
         switch request.sender {
         case .certificate(let certificate): try check(certificate)
-        case .token(let token) where !token.isGood(in: accounts):
-            let detail = "The key \(token.key) was revoked, deleted or changed."
-            throw Rejection(.invalidProviderToken, detail: detail)
+        case .token(let token): try token.checkKey(in: accounts)
         default: break
         }
         guard accounts.app(addressed.destination.app) != nil else {
@@ -56,7 +54,7 @@ extension ProviderConnection {
     }
 
     /// Makes a request's submission. The request then counts as settled, and no longer has its body.
-    func submission(_ stream: StreamID, _ request: inout ProviderRequest) throws(Rejection) -> Submission {
+    func submission(_ stream: StreamID, _ request: ProviderRequest) throws(Rejection) -> Submission {
         guard let verdict = request.verdict else { throw Rejection(.internalServerError) }
         let addressed = try verdict.get()
         try checkAgain(request, to: addressed)

@@ -22,8 +22,6 @@ final class ProviderConnection: HTTP2Connection {
     let peer: String
     /// The connection's number in the journal; 0 if nobody may observe requests.
     let number: UInt64
-    /// Whether somebody observes the request whose headers are being read.
-    private var isWatching = false
     private(set) var session: HTTP2Session?
     var requests = StreamTable<ProviderRequest>()
     var batch: [Submission] = []
@@ -71,8 +69,8 @@ final class ProviderConnection: HTTP2Connection {
 
     func headersBegan(_ stream: StreamID) {
         lastRequest = second
-        var request = ProviderRequest(began: second)
-        isWatching = gateway.watch?.isActive ?? false
+        let request = ProviderRequest(began: second)
+        let isWatching = gateway.watch?.isActive ?? false
         let practices = connectionPractice.requestBegan(
             isIdle: requests.isEmpty, isObserved: isWatching, silence: gateway.limits.uncheckedSilence, at: .now())
         if isWatching { request.watched = WatchedRequest(practices) }
@@ -80,33 +78,29 @@ final class ProviderConnection: HTTP2Connection {
     }
 
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        if isWatching, let index = requests.index(of: stream) {
-            requests[index].watched?.append(name: name, value: value)
-        }
+        guard let request = requests[stream] else { return }
+        request.watched?.append(name: name, value: value)
         guard let header = RequestHeader(name: name) else { return }
         if header == .authorization, hasCertificate { return }
-        // One access to the table, because this is the hottest path of a request.
-        requests.update(stream) { request in
-            request.note(header)
-            switch header {
-            case .authorization: request.sender = tokenSender(value)
-            case .topic: request.topic = memory.topic(value, gateway: gateway)
-            default: request.read(header, value)
-            }
+        request.note(header)
+        switch header {
+        case .authorization: request.sender = tokenSender(value)
+        case .topic: request.topic = memory.topic(value, gateway: gateway)
+        default: request.read(header, value)
         }
     }
 
     func headersEnded(_ stream: StreamID, endStream: Bool) {
-        guard let index = requests.index(of: stream) else { return }
-        if let certificate { identify(&requests[index], by: certificate) }
-        if !memory.isCurrent(gateway) { requests[index].sender = .undecided }
-        requests[index].accountsVersion = memory.version(gateway)
-        if let broadcast = requests[index].broadcast {
+        guard let request = requests[stream] else { return }
+        if let certificate { identify(request, by: certificate) }
+        if !memory.isCurrent(gateway) { request.sender = .undecided }
+        request.accountsVersion = memory.version(gateway)
+        if let broadcast = request.broadcast {
             broadcast.accounts = memory.current(gateway)
         }
-        if requests[index].encodingFault == nil { requests[index].encodingFault = practice.priorityFault }
-        requests[index].decide(by: gateway.rules)
-        judge(requests[index].sender, wasLookedAt: requests[index].wasLookedAt(by: gateway.rules))
+        if request.encodingFault == nil { request.encodingFault = practice.priorityFault }
+        request.decide(by: gateway.rules)
+        judge(request.sender, wasLookedAt: request.wasLookedAt(by: gateway.rules))
     }
 
     /// Updates the connection's state after a request's sender was checked. The first valid provider token allows
@@ -149,47 +143,47 @@ final class ProviderConnection: HTTP2Connection {
     }
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
-        guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
-        requests[index].received += bytes.count
-        if requests[index].broadcast != nil { return broadcastReceived(bytes, index, stream) }
+        guard let request = requests[stream], !request.isSettled else { return }
+        request.received += bytes.count
+        if request.broadcast != nil { return broadcastReceived(bytes, request, stream) }
         let limit: Int
-        switch requests[index].verdict {
+        switch request.verdict {
         case .success(let addressed):
             limit = addressed.topic.payloadLimit
-        case .failure where mayBecomeGood(index):
-            limit = requests[index].topic.present?.payloadLimit ?? 0
+        case .failure where mayBecomeGood(request):
+            limit = request.topic.present?.payloadLimit ?? 0
         case .failure(let rejection):
             // Do not keep the body. After as many bytes as the largest payload has, do not wait for its end either.
-            if requests[index].received > Payload.maximumVoIPBytes { return reject(stream, rejection) }
-            requests[index].watched?.append(bytes)
+            if request.received > Payload.maximumVoIPBytes { return reject(stream, rejection) }
+            request.watched?.append(bytes)
             return
         case nil:
             return
         }
-        guard requests[index].received <= limit else {
+        guard request.received <= limit else {
             let detail = "The payload is longer than \(limit) bytes."
             return reject(stream, Rejection(.payloadTooLarge, detail: detail))
         }
-        requests[index].body.append(bytes)
+        request.body.append(bytes)
     }
 
     func streamEnded(_ stream: StreamID) {
-        guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
-        if requests[index].broadcast != nil { return broadcast(stream, index) }
-        let lacksKey = mayBecomeGood(index)
+        guard let request = requests[stream], !request.isSettled else { return }
+        if request.broadcast != nil { return broadcast(stream, request) }
+        let lacksKey = mayBecomeGood(request)
         // If the request is rejected in any case, it need not wait.
-        if case .failure = requests[index].verdict, !lacksKey { return submit(stream) }
-        guard lacksKey || !waiting.isEmpty else { return submit(stream) }
+        if case .failure = request.verdict, !lacksKey { return submit(stream, request) }
+        guard lacksKey || !waiting.isEmpty else { return submit(stream, request) }
         waiting.append(stream)
         if !waiting.isSearching { findKeys() }
     }
 
     /// Adds a request that has ended to the batch, or rejects it.
-    func submit(_ stream: StreamID) {
-        guard let index = requests.index(of: stream), !requests[index].isSettled else { return }
+    func submit(_ stream: StreamID, _ request: ProviderRequest) {
+        guard !request.isSettled else { return }
         do throws(Rejection) {
-            let submission = try submission(stream, &requests[index])
-            switch decision(index, submission, nil) {
+            let submission = try submission(stream, request)
+            switch decision(request, submission, nil) {
             case .proceed?, nil: batch.append(submission)
             case .misbehave(_, let fault)?: carryOut(fault, on: stream, submission)
             }
@@ -200,12 +194,10 @@ final class ProviderConnection: HTTP2Connection {
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
         if rehearsed != nil { forgetFaults(of: stream) }
-        if let index = requests.index(of: stream), let number = requests[index].watched?.number,
-            !requests[index].isAnswered
-        {
+        let request = requests.remove(stream)
+        if let request, !request.isAnswered, let number = request.watched?.number {
             gateway.watch?.observer.unanswered(number, isDiscarded: false)
         }
-        requests.remove(stream)
     }
 
     func batchEnded() {
@@ -238,15 +230,15 @@ final class ProviderConnection: HTTP2Connection {
         let timeout = gateway.limits.requestTimeout
         for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil }) {
             // The table of requests may have changed meanwhile.
-            guard let index = requests.index(of: stream) else { continue }
-            switch requests[index].overdue(after: timeout, now: now) {
+            guard let request = requests[stream] else { continue }
+            switch request.overdue(after: timeout, now: now) {
             case .stuck:
                 return session?.close() ?? ()
             case .answered:
                 session?.reset(stream, .noError)
             case .unanswered where waiting.contains(stream):
                 reject(stream, .keysNotFound)
-            case .unanswered where !requests[index].isSettled:
+            case .unanswered where !request.isSettled:
                 gateway.limitLog.limitExceeded(.requestTimeout, peer: peer)
                 reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
             case .unanswered, nil:

@@ -17,8 +17,7 @@ package final class ProviderGateway: HTTP2Service {
     let tokens: ProviderTokens
     let accounts: any Accounts
     let delivery: Delivery
-    /// The broadcast channels; nil if the service has none.
-    let broadcasts: Broadcasts?
+    let broadcasts: Broadcasts
     let deliveryLog: any DeliveryLog
     /// Shows requests to observers; nil if nobody may observe them.
     let watch: RequestWatch?
@@ -30,7 +29,6 @@ package final class ProviderGateway: HTTP2Service {
     /// - Parameters:
     ///   - environmentKeyReason: which spelling to use for the reason that rejects a key of the other environment.
     ///   - answerDetail: whether answers in the development environment contain the key `detail`.
-    ///   - broadcasts: the broadcast channels; nil if the service has none.
     ///   - deliveryLog: records the requests that are rejected before `Delivery` sees them.
     ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - tokensByService: whether an app's own device token does not serve the topics of its services.
@@ -46,7 +44,7 @@ package final class ProviderGateway: HTTP2Service {
         tokenKeys: SharedTokenKeys,
         accounts: any Accounts,
         delivery: Delivery,
-        broadcasts: Broadcasts? = nil,
+        broadcasts: Broadcasts,
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
         names: NamedTokens? = nil,
         tokensByService: Bool = false,

@@ -3,7 +3,7 @@ import Trust
 
 extension ProviderRequest {
     /// Parses a header. Its value is checked by itself, without looking at other headers.
-    mutating func read(_ header: RequestHeader, _ value: Span<UInt8>) {
+    func read(_ header: RequestHeader, _ value: Span<UInt8>) {
         switch header {
         case .method: isPost = value.isEqual(to: "POST")
         case .path:

@@ -5,7 +5,9 @@ import Notifications
 import Trust
 
 /// A request, with what has been read so far. Header values are parsed, and not kept as text unless that is needed.
-struct ProviderRequest {
+///
+/// A class, because a request has many values and is handed from rule to rule: copies would cost a twentieth of a push.
+final class ProviderRequest {
     /// A header's value: missing, valid, or invalid with a sentence that says why.
     enum Field<Value> {
         case absent
@@ -91,7 +93,7 @@ struct ProviderRequest {
     }
 
     /// Makes the decision that follows from the headers alone.
-    mutating func decide(by rules: RequestRules) {
+    func decide(by rules: RequestRules) {
         if let broadcast { return broadcast.decide(self, by: rules) }
         do throws(Rejection) {
             verdict = .success(try rules.check(self))
@@ -115,13 +117,13 @@ struct ProviderRequest {
     }
 
     /// Records that the request has a header. If it has one a second time, records it as repeated.
-    mutating func note(_ header: RequestHeader) {
+    func note(_ header: RequestHeader) {
         if seen & header.rawValue != 0 { repeated = repeated ?? header }
         seen |= header.rawValue
     }
 
     /// Gives the request an identifier if it has none.
-    mutating func identify(using random: inout IdentifierRandom) -> NotificationID {
+    func identify(using random: inout IdentifierRandom) -> NotificationID {
         if let broadcast { return broadcast.identify(using: &random) }
         let id = id.present ?? .random(using: &random)
         self.id = .value(id)

@@ -71,6 +71,12 @@ extension VerifiedProviderToken {
         return key.team == team && key.publicKey == publicKey && key.bundleIDs == bundleIDs
             && Environment.allCases.allSatisfy { key.environments.contains($0) == isFor($0) }
     }
+
+    /// Throws unless the accounts still have the same key.
+    func checkKey(in accounts: AccountsSnapshot) throws(Rejection) {
+        guard !isGood(in: accounts) else { return }
+        throw Rejection(.invalidProviderToken, detail: "The key \(key) was revoked, deleted or changed.")
+    }
 }
 
 extension ProviderKey {

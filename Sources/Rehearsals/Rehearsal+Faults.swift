@@ -73,12 +73,13 @@ extension Rehearsal.Fault {
             let packet = try DocumentReader(try reader.required(key), at: reader.place(key), keys: ["status"])
             _ = try packet.required("status")
             guard let number = try packet.integer("status", 0...255),
-                let status = PacketStatus(rawValue: UInt8(clamping: number))
+                let status = BinaryStatus(rawValue: UInt8(clamping: number)),
+                status != .noErrors
             else {
-                let allowed = PacketStatus.allCases.map { "\($0.rawValue)" }.joined(separator: ", ")
+                let allowed = BinaryStatus.faults.map { "\($0.rawValue)" }.joined(separator: ", ")
                 throw packet.fault("status", "one of \(allowed)")
             }
-            return .errorPacket(status.rawValue)
+            return .errorPacket(status)
         }
     }
 

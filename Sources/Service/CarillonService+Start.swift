@@ -37,8 +37,7 @@ struct ServiceParts {
     var sharedSwitchboard: SharedSwitchboard?
     /// Likewise.
     var peers: PeerParts?
-    /// Nil for a store without broadcast channels.
-    var broadcasts: Broadcasts?
+    var broadcasts: Broadcasts
     var providerTokens: ProviderTokens
     var providerListeners: [Listener]
     var courierListeners: [Listener]
@@ -176,11 +175,13 @@ private struct ServiceBuilder {
         }
         let key = try await FirstStart(accounts: store, folder: folder).prepare()
         let limitLog = LimitLog(logger) { [metrics] in metrics.limitExceeded($0) }
+        let holds = store as? any DeviceHolds
+        let fence = holds.map(HoldFence.init)
         let local = LocalSwitchboard(
             mailboxes: store, numbering: try await numbering(), log: log, limits: settings.delivery,
-            limitExceeded: { limitLog.limitExceeded($0) },
+            limitExceeded: { limitLog.limitExceeded($0) }, fence: fence,
             clock: { [clock] in clock.moment })
-        let shared = (store as? any DeviceHolds).map { SharedSwitchboard(local, $0, store) }
+        let shared = holds.flatMap { holds in fence.map { SharedSwitchboard(local, holds, $0, store) } }
         let switchboard: any Switchboard = shared ?? local
         let virtualDevices = settings.store == .memory ? nil : VirtualDeviceFile(folder)
         do throws(StoreError) {
@@ -190,22 +191,21 @@ private struct ServiceBuilder {
             logger.warning(
                 "Virtual devices of an earlier start are still in the store", metadata: ["cause": "\(error.cause)"])
         }
-        let broadcasts = store.broadcastChannels.map {
-            Broadcasts(
-                channels: $0, accounts: store, log: log, limits: settings.channels,
-                limitExceeded: { limitLog.limitExceeded($0) },
-                sent: { [metrics] in metrics.broadcastSent(to: $0) }, clock: clock)
-        }
+        let broadcasts = Broadcasts(
+            channels: store.broadcastChannels, news: store as? any ChannelNews, accounts: store, log: log,
+            limits: settings.channels, limitExceeded: { limitLog.limitExceeded($0) },
+            sent: { [metrics] in metrics.broadcastSent(to: $0) }, clock: clock)
+        shared?.use(broadcasts)
         let development = journal.map {
             DevelopmentParts(
                 journal: $0, keep: settings.keptRequests, store: store, switchboard: switchboard,
-                tokenKeys: secrets.tokenKeys.keys, clock: clock,
+                broadcasts: broadcasts, tokenKeys: secrets.tokenKeys.keys, clock: clock,
                 tokensByService: settings.tokensByService, file: virtualDevices)
         }
         let devices = development?.devices
         var random = SystemRandomNumberGenerator()
         let origin = OfferOrigin.random(using: &random)
-        let peers = try await openPeers(shared, origin, secrets)
+        let peers = try await openPeers(shared, broadcasts, origin, secrets)
         let delivery = Delivery(
             accounts: store, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
             origin: origin, log: log, limits: settings.delivery,
@@ -305,6 +305,7 @@ private struct ServiceBuilder {
     /// - Returns: nil if no other service uses the store.
     private func openPeers(
         _ switchboard: SharedSwitchboard?,
+        _ broadcasts: Broadcasts,
         _ origin: OfferOrigin,
         _ secrets: SharedSecrets,
     ) async throws(ServiceError) -> PeerParts? {
@@ -314,6 +315,7 @@ private struct ServiceBuilder {
         ).open(cluster, origin: origin)
         parts.peers.report(to: switchboard)
         switchboard.use(parts.peers)
+        broadcasts.use(parts.peers)
         return parts
     }
 
@@ -342,7 +344,7 @@ private struct ServiceBuilder {
         _ switchboard: any Switchboard,
         _ local: LocalSwitchboard,
         _ delivery: Delivery,
-        _ broadcasts: Broadcasts?,
+        _ broadcasts: Broadcasts,
         _ state: ServiceState,
         _ history: MetricsHistory,
         _ development: DevelopmentParts?,

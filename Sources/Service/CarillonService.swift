@@ -30,7 +30,7 @@ package final class CarillonService: Sendable {
     private let switchboard: LocalSwitchboard
     private let sharedSwitchboard: SharedSwitchboard?
     private let peers: PeerParts?
-    private let broadcasts: Broadcasts?
+    private let broadcasts: Broadcasts
     private let descriptionFile: DescriptionFile
     private let providerTokens: ProviderTokens
     private let providerListeners: [Listener]
@@ -79,7 +79,7 @@ package final class CarillonService: Sendable {
             group.addTask { await self.delivery.run() }
             group.addTask { await self.switchboard.run() }
             group.addTask { await self.sharedSwitchboard?.run() }
-            group.addTask { await self.broadcasts?.run() }
+            group.addTask { await self.broadcasts.run() }
             group.addTask { await self.watchCluster() }
             group.addTask { await self.providerTokens.run() }
             group.addTask { await self.development?.devices.run() }
@@ -102,7 +102,7 @@ package final class CarillonService: Sendable {
 
     /// Returns the number of connected devices that receive the broadcasts of a channel.
     package func subscribers(of channel: ChannelID, of bundleID: BundleID, in environment: Environment) -> Int {
-        guard let app = store.current.apps[bundleID], let broadcasts else { return 0 }
+        guard let app = store.current.apps[bundleID] else { return 0 }
         let list = ChannelList(environment: environment, app: app.id)
         return broadcasts.connectedSubscribers(of: ChannelKey(list: list, id: channel))
     }
@@ -130,7 +130,7 @@ package final class CarillonService: Sendable {
             switchboard.disconnectAll(because: .shutdown)
         }
         await delivery.drain()
-        await broadcasts?.settle()
+        await broadcasts.settle()
         peers?.peers.close()
         if let listener = peers?.listener { await listener.shutDown(within: .seconds(1)) }
         management.endStreams()

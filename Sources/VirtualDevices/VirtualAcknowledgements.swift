@@ -44,7 +44,11 @@ final class VirtualAcknowledgements: Sendable {
 
     /// Acknowledges until the task is cancelled.
     /// - Parameter connect: connects a device again.
-    func run(_ switchboard: any Switchboard, connect: @Sendable @escaping (DeviceKey) -> Void) async {
+    func run(
+        _ switchboard: any Switchboard,
+        _ broadcasts: Broadcasts,
+        connect: @Sendable @escaping (DeviceKey) -> Void,
+    ) async {
         // The time of the next wake-up that is scheduled.
         var asked: ContinuousClock.Instant?
         for await _ in wakeUps {
@@ -64,7 +68,11 @@ final class VirtualAcknowledgements: Sendable {
                     connect(item.device)
                 }
             }
-            for (device, numbers) in numbers { switchboard.acknowledge(numbers, by: device) }
+            for (device, numbers) in numbers {
+                let ofBroadcasts = numbers.filter(BroadcastMessage.has)
+                if ofBroadcasts.count < numbers.count { switchboard.acknowledge(numbers, by: device) }
+                if !ofBroadcasts.isEmpty { broadcasts.acknowledge(ofBroadcasts, by: device) }
+            }
             if let time = asked, time <= .now { asked = nil }
             guard let next, asked.map({ next < $0 }) ?? true else { continue }
             asked = next

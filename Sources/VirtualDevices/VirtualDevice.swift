@@ -45,7 +45,7 @@ package struct VirtualApp: Sendable {
 }
 
 /// The stream of a virtual device. It passes notifications to the task that acknowledges for all of them.
-final class VirtualStream: NotificationStream {
+final class VirtualStream: NotificationStream, BroadcastStream {
     private let device: DeviceKey
     private let behaviour: DeviceBehaviour
     private let acknowledgements: VirtualAcknowledgements
@@ -57,10 +57,14 @@ final class VirtualStream: NotificationStream {
     }
 
     // Called while the switchboard's lock is held. Acknowledging needs that lock, so it happens later.
-    func send(_ attempt: DeliveryAttempt) {
+    func send(_ attempt: DeliveryAttempt) { received(attempt.number) }
+
+    func send(_ broadcast: BroadcastMessage) { received(broadcast.number) }
+
+    private func received(_ number: UInt64) {
         switch behaviour {
-        case .online: acknowledgements.add(attempt.number, device, after: .zero)
-        case .slow(let delay): acknowledgements.add(attempt.number, device, after: delay)
+        case .online: acknowledgements.add(number, device, after: .zero)
+        case .slow(let delay): acknowledgements.add(number, device, after: delay)
         case .silent, .offline, .removed, .expired: break
         }
     }

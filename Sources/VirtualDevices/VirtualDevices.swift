@@ -15,6 +15,7 @@ package final class VirtualDevices: Sendable {
 
     private let registrations: any Registrations
     private let switchboard: any Switchboard
+    private let broadcasts: Broadcasts
     private let tokenKeys: SharedTokenKeys
     private let clock: ServiceClock
     /// Whether tests need a device token for each service, because an app's own serves none.
@@ -32,6 +33,7 @@ package final class VirtualDevices: Sendable {
     package init(
         registrations: any Registrations,
         switchboard: any Switchboard,
+        broadcasts: Broadcasts,
         tokenKeys: SharedTokenKeys,
         names: NamedTokens,
         clock: ServiceClock,
@@ -40,6 +42,7 @@ package final class VirtualDevices: Sendable {
     ) {
         self.registrations = registrations
         self.switchboard = switchboard
+        self.broadcasts = broadcasts
         self.tokenKeys = tokenKeys
         self.names = names
         self.clock = clock
@@ -49,7 +52,7 @@ package final class VirtualDevices: Sendable {
 
     /// Lets the devices acknowledge until the task is cancelled.
     package func run() async {
-        await acknowledgements.run(switchboard) { [self] device in
+        await acknowledgements.run(switchboard, broadcasts) { [self] device in
             entries.withLock { entries in
                 if let entry = entries[device], entry.stream != nil { attach(&entries, device) }
             }
@@ -174,13 +177,16 @@ extension VirtualDevices {
             }
             _ = expired.withLock { $0.remove(destination) }
         }
-        return entries.withLock { entries in
+        let settled = entries.withLock { entries -> VirtualDevice? in
             guard entries[key] != nil else { return nil }
             entries[key]?.device.behaviour = behaviour
             entries[key]?.device.since = now
             if behaviour.isConnected { attach(&entries, key) }
             return entries[key]?.device
         }
+        // A test may broadcast as soon as the device is connected.
+        await broadcasts.subscriptionsApplied(to: key)
+        return settled
     }
 
     /// Lets a device report another power state.
@@ -192,6 +198,20 @@ extension VirtualDevices {
             return entries[key]?.device
         }
         if let device, device.behaviour.isConnected { switchboard.changePower(of: key, to: power) }
+        return device
+    }
+
+    /// Subscribes apps on a device to channels, in place of those to which they were subscribed.
+    /// - Returns: the device; nil if there is none.
+    package func subscribe(
+        _ id: DeviceID,
+        to channels: [AppID: Set<ChannelID>],
+    ) async throws(Rejection) -> VirtualDevice? {
+        guard let device = self[id] else { return nil }
+        for destination in device.destinations {
+            guard let wanted = channels[destination.app] else { continue }
+            try await broadcasts.replaceSubscriptions(of: destination, by: wanted)
+        }
         return device
     }
 
@@ -239,6 +259,8 @@ extension VirtualDevices {
         guard let device = entries[key]?.device else { return }
         let stream = VirtualStream(key, device.behaviour, acknowledgements)
         entries[key]?.stream = stream
+        // In the order in which the courier does it.
+        broadcasts.attach(stream, of: key)
         switchboard.attach(stream, of: key, power: device.power)
     }
 
@@ -247,7 +269,9 @@ extension VirtualDevices {
             defer { entries[key]?.stream = nil }
             return entries[key]?.stream
         }
-        if let stream { switchboard.detach(stream, of: key) }
+        guard let stream else { return }
+        switchboard.detach(stream, of: key)
+        broadcasts.detach(stream, of: key)
     }
 }
 

@@ -1,5 +1,6 @@
-import Notifications
 import CommonTesting
+import Matching
+import Notifications
 import Testing
 
 @testable import BinaryGateway

@@ -1,3 +1,4 @@
+import Matching
 import Testing
 
 @testable import BinaryGateway

@@ -35,7 +35,7 @@ struct RehearsalTests {
     }
 
     @Test func `An error packet names the notification, which is not delivered`() async throws {
-        try await Self.run(Self.request(.errorPacket(10))) { rig, _ in
+        try await Self.run(Self.request(.errorPacket(.shutdown))) { rig, _ in
             let token = try await rig.register()
             let client = try await rig.connect(.binary, rig.tls())
             let first = Packet.items(7, token: token, payload: Self.payload(1))
@@ -47,7 +47,7 @@ struct RehearsalTests {
     }
 
     @Test func `An error packet may name a notification that is delivered`() async throws {
-        try await Self.run(Self.request(.errorPacket(10), isAccepted: true)) { rig, _ in
+        try await Self.run(Self.request(.errorPacket(.shutdown), isAccepted: true)) { rig, _ in
             let token = try await rig.register()
             let client = try await rig.connect(.binary, rig.tls())
             try await client.write(Packet.items(7, token: token, payload: Self.payload(1)))

@@ -1,5 +1,6 @@
 import APNSProvider
 import CarillonTesting
+import Foundation
 import Testing
 
 /// A test suite as that of a backend in Swift, which uses the provider library.
@@ -48,6 +49,55 @@ struct TestAPNsTests {
             try await send("Anybody there?", to: team.devices[1], of: team)
         }
         #expect(error?.rejection?.reason == .unregistered)
+    }
+
+    @Test
+    func `A broadcast reaches the devices that are subscribed and connected, and is kept for the others`() async throws
+    {
+        let apns = try TestAPNs.current
+        let team = try await apns.makeTeam(devices: [.online, .offline])
+        let passing = try await team.makeChannel()
+        let keeping = try await team.makeChannel(keepsNewest: true)
+        for device in team.devices { try await device.subscribe(to: [passing, keeping], bundleID: team.bundleID) }
+        func broadcast(to channel: String) async throws {
+            let expiration: PushNotification.Expiration = channel == keeping ? .unspecified : .immediately
+            let notification = try BroadcastNotification(
+                APS(liveActivity: APS.LiveActivity(event: .update, timestamp: Date(), contentState: ["score": 1])),
+                expiration: expiration)
+            _ = try await ProviderClient.withClient(credentials: team.credentials, environment: apns.environment) {
+                try await $0.broadcast(notification, to: channel, of: team.bundleID)
+            }
+        }
+        for channel in [passing, keeping] {
+            try await broadcast(to: channel)
+            try await team.wait(for: RequestPattern(channel: channel, outcome: .delivered))
+        }
+        // Now nobody is connected.
+        try await team.devices[0].behave(.offline)
+        try await broadcast(to: passing)
+        try await team.wait(for: RequestPattern(channel: passing, outcome: .dropped))
+        try await broadcast(to: keeping)
+        try await team.wait(for: RequestPattern(channel: keeping, outcome: .stored))
+        // A device whose subscriptions have ended gets none either.
+        try await team.devices[0].subscribe(to: [], bundleID: team.bundleID)
+        try await team.devices[0].behave(.online)
+        try await broadcast(to: passing)
+        try await team.wait(for: RequestPattern(channel: passing, outcome: .dropped), count: 2)
+    }
+
+    @Test
+    func `A subscription that cannot be is refused, and the error says why`() async throws {
+        let team = try await TestAPNs.current.makeTeam()
+        for (channel, cause) in [("dHN0LXNyY2gtY2hubA==", "no channel"), ("?", "base64")] {
+            let error = await #expect(throws: TestAPNsError.self) {
+                try await team.devices[0].subscribe(to: [channel], bundleID: team.bundleID)
+            }
+            #expect(error?.code == .refused && error?.cause.contains(cause) == true)
+        }
+        let error = await #expect(throws: TestAPNsError.self) {
+            try await team.devices[0].subscribe(to: [], bundleID: "com.example.other")
+        }
+        #expect(error?.cause.contains("no app") == true)
     }
 
     @Test

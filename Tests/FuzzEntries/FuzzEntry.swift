@@ -55,7 +55,7 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
 
     /// Reads headers from lines of `name=value`. A name may begin with a colon.
     private static func readHeaders(_ bytes: [UInt8]) {
-        var request = ProviderRequest(began: .uptimeNanoseconds(0))
+        let request = ProviderRequest(began: .uptimeNanoseconds(0))
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             let parts = line.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             let (name, value) = (Array(parts[0]), parts.count > 1 ? Array(parts[1]) : [])

@@ -55,7 +55,7 @@ struct RehearsalReadingTests {
         (#"{"hang":true}"#, RequestFault(.hang)), (#"{"delay":"PT1S"}"#, RequestFault(.delay(.seconds(1)))),
         (#"{"lose":true}"#, RequestFault(.lose)), (#"{"duplicate":2}"#, RequestFault(.duplicate(2))),
         (#"{"settings":{"maxConcurrentStreams":1}}"#, RequestFault(.settings(maxConcurrentStreams: 1))),
-        (#"{"errorPacket":{"status":10}}"#, RequestFault(.errorPacket(10))),
+        (#"{"errorPacket":{"status":10}}"#, RequestFault(.errorPacket(.shutdown))),
     ])
     func `A fault is read`(_ text: String, _ expected: RequestFault) throws {
         #expect(try Self.fault(text) == .request(expected))
@@ -120,6 +120,7 @@ struct RehearsalReadingTests {
             "/rules/0/fault/settings/maxConcurrentStreams"
         ),
         (#"{"rules":[{"fault":{"errorPacket":{"status":256}}}]}"#, "/rules/0/fault/errorPacket/status"),
+        (#"{"rules":[{"fault":{"errorPacket":{"status":0}}}]}"#, "/rules/0/fault/errorPacket/status"),
         (#"{"rules":[{"fault":{"delay":"PT1S","accepted":true}}]}"#, "/rules/0/fault/accepted"),
         (#"{"rules":[{"fault":{"hang":true,"accepted":false}}]}"#, "/rules/0/fault/accepted"),
         (#"{"rules":[{"match":{"team":"ABCDE12345"},"fault":{"refuse":true}}]}"#, "/rules/0/match/team"),

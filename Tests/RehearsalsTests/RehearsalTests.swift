@@ -73,7 +73,7 @@ struct RehearsalTests {
         var active = ActiveRehearsal(
             Rehearsal(rules: [
                 Self.rule("goAway", .always, .request(RequestFault(.goAway(.shutdown, after: 0)))),
-                Self.rule("packet", .always, .request(RequestFault(.errorPacket(10)))),
+                Self.rule("packet", .always, .request(RequestFault(.errorPacket(.shutdown)))),
             ]))
         let firings = try [ProviderInterface.http2, .binary].map {
             active.decide(try Self.facts(interface: $0), age: .zero)?.rule

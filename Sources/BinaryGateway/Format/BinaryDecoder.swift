@@ -1,3 +1,4 @@
+import Matching
 import Notifications
 
 /// Reads notifications from a stream of bytes, which arrives in fragments of any size.

@@ -1,3 +1,4 @@
+import Matching
 import NIOCore
 
 /// The packet of six bytes that the service sends before it closes a connection because of a fault (Guide, Figure

@@ -1,3 +1,4 @@
+import Matching
 import Notifications
 
 /// The three formats of a notification. The first byte says which one it is.

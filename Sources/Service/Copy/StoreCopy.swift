@@ -149,7 +149,7 @@ package struct StoreCopy: Sendable {
     // MARK: Channels
 
     private mutating func copyChannels() async throws(StoreError) {
-        guard let channels = source.broadcastChannels else { return }
+        let channels = source.broadcastChannels
         // The version of each channel's newest broadcast in the source and in the target.
         var versions: [ChannelKey: (there: BroadcastVersion, here: BroadcastVersion)] = [:]
         for list in channelLists {
@@ -169,10 +169,7 @@ package struct StoreCopy: Sendable {
         from channels: any Channels,
         _ versions: inout [ChannelKey: (there: BroadcastVersion, here: BroadcastVersion)],
     ) async throws(StoreError) {
-        guard let own = target.broadcastChannels else {
-            throw StoreError(
-                .unavailable, "It cannot hold broadcast channels, and the source has some: delete them first.")
-        }
+        let own = target.broadcastChannels
         for result in await own.create(page, limit: .max) { try result.get() }
         counts.channels += page.count
         let stored = try await channels.stored(page.map(\.key)).compactMap(\.self)
@@ -186,7 +183,7 @@ package struct StoreCopy: Sendable {
         from channels: any Channels,
         _ versions: [ChannelKey: (there: BroadcastVersion, here: BroadcastVersion)],
     ) async throws(StoreError) {
-        guard let own = target.broadcastChannels else { return }
+        let own = target.broadcastChannels
         for environment in Environment.allCases {
             var last: DeviceID?
             while true {

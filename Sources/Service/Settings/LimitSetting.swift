@@ -147,6 +147,9 @@ package struct LimitSetting: Sendable {
         LimitSetting("broadcast-retention", "hours that a channel keeps its newest broadcast", 1...720) {
             $0.channels.retention = .seconds(Int($1 * 3600))
         },
+        LimitSetting("node-broadcasts", "broadcasts of other nodes that wait for a node's devices", 16...100_000) {
+            $0.channels.waitingFromNodes = Int($1)
+        },
         LimitSetting("unacknowledged-broadcasts", "unacknowledged broadcasts to one connected device", 1...100_000) {
             $0.channels.unacknowledgedPerDevice = Int($1)
         },

@@ -107,12 +107,14 @@ package final class SettingsUse: AccessReporter {
         }
     }
 
-    /// Whether a variable that begins with `CARILLON_` is not a setting of the service. Other commands and scripts
-    /// use some, and Kubernetes sets some in every container if a service is named carillon
+    /// Whether a variable that begins with `CARILLON_` is not a setting of the service. Other commands, the provider
+    /// server and scripts use some, and Kubernetes sets some in every container if a service is named carillon
     /// (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
     private static func isForSomethingElse(_ name: String) -> Bool {
         others.contains(name) || name == "CARILLON_PORT"
-            || ["CARILLON_SERVICE_", "CARILLON_PORT_", "CARILLON_SIMULATE_"].contains { name.hasPrefix($0) }
+            || ["CARILLON_SERVICE_", "CARILLON_PORT_", "CARILLON_SIMULATE_", "CARILLON_PROVIDER_"].contains {
+                name.hasPrefix($0)
+            }
     }
 
     private static let others: Set<String> = [

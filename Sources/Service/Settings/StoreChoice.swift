@@ -8,6 +8,7 @@ import SQLiteStore
 #if PostgreSQL
     package import PostgresClient
     import PostgresStore
+    package import PostgresSupport
 #endif
 
 /// Which store the service uses. Only this type knows all kinds of stores.
@@ -24,7 +25,7 @@ package enum StoreChoice: Sendable, Hashable {
     /// - Parameters:
     ///   - text: the value of the setting `store`. Errors do not repeat it, because it may contain a password.
     ///   - isArgument: whether the text is an argument of the command, which all users of the machine can read.
-    init(_ text: String, isArgument: Bool = false) throws(ServiceError) {
+    package init(_ text: String, isArgument: Bool = false) throws(ServiceError) {
         switch text {
         case "sqlite": self = .sqlite
         case "memory": self = .memory
@@ -136,8 +137,8 @@ package enum StoreChoice: Sendable, Hashable {
 
 #if PostgreSQL
     /// The file with the key that seals the store's secrets.
-    enum StoreKeyFile {
-        static func read(_ file: String?) throws(ServiceError) -> StoreKey {
+    package enum StoreKeyFile {
+        package static func read(_ file: String?) throws(ServiceError) -> StoreKey {
             guard let file else {
                 throw ServiceError(
                     .badSetting,

@@ -28,6 +28,7 @@ final class DevelopmentParts: Sendable {
         keep: Int,
         store: any Store,
         switchboard: any Switchboard,
+        broadcasts: Broadcasts,
         tokenKeys: SharedTokenKeys,
         clock: ServiceClock,
         tokensByService: Bool,
@@ -42,8 +43,8 @@ final class DevelopmentParts: Sendable {
         watch = RequestWatch(rehearsals)
         rehearsals.direct(watch)
         devices = VirtualDevices(
-            registrations: store, switchboard: switchboard, tokenKeys: tokenKeys, names: names,
-            clock: clock, tokensByService: tokensByService, remember: { try file?.add($0) })
+            registrations: store, switchboard: switchboard, broadcasts: broadcasts, tokenKeys: tokenKeys,
+            names: names, clock: clock, tokensByService: tokensByService, remember: { try file?.add($0) })
         journal.setKeep(keep)
         watch.set(.journal, keep > 0)
     }

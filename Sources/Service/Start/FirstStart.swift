@@ -30,7 +30,9 @@ struct FirstStart {
         guard version == 0 || accounts.current.teams[team] != nil else { return nil }
         do throws(StoreError) {
             if accounts.current.teams[team] == nil {
-                _ = try await accounts.apply(.createTeam(Team(id: team, name: Self.teamName)))
+                // Of several nodes that start at once with an empty store, only one makes a team. If each did, only one
+                // of the teams would get the app, and the other nodes' keys could not send anything.
+                _ = try await accounts.apply(.createTeam(Team(id: team, name: Self.teamName)), to: version)
             }
             if version <= 1, !accounts.current.apps.values.contains(where: { $0.team == team }),
                 let bundleID = BundleID(rawValue: Self.bundleID), accounts.current.apps[bundleID] == nil
@@ -38,7 +40,10 @@ struct FirstStart {
                 _ = try await accounts.apply(.createApp(bundleID: bundleID, team: team))
             }
         } catch {
-            throw ServiceError(.store, error.cause)
+            guard case .conflict = error.code else { throw ServiceError(.store, error.cause) }
+            // The record's team does not exist. Without a record, this folder is as if it had come later.
+            try? FileManager.default.removeItem(atPath: recordFile)
+            return nil
         }
         try await registerKey(record.keyID, of: team)
         if !isGood(record.keyID) { record.keyID = try await makeKey(of: team) }

@@ -1,5 +1,7 @@
-/// The faults that an error packet of the binary API names (Guide, Table A-4), as the journal and rehearsals have them.
-package enum PacketStatus: UInt8, Sendable, CaseIterable {
+/// The statuses of an error packet of the binary API (Guide, Table A-4). docs/binary-api.md says which of them this
+/// service sends.
+package enum BinaryStatus: UInt8, Error, Sendable, Hashable, CaseIterable {
+    case noErrors = 0
     case processingError = 1
     case missingDeviceToken = 2
     case missingTopic = 3
@@ -12,9 +14,13 @@ package enum PacketStatus: UInt8, Sendable, CaseIterable {
     case protocolError = 128
     case unknown = 255
 
+    /// The statuses that name a fault.
+    package static let faults = allCases.filter { $0 != .noErrors }
+
     /// The reason in the journal.
     package var reason: String {
         switch self {
+        case .noErrors: "NoErrors"
         case .processingError: "ProcessingError"
         case .missingDeviceToken: "MissingDeviceToken"
         case .missingTopic: "MissingTopic"
