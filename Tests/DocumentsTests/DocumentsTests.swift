@@ -1,5 +1,6 @@
 import Foundation
 import Notifications
+import ProviderServer
 import Rates
 import Service
 import Testing
@@ -25,6 +26,12 @@ struct DocumentsTests {
     func `docs/settings.md has a row for each limit`(_ name: String) throws {
         let rows = try Self.lines("docs/settings.md").filter { $0.hasPrefix("| `limit.\(name)` |") }
         #expect(rows.count == 1)
+    }
+
+    @Test(arguments: ProviderLimitSetting.all)
+    func `docs/provider-server.md has a row for each limit that is a setting`(_ limit: ProviderLimitSetting) throws {
+        let rows = try Self.lines("docs/provider-server.md").filter { $0.hasPrefix("| `\(limit.variable)` |") }
+        #expect(rows.count == 1 && rows.first?.contains(limit.meaning) == true)
     }
 
     @Test(arguments: Limit.all)

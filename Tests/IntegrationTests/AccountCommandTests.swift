@@ -85,7 +85,7 @@ import Testing
         try await withTemporaryFolder { folder in
             let provider = try await service.createProvider(keysIn: folder, bundleID: "com.example.signs")
             let token = try await service.register("com.example.signs", on: try await service.activate())
-            let push = try Push(token: token, topic: "com.example.signs", from: provider)
+            let push = try WirePush(token: token, topic: "com.example.signs", from: provider)
             #expect(try await service.send(push).status == 200)
         }
     }
@@ -105,7 +105,7 @@ import Testing
         try await withTemporaryFolder { folder in
             let provider = try await service.createProvider(keysIn: folder, bundleID: "com.example.live")
             let token = try await service.register("com.example.live", on: try await service.activate())
-            let push = try Push(token: token, topic: "com.example.live", from: provider)
+            let push = try WirePush(token: token, topic: "com.example.live", from: provider)
             let connection = try await service.connect()
             let before = try await connection.send(push)
             let revoked = try await service.carillon("key", "revoke", provider.keyID)
@@ -123,7 +123,7 @@ import Testing
         try await withTemporaryFolder { folder in
             let provider = try await service.createProvider(keysIn: folder, bundleID: "com.example.new")
             let token = try await service.register("com.example.new", on: try await service.activate())
-            let push = try Push(token: token, topic: "com.example.new", from: provider)
+            let push = try WirePush(token: token, topic: "com.example.new", from: provider)
             let before = try await service.send(push)
             let revoked = try await service.carillon("key", "revoke", provider.keyID)
             let after = try await service.send(push)

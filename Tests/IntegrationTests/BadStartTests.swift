@@ -285,6 +285,7 @@ import Testing
         let environment = [
             "CARILLON_SERVICE_HOST": "10.0.0.1", "CARILLON_PORT": "tcp://10.0.0.1:2197",
             "CARILLON_PORT_2197_TCP_ADDR": "10.0.0.1", "CARILLON_MANAGEMENT_URL": "http://10.0.0.1:2198",
+            "CARILLON_PROVIDER_STORE": "sqlite", "CARILLON_PROVIDER_LIMIT_IDLE_TIMEOUT": "60",
         ]
         try await CarillonProcess.with(environment: environment) { service in
             #expect(await service.stop().status == 0)

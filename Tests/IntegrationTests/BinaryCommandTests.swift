@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ServiceTesting
+
 /// The documented behaviour of `carillon send --binary` and `carillon feedback`.
 @Suite(.service(), .timeLimit(.minutes(2))) struct BinaryCommandTests {
     /// Makes a provider certificate for the development team's app with the command.

@@ -2,6 +2,8 @@ import Foundation
 import Notifications
 import Testing
 
+@testable import ServiceTesting
+
 /// The documented behaviour of `carillon certificate`, and whether openssl and curl can use its files.
 @Suite(.service(), .timeLimit(.minutes(2))) struct CertificateCommandTests {
     private let bundleID = "com.example.app"

@@ -107,7 +107,7 @@ import Testing
         let provider = try service.developmentProvider
         try await withThrowingTaskGroup(of: Void.self) { group in
             for device in devices {
-                let push = try Push(token: device.token, topic: Self.bundleID, from: provider)
+                let push = try WirePush(token: device.token, topic: Self.bundleID, from: provider)
                 group.addTask {
                     // The service may be gone already.
                     guard let connection = try? await service.connect() else { return }
@@ -125,7 +125,7 @@ import Testing
     }
 
     /// - Returns: Whether the service answered.
-    private func send(_ push: Push, to device: Device, over connection: WireClient) async -> Bool {
+    private func send(_ push: WirePush, to device: Device, over connection: WireClient) async -> Bool {
         var push = push
         let number = device.next()
         push.payload(#"{"aps":{"alert":"\#(number)"}}"#)

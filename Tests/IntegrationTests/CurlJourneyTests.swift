@@ -1,5 +1,8 @@
 import Foundation
 import Testing
+import Notifications
+
+@testable import ServiceTesting
 
 /// The whole journey of a notification with general tools: `openssl` makes the device's key, and `curl` is the
 /// provider and the device.
@@ -107,6 +110,22 @@ import Testing
                         "payload": ["aps": ["alert": "Hello"]],
                     ])
             }
+        }
+    }
+
+    @Test func `Several requests use one connection`() async throws {
+        let service = try CarillonProcess.current
+        try await withTemporaryFolder { folder in
+            let token = try await register(try await activate(in: folder))
+            let push = try WirePush(token: token, topic: bundleID, from: service.developmentProvider)
+            let url = "https://\(try service.addresses(.development).provider)\(push.path)"
+            let headers = push.headers.flatMap { ["-H", "\($0.name): \($0.value)"] }
+            let finished = try await ChildProcess.run(
+                "curl",
+                Curl.arguments(ca: service.ready.ca) + headers
+                    + ["-d", #"{"aps":{"alert":"Hello"}}"#, "-w", "%{http_code} %{num_connects}\n"]
+                    + Array(repeating: url, count: 5))
+            #expect(finished.output == "200 1\n" + String(repeating: "200 0\n", count: 4))
         }
     }
 

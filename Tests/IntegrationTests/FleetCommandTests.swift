@@ -76,6 +76,52 @@ import Testing
         }
     }
 
+    @Test(.service()) func `A fleet that subscribes gets each broadcast on all its devices once`() async throws {
+        let service = try CarillonProcess.current
+        func carillon(_ arguments: String...) async throws -> JSONValue {
+            let result = try await BuiltCommand.run(
+                arguments + ["--bundle-id", bundleID, "--data", service.data, "--json"])
+            try #require(result.status == 0, "\(result.errors)")
+            return try result.object
+        }
+        var channels: [String] = []
+        for policy in ["0", "1"] {
+            let made = try await carillon("channel", "create", "--message-storage-policy", policy)
+            channels.append(try #require(made["channelID"]?.text))
+        }
+        // The stored one waits for the fleet.
+        func broadcast(_ score: Int, to channel: String) async throws {
+            _ = try await carillon(
+                "broadcast", "--channel", channel, "--content-state", #"{"score":\#(score)}"#, "--expiration",
+                channel == channels[1] ? "4000000000" : "0")
+        }
+        try await broadcast(0, to: channels[1])
+        try await fleet("--count", "300", "--interval", "0.1", "--channel", channels[0], "--channel", channels[1]) {
+            child in
+            #expect(try await next(child) == ["event": "connected", "count": 300])
+            _ = try await totals(child) { $0["acknowledged"] == 300 }
+            for channel in channels {
+                let shown = try await carillon("channel", "read", channel)
+                #expect(shown["connectedSubscribers"] == 300)
+                try await broadcast(1, to: channel)
+            }
+            let line = try await totals(child) { $0["acknowledged"] == 900 }
+            #expect(line["received"] == 900 && line["duplicates"] == 0 && line["failures"] == 0)
+            #expect(line["latency"]?["acknowledgement"]?["count"] == 900)
+            child.signal(SIGTERM)
+            #expect(await child.finished().status == 0)
+        }
+        // Each device has acknowledged the newest one, so it does not come again.
+        try await fleet("--count", "300", "--interval", "0.1", "--channel", channels[1]) { child in
+            #expect(try await next(child) == ["event": "connected", "count": 300])
+            try await broadcast(2, to: channels[1])
+            let line = try await totals(child) { $0["acknowledged"] == 300 }
+            #expect(line["received"] == 300)
+            child.signal(SIGTERM)
+            #expect(await child.finished().status == 0)
+        }
+    }
+
     @Test(.service()) func `The share that is offline gets its notifications later`() async throws {
         let service = try CarillonProcess.current
         try await withTemporaryFolder { folder in

@@ -2,6 +2,8 @@ import Foundation
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// `carillon device listen --json --as-app`: it prints what the apps are told and the user sees, one event on each
 /// line.
 @Suite(.service(), .timeLimit(.minutes(2))) struct ListenAsAppTests {
@@ -27,7 +29,7 @@ import Testing
 
         func send(_ payload: String, suffix: String = "", headers: [(name: String, value: String)] = []) async throws {
             let topic = "com.example.app" + suffix
-            var push = try Push(token: token, topic: topic, from: service.developmentProvider)
+            var push = try WirePush(token: token, topic: topic, from: service.developmentProvider)
             push.headers += headers
             push.payload(payload)
             let answer = try await service.send(push)

@@ -2,6 +2,8 @@ import Foundation
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// What `carillon device listen` prints, and that the service does not send these notifications again.
 @Suite(.service(), .timeLimit(.minutes(2))) struct ListenCommandTests {
     private let bundleID = "com.example.app"
@@ -67,7 +69,7 @@ import Testing
         let expiration = Provider.now + 3600
         try await listen(identity, bundleIDs: [bundleID]) { child in
             let token = try #require(try await nextObject(child)["token"]?.text)
-            var push = try Push(token: token, topic: bundleID + ".voip", from: service.developmentProvider)
+            var push = try WirePush(token: token, topic: bundleID + ".voip", from: service.developmentProvider)
             push.headers += [
                 ("apns-id", "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"), ("apns-expiration", "\(expiration)"),
                 ("apns-priority", "10"), ("apns-collapse-id", "\"score\" \\ é"), ("apns-push-type", "voip"),

@@ -2,6 +2,8 @@ import Foundation
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// `carillon device listen` for a person: on a terminal, with keys.
 @Suite(.service(), .timeLimit(.minutes(2))) struct ListenTerminalTests {
     private let bundleID = "com.example.app"
@@ -19,7 +21,7 @@ import Testing
         /// Sends a notification, and waits until its banner is drawn completely.
         func show(_ alert: String, id: String) async throws {
             let topic = try service.developmentKey.bundleID ?? ""
-            var push = try Push(token: token, topic: topic, from: service.developmentProvider)
+            var push = try WirePush(token: token, topic: topic, from: service.developmentProvider)
             push.headers += [("apns-id", id)]
             push.payload(#"{"aps":{"alert":"\#(alert)","category":"message"}}"#)
             #expect(try await service.send(push).status == 200)

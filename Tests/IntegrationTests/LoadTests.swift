@@ -1,6 +1,8 @@
 import Notifications
 import Testing
 
+@testable import ServiceTesting
+
 /// Many requests at the same time, with a client that other people wrote. Each is answered with 200, and none is
 /// reset.
 @Suite(
@@ -10,7 +12,7 @@ struct LoadTests {
     private func load(_ count: Int, connections: Int, streams: Int) async throws {
         let service = try CarillonProcess.current
         let token = try await service.register("com.example.app", on: try await service.activate())
-        let push = try Push(token: token, topic: "com.example.app", from: service.developmentProvider)
+        let push = try WirePush(token: token, topic: "com.example.app", from: service.developmentProvider)
         try await withTemporaryFolder { folder in
             try push.write(to: folder + "/payload")
             let headers = (push.headers + [("apns-expiration", "0")]).flatMap { ["-H", "\($0.name): \($0.value)"] }

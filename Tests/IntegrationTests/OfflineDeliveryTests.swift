@@ -2,6 +2,8 @@ import Foundation
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// What happens to notifications whose device is offline, even if the service is killed meanwhile (Guide, 2.1.3).
 @Suite(.timeLimit(.minutes(3))) struct OfflineDeliveryTests {
     private let bundleID = "com.example.app"

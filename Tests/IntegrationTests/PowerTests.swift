@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import ServiceTesting
+
 /// Priorities and silent notifications, over the wire (Guide, Table 8-2 and 2.2.2; docs/device-protocol.md).
 @Suite(.timeLimit(.minutes(3))) struct PowerTests {
     private static let bundleID = "com.example.app"
@@ -23,7 +25,7 @@ import Testing
     }
 
     private func sendSilent(_ service: CarillonProcess, _ number: Int, to token: String) async throws {
-        var push = try Push(token: token, topic: Self.bundleID, from: service.developmentProvider)
+        var push = try WirePush(token: token, topic: Self.bundleID, from: service.developmentProvider)
         push.payload(#"{"aps":{"content-available":1},"number":\#(number)}"#)
         #expect(try await service.send(push).status == 200)
     }

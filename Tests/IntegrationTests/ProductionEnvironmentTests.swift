@@ -2,12 +2,14 @@ import Foundation
 import Notifications
 import Testing
 
+@testable import ServiceTesting
+
 /// The two environments: each with its own listeners, device tokens and device certificates.
 @Suite(.service(), .timeLimit(.minutes(2))) struct ProductionEnvironmentTests {
     private let bundleID = "com.example.app"
 
-    private func push(_ token: String) throws -> Push {
-        try Push(token: token, topic: bundleID, from: try CarillonProcess.current.developmentProvider)
+    private func push(_ token: String) throws -> WirePush {
+        try WirePush(token: token, topic: bundleID, from: try CarillonProcess.current.developmentProvider)
     }
 
     @Test func `Activation takes a code in production`() async throws {

@@ -2,6 +2,8 @@ import Foundation
 import Notifications
 import Testing
 
+@testable import ServiceTesting
+
 /// The commands for rehearsals and the clock, with curl as the provider.
 @Suite(.timeLimit(.minutes(2))) struct RehearsalCommandTests {
     private static func write(_ document: String, in folder: String) throws -> String {

@@ -2,6 +2,8 @@ import Foundation
 import Notifications
 import Testing
 
+@testable import ServiceTesting
+
 /// `carillon report` on the requests of curl.
 @Suite(.timeLimit(.minutes(2))) struct ReportCommandTests {
     /// - Parameter jwt: the token of all requests; a new token for each would be a finding.

@@ -4,6 +4,8 @@ import HTTP2
 import ProviderTesting
 import Testing
 
+@testable import ServiceTesting
+
 /// What `carillon send` prints if the server gives no answer or is not a push service, and provider tokens that several
 /// commands share. Uses a scripted server over real TLS.
 @Suite(.timeLimit(.minutes(2))) struct SendAnswerTests {

@@ -3,6 +3,8 @@ import Notifications
 import Service
 import Testing
 
+@testable import ServiceTesting
+
 /// The lines and the exit status of `carillon send`, and which service it uses.
 @Suite(.service(), .timeLimit(.minutes(2))) struct SendCommandTests {
     private let bundleID = "com.example.app"

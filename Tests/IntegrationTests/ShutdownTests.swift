@@ -13,7 +13,7 @@ import Testing
     }
 
     /// Keeps this number of requests open until the connection accepts no more.
-    private func load(_ connection: WireClient, _ push: Push, streams: Int) async throws -> Tally {
+    private func load(_ connection: WireClient, _ push: WirePush, streams: Int) async throws -> Tally {
         try await withThrowingTaskGroup(of: Tally.self) { group in
             for _ in 0..<streams {
                 group.addTask {
@@ -53,7 +53,7 @@ import Testing
     @Test func `Under load every request is answered or its connection was told why`() async throws {
         try await CarillonProcess.with(environment: ["CARILLON_LIMIT_TOKEN_RATE": "0"]) { service in
             let token = try await service.register("com.example.app", on: try await service.activate())
-            let push = try Push(token: token, topic: "com.example.app", from: service.developmentProvider)
+            let push = try WirePush(token: token, topic: "com.example.app", from: service.developmentProvider)
             var connections: [WireClient] = []
             for _ in 0..<4 { connections.append(try await service.connect()) }
             // All connections are in use when the signal arrives.
@@ -84,7 +84,7 @@ import Testing
             let token = try await service.register("com.example.app", on: try await service.activate())
             let connection = try await service.connect()
             _ = try await connection.send(
-                try Push(token: token, topic: "com.example.app", from: service.developmentProvider))
+                try WirePush(token: token, topic: "com.example.app", from: service.developmentProvider))
             let finished = await service.stop()
             #expect(finished.status == 0)
             let goAways = try await connection.goAways()
@@ -112,7 +112,7 @@ import Testing
             let identity = try await CarillonProcess.with(data: data, environment: environment) { service in
                 let identity = try await service.activate()
                 let token = try await service.register("com.example.app", on: identity)
-                let push = try Push(token: token, topic: "com.example.app", from: service.developmentProvider)
+                let push = try WirePush(token: token, topic: "com.example.app", from: service.developmentProvider)
                 let connection = try await service.connect()
                 async let tally = load(connection, push, streams: 20)
                 let answer = try await connection.send(push)

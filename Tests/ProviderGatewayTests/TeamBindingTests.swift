@@ -1,5 +1,4 @@
 import Foundation
-import Management
 import Service
 import Testing
 
@@ -11,9 +10,7 @@ import Testing
 struct TeamBindingTests {
     /// A provider token of a team without apps, which can only be refused.
     private func otherTeamsToken(_ test: TestService) async throws -> String {
-        let team: ManagementMessages.TeamMade = try await test.administer(
-            "POST", "/v1/teams", ManagementMessages.NewTeam(name: "Other"))
-        return try await test.limitedToken(of: team.teamID)
+        try await test.limitedToken(of: test.createTeam())
     }
 
     @Test(arguments: [(":method", "PUT"), (":path", "/4"), (":path", "/3/device/")])

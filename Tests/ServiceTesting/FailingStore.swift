@@ -32,6 +32,7 @@ final class FailingStore: Store {
 
     var secrets: any Secrets { inner.secrets }
     var knownRegistrations: any KnownRegistrations { inner.knownRegistrations }
+    var broadcastChannels: any Channels { inner.broadcastChannels }
     func trouble() async -> StoreError? { await inner.trouble() }
     func close() async { await inner.close() }
 }

@@ -13,8 +13,14 @@ import Testing
 
 import Service
 
-/// Makes the service give each reason of the table, over the network.
+/// Makes the service give the reasons that need more than a faulty request, over the network.
 enum RejectionSituation {
+    static let reasons: [Rejection.Reason] = [
+        .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyInToken, .forbidden, .idleTimeout,
+        .internalServerError, .serviceUnavailable, .shutdown, .tooManyProviderTokenUpdates, .tooManyRequests,
+        .unrelatedKeyIDInToken,
+    ]
+
     /// Runs a service and makes it reject a request with this reason.
     /// - Parameter id: the request's `apns-id`.
     static func provoke(
@@ -58,13 +64,24 @@ enum RejectionSituation {
         in environment: Environment = .development,
         _ body: (TestService, _ deviceToken: String) async throws -> Void,
     ) async throws {
+        try await withDamagedStore(in: environment, table: "mailbox", { try await $0.makeDeviceToken() }, body)
+    }
+
+    /// Runs a service, damages a table of its database, and runs it again.
+    static func withDamagedStore<Kept: Sendable>(
+        in environment: Environment = .development,
+        table: String,
+        _ prepare: (TestService) async throws -> Kept,
+        _ body: (TestService, Kept) async throws -> Void,
+    ) async throws {
         try await TestService.runTwice(environment: environment) {
-            try await $0.makeDeviceToken()
+            try await prepare($0)
         } between: { folder in
             let path = folder + "/" + SQLiteStore.fileName
             let database = try DatabaseQueue(path: path)
             let (page, bytes) = try database.read { database in
-                let page = try Int.fetchOne(database, sql: "SELECT rootpage FROM sqlite_master WHERE name = 'mailbox'")
+                let page = try Int.fetchOne(
+                    database, sql: "SELECT rootpage FROM sqlite_master WHERE name = ?", arguments: [table])
                 return (try required(page), try required(Int.fetchOne(database, sql: "PRAGMA page_size")))
             }
             try database.close()
@@ -113,28 +130,19 @@ enum RejectionSituation {
 
 extension TestService {
     /// The headers of a valid request of the development team.
-    func headers(_ deviceToken: String, topic: String = "com.example.app", id: String) throws -> ProviderHeaders {
-        ProviderHeaders(deviceToken, topic: topic, token: try providerToken()).adding("apns-id", id)
+    func headers(_ deviceToken: String, id: String) throws -> ProviderHeaders {
+        ProviderHeaders(deviceToken, token: try providerToken()).adding("apns-id", id)
     }
 
     /// Makes a request that is rejected with this reason.
     fileprivate func provoke(
         _ reason: Rejection.Reason, on client: WireClient, id: String,
     ) async throws -> WireClient.Answer {
-        if let fault = reason.fault {
-            let headers = try headers(try await makeDeviceToken(isGone: reason == .unregistered), id: id)
-            return try await client.send(fault.spoil(headers).fields, body: fault.body)
-        }
         switch reason {
         case .badCertificate, .badCertificateEnvironment, .forbidden:
             return try await provokeWithCertificate(reason, id: id)
-        case .expiredProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken, .badEnvironmentKeyInToken,
-            .tooManyProviderTokenUpdates:
+        case .unrelatedKeyIDInToken, .badEnvironmentKeyInToken, .tooManyProviderTokenUpdates:
             return try await provokeWithToken(reason, on: client, id: id)
-        case .deviceTokenNotForTopic:
-            let topic = "com.example.second"
-            try await createApp(topic)
-            return try await client.send(try headers(try await makeDeviceToken(), topic: topic, id: id).fields)
         case .tooManyRequests:
             let headers = try headers(try await makeDeviceToken(), id: id).fields
             _ = try await client.send(headers)
@@ -182,8 +190,6 @@ extension TestService {
         let now = Date()
         func with(_ token: String) -> [(String, String)] { headers.with("authorization", "bearer \(token)").fields }
         switch reason {
-        case .expiredProviderToken:
-            return try await client.send(with(try providerToken(issuedAt: now - 3700)))
         case .tooManyProviderTokenUpdates:
             for age in [0, 60] as [Double] {
                 _ = try await client.send(with(try providerToken(issuedAt: now - age)))
@@ -198,49 +204,7 @@ extension TestService {
         }
     }
 
-    private func createApp(_ bundleID: String) async throws {
-        let _: ManagementMessages.AppMade = try await administer(
-            "POST", "/v1/apps",
-            ManagementMessages.NewApp(team: try required(description.key).teamID, bundleID: bundleID))
-    }
-
     struct NoSituation: Error {
         let reason: Rejection.Reason
-    }
-}
-
-/// The fault of an otherwise valid request.
-private struct Fault {
-    var spoil: (ProviderHeaders) -> ProviderHeaders = { $0 }
-    var body = #"{"aps":{"alert":"Hello"}}"#
-
-    static func header(_ name: String, _ value: String?) -> Fault { Fault(spoil: { $0.with(name, value) }) }
-}
-
-extension Rejection.Reason {
-    /// Nil if the reason needs more than a faulty request.
-    fileprivate var fault: Fault? {
-        switch self {
-        case .badCollapseID: .header("apns-collapse-id", String(repeating: "x", count: 65))
-        case .badDeviceToken: .header(":path", "/3/device/00")
-        case .badExpirationDate: .header("apns-expiration", "tomorrow")
-        case .badMessageID: .header("apns-id", "42")
-        case .badPath: .header(":path", "/2/device/00")
-        case .badPriority: .header("apns-priority", "7")
-        case .badTopic: .header("apns-topic", "two words")
-        case .duplicateHeaders: Fault(spoil: { $0.adding("apns-topic", "com.example.app") })
-        case .invalidProviderToken: .header("authorization", "bearer a.b.c")
-        case .invalidPushType: .header("apns-push-type", "shout")
-        case .methodNotAllowed: .header(":method", "PUT")
-        case .missingDeviceToken: .header(":path", "/3/device/")
-        case .missingProviderToken: .header("authorization", nil)
-        case .missingTopic: .header("apns-topic", nil)
-        case .payloadEmpty: Fault(body: "[]")
-        case .payloadTooLarge: Fault(body: #"{"aps":{"alert":"\#(String(repeating: "x", count: 4096))"}}"#)
-        case .topicDisallowed: .header("apns-topic", "com.example.nobody")
-        // The request is valid, but the app is gone from the device.
-        case .unregistered: Fault()
-        default: nil
-        }
     }
 }

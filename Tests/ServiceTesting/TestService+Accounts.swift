@@ -1,5 +1,4 @@
 import APNSDevice
-import APNSProvider
 import AsyncHTTPClient
 import Crypto
 import Foundation
@@ -50,6 +49,20 @@ extension TestService {
         let body: String
     }
 
+    /// Makes a team and returns its ID.
+    func createTeam() async throws -> String {
+        let made: ManagementMessages.TeamMade = try await administer(
+            "POST", "/v1/teams", ManagementMessages.NewTeam(name: "Other"))
+        return made.teamID
+    }
+
+    /// - Parameter team: the app's team; nil for the development team.
+    func createApp(_ bundleID: String, of team: String? = nil) async throws {
+        let _: ManagementMessages.AppMade = try await administer(
+            "POST", "/v1/apps",
+            ManagementMessages.NewApp(team: try team ?? required(description.key).teamID, bundleID: bundleID))
+    }
+
     /// Makes a provider certificate for the app of the first start.
     func makeCertificate(
         _ environment: String = "universal", listsTopics: Bool = true
@@ -68,15 +81,24 @@ extension TestService {
     func limitedToken(
         of team: String? = nil, environment: Environment? = nil, bundleIDs: [String]? = nil,
     ) async throws -> String {
-        let key = P256.Signing.PrivateKey()
         let team = try team ?? required(description.key).teamID
+        return try await createKey(of: team, environment: environment, bundleIDs: bundleIDs).token()
+    }
+
+    /// Makes a signing key.
+    /// - Parameters:
+    ///   - environment: the environment it is for; nil for both.
+    ///   - bundleIDs: the apps it is for; nil for all of the team.
+    func createKey(
+        of team: String, environment: Environment? = nil, bundleIDs: [String]? = nil,
+    ) async throws -> Provider {
+        let key = P256.Signing.PrivateKey()
         let made: ManagementMessages.KeyMade = try await administer(
             "POST", "/v1/keys",
             ManagementMessages.NewKey(
                 team: team, publicKey: key.publicKey.x963Representation.base64EncodedString(),
                 environment: environment?.rawValue, bundleIDs: bundleIDs))
-        let credentials = try ProviderCredentials(key: key.pemRepresentation, keyID: made.keyID, teamID: team)
-        return try credentials.token(at: UInt64(Date().timeIntervalSince1970))
+        return Provider(teamID: team, keyID: made.keyID, key: key)
     }
 
     func revoke(_ certificate: ClientCertificate) async throws {

@@ -62,4 +62,21 @@ extension TestService {
         return ManagementAnswer(
             status: Int(response.status.code), headers: response.headers, body: Data(buffer: bytes))
     }
+
+    /// Reads the lines of an answer that does not end by itself, until `isLast` returns true.
+    @discardableResult
+    func follow(
+        _ path: String,
+        headers: [(String, String)] = [],
+        until isLast: (String) -> Bool,
+    ) async throws -> [String] {
+        let response = try await HTTPClient.shared.execute(
+            try request("GET", path, headers: headers), deadline: .distantFuture)
+        var text = ""
+        for try await chunk in response.body {
+            text += String(buffer: chunk)
+            if isLast(text) { break }
+        }
+        return text.split(separator: "\n").map(String.init)
+    }
 }

@@ -15,6 +15,11 @@ struct TestService: Sendable {
     let environment: Environment
     private let serving: Task<Void, Never>
 
+    /// The same service in another environment.
+    func `in`(_ environment: Environment) -> TestService {
+        TestService(service: service, environment: environment, serving: serving)
+    }
+
     /// Begins a clean shutdown.
     func stop() { serving.cancel() }
 

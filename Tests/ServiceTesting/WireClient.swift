@@ -158,9 +158,12 @@ final class WireClient: Sendable {
         fileprivate let answering: EventLoopFuture<Answer>
 
         /// Sends a piece of the body.
-        func write(_ text: String) async throws {
+        func write(_ text: String) async throws { try await write(Array(text.utf8)) }
+
+        /// Sends a piece of the body that need not be text.
+        func write(_ bytes: [UInt8]) async throws {
             try await client.channel.eventLoop.submit { [recorder = client.recorder, stream] in
-                recorder.value.write(stream, text)
+                recorder.value.write(stream, bytes)
             }.get()
         }
 

@@ -85,7 +85,7 @@ final class WireRecorder: HTTP2Application {
         }
     }
 
-    func write(_ stream: StreamID, _ text: String) { session?.write(stream, ByteBuffer(string: text)) }
+    func write(_ stream: StreamID, _ bytes: [UInt8]) { session?.write(stream, ByteBuffer(bytes: bytes)) }
 
     func nextLine(_ stream: StreamID, _ promise: EventLoopPromise<String?>) -> EventLoopFuture<String?> {
         lines[stream, default: Lines()].waiting.append(promise)

@@ -244,6 +244,35 @@ struct BroadcastTests {
         }
     }
 
+    /// Sends each score to each channel.
+    private static func send(_ scores: ClosedRange<Int>, to channels: [String], from provider: Provider) async throws {
+        for score in scores {
+            for channel in channels { #expect(try await send(provider, channel, score: score).status == 200) }
+        }
+    }
+
+    @Test func `A device that subscribes while broadcasts flow, and falls behind, ends with the newest`() async throws {
+        try await TestService.run {
+            $0.channels.unacknowledgedPerDevice = 2
+        } _: { test in
+            let (kept, passing) = (try await test.makeChannel(keepsNewest: true), try await test.makeChannel())
+            let device = try await test.connectRegistered().client
+            let stream = try await device.listen()
+            let provider = try await Provider(test)
+            let last = 50
+            async let sent: Void = Self.send(1...last, to: [passing, kept], from: provider)
+            for channel in [passing, kept] { #expect(try await device.subscribe(to: channel).status == 204) }
+            while true {
+                let line = try await Self.next(stream)
+                #expect(try await device.acknowledge([line.sending]).status == 204)
+                // The broadcasts to the other channel take room that this one then does not have.
+                if line.channel == kept, line.payload.text.contains(#""score":\#(last)"#) { break }
+            }
+            try await sent
+            for client in [device, provider.client] { await client.close() }
+        }
+    }
+
     /// Each reason for rejecting a broadcast, with the fault of the request. The channel stores nothing.
     static let rejections: [(reason: Rejection.Reason, change: @Sendable (inout ChannelHeaders) -> Void)] = [
         (.methodNotAllowed, { $0.set(":method", "GET") }),

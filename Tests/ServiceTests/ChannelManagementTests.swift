@@ -89,6 +89,27 @@ struct ChannelManagementTests {
         }
     }
 
+    @Test func `The list has all channels of an app, also if the limit was lowered since`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cs-\(UUID().uuidString.prefix(8))")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var known: Set<String> = []
+        for limit in [3, 1] {
+            try await TestService.run {
+                $0.dataFolder = folder.path
+                $0.channels.channelsPerApp = limit
+            } _: { test in
+                let channels = try await test.connectChannels()
+                let token = try test.providerToken()
+                if known.isEmpty { for _ in 0..<3 { known.insert(try await channels.create(token: token)) } }
+                let listed = try await channels.send(
+                    ChannelHeaders("GET", "all-channels", token: token).fields, body: "")
+                let names = try JSONDecoder().decode([String: [String]].self, from: Data(listed.body.utf8))["channels"]
+                #expect(Set(names ?? []) == known)
+                await channels.close()
+            }
+        }
+    }
+
     @Test func `If channels are switched off, all requests are refused`() async throws {
         try await TestService.run {
             $0.channels.channelsPerApp = 0

@@ -75,11 +75,7 @@ import Testing
             let stream = try await client.open(headers("GET", "/1/notifications"), endStream: true)
             let line = try required(try await nextLine(stream))
             #expect(line.contains(good), "\(line)")
-            var log = ""
-            while !log.contains(#""reason":"damaged""#) {
-                try await Task.sleep(for: .milliseconds(1))
-                log = try await test.ask("GET", "/v1/log").text
-            }
+            try await test.follow("/v1/log?follow=true") { $0.contains(#""reason":"damaged""#) }
             await client.close()
         }
     }
@@ -109,12 +105,10 @@ import Testing
             let client = try await test.connectCourier(kept.0)
             let stream = try await client.open(headers("GET", "/1/notifications"), endStream: true)
             // Wait until the damaged notification is dropped, before another one can replace it.
-            var log = ""
-            while !log.contains(#""event":"discarded""#) {
-                try await Task.sleep(for: .milliseconds(1))
-                log = try await test.ask("GET", "/v1/log?id=\(bad)").text
+            let log = try await test.follow("/v1/log?follow=true&id=\(bad)") {
+                $0.contains(#""event":"discarded""#) && $0.hasSuffix("\n")
             }
-            #expect(log.contains(#""reason":"damaged""#), "\(log)")
+            #expect(log.contains { $0.contains(#""reason":"damaged""#) }, "\(log)")
             async let answer = push("sound", kept.1, id: good, test)
             let line = try required(try await nextLine(stream))
             #expect(line.contains(good) && line.contains("sound"))

@@ -205,4 +205,24 @@ struct LiveActivityTests {
             await provider.close()
         }
     }
+
+    @Test func `A Live Activity that follows another one of the same channel at once gets the updates`() async throws {
+        try await Self.run { test, device, events in
+            let channel = try await test.makeChannel(keepsNewest: true)
+            let provider = try await test.connectProvider()
+            let jwt = try test.providerToken()
+            let startToken = try await device.register(test.bundleID, for: .liveActivity)
+            let start = Self.start(#""input-push-channel":"\#(channel)""#)
+            let end = #"{"aps":{"timestamp":1800000000,"event":"end","dismissal-date":1}}"#
+            for body in [start, end, start, end, start, end, start] {
+                #expect(try await provider.send(Self.headers(startToken, jwt).fields, body: body).status == 200)
+                #expect(try await events.next().1 == (body == start ? .started : .dismissed))
+            }
+            var headers = ChannelHeaders(broadcastTo: channel, token: jwt)
+            headers.body = Self.update
+            #expect(try await provider.send(headers.fields, body: headers.body).status == 200)
+            #expect(try await events.next().1 == .updated)
+            await provider.close()
+        }
+    }
 }

@@ -105,8 +105,10 @@
                     let connection = PostgresConnection(place.location, name: "test")
                     try await fill(connection)
                     #expect(try await push(token, test).status == 503)
+                    #expect(try await test.ask("GET", "/ready").text.contains("disk of PostgreSQL is full"))
                     _ = try await connection.execute("DROP TRIGGER full_disk ON carillon.destination")
                     #expect(try await push(token, test).status == 200)
+                    while try await test.ask("GET", "/ready").status != 200 { await Task.yield() }
                     await connection.close()
                 }
             }

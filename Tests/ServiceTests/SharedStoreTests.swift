@@ -15,30 +15,11 @@
             [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
         }
 
-        private func withTwo(_ body: (TestService, TestService) async throws -> Void) async throws {
-            try await withTwo({ _ in }, body)
-        }
-
         private func withTwo(
-            _ change: @escaping (inout Settings) -> Void,
+            _ change: @escaping (inout Settings) -> Void = { _ in },
             _ body: (TestService, TestService) async throws -> Void,
         ) async throws {
-            let location = try await TestServer.makeDatabase()
-            let file = FileManager.default.temporaryDirectory.appendingPathComponent(
-                "key-\(UUID().uuidString.prefix(8))")
-            defer { try? FileManager.default.removeItem(at: file) }
-            try Data(String(repeating: "5a", count: 32).utf8).write(to: file)
-            func settings(_ name: String) -> (inout Settings) -> Void {
-                {
-                    $0.store = .postgresql(location)
-                    $0.storeKeyFile = file.path
-                    $0.nodeName = name
-                    change(&$0)
-                }
-            }
-            try await TestService.run(settings("one")) { one in
-                try await TestService.run(settings("two")) { two in try await body(one, two) }
-            }
+            try await TwoServices.run(change, body)
         }
 
         private func register(_ device: WireClient) async throws -> String {
@@ -130,6 +111,127 @@
                     if round.isMultiple(of: 3) { try await acknowledge(line, device) }
                     await device.close()
                 }
+            }
+        }
+
+        @Test(arguments: [false, true])
+        func `A device that flees from service to service while notifications are sent gets the newest`(
+            hasPeers: Bool
+        ) async throws {
+            try await withTwo({ if hasPeers { $0.peer = ListenAddress(host: "127.0.0.1", port: 0) } }) { one, two in
+                let certificate = try await one.makeDeviceCertificate()
+                var connections = [try await one.connectCourier(certificate)]
+                let token = try await register(connections[0])
+                let count = 30
+                async let statuses = {
+                    var statuses: [Int] = []
+                    for number in 1...count {
+                        let there = number.isMultiple(of: 2) ? one : two
+                        statuses.append(try await push("<\(number)>", token, keyOf: one, at: there))
+                    }
+                    return statuses
+                }()
+                var older: [WireClient.Open] = []
+                var number = 0
+                while number < count {
+                    let here = older.count.isMultiple(of: 2) ? two : one
+                    let device = try await here.connectCourier(certificate)
+                    connections.append(device)
+                    let stream = try await device.open(headers("GET", "/1/notifications"), endStream: true)
+                    older.append(stream)
+                    // It flees after one notification, and acknowledges every other one, but never the newest.
+                    let line = try required(try await stream.nextLine())
+                    number = try required(Int(required(line.firstMatch(of: /<(\d+)>/)).1))
+                    if number < count, older.count.isMultiple(of: 2) { try await acknowledge(line, device) }
+                }
+                #expect(try await statuses == [Int](repeating: 200, count: count))
+                // The streams that it has left have ended, with the reason as the last line.
+                for stream in older.dropLast() {
+                    var last = ""
+                    while let line = try await stream.nextLine() { if !line.isEmpty { last = line } }
+                    #expect(last == #"{"end":"takenOver"}"#)
+                }
+                for connection in connections { await connection.close() }
+            }
+        }
+
+        @Test(arguments: [false, true])
+        func `If a device opens a stream at both services at once, one stream stays and gets what comes`(
+            hasPeers: Bool
+        ) async throws {
+            try await withTwo({ if hasPeers { $0.peer = ListenAddress(host: "127.0.0.1", port: 0) } }) { one, two in
+                let certificate = try await one.makeDeviceCertificate()
+                let connections = [
+                    try await one.connectCourier(certificate), try await two.connectCourier(certificate),
+                ]
+                let token = try await register(connections[0])
+                for round in 0..<4 {
+                    async let first = connections[0].open(headers("GET", "/1/notifications"), endStream: true)
+                    async let second = connections[1].open(headers("GET", "/1/notifications"), endStream: true)
+                    let streams = [try await first, try await second]
+                    let (lines, heard) = AsyncStream<(Int, String?)>.makeStream()
+                    for (index, stream) in streams.enumerated() {
+                        Task {
+                            while let line = try await stream.nextLine() { heard.yield((index, line)) }
+                            heard.yield((index, nil))
+                        }
+                    }
+                    // One stream ends. The other one gets what both services are sent.
+                    var reading = lines.makeAsyncIterator()
+                    var last = try required(await reading.next())
+                    // What was acknowledged just before the last stream ended may come again ("at least once").
+                    while round > 0, last.1?.contains("round \(round - 1)") == true {
+                        last = try required(await reading.next())
+                    }
+                    #expect(last.1 == #"{"end":"takenOver"}"#, "round \(round)")
+                    let end = try required(await reading.next())
+                    #expect(end.0 == last.0 && end.1 == nil)
+                    for (sender, service) in [one, two].enumerated() {
+                        let text = "round \(round), sender \(sender)"
+                        async let status = push(text, token, keyOf: one, at: service)
+                        var line = ""
+                        while !line.contains(text) {
+                            let next = try required(await reading.next())
+                            #expect(next.0 != last.0)
+                            line = try required(next.1)
+                        }
+                        try await acknowledge(line, connections[1 - last.0])
+                        #expect(try await status == 200)
+                    }
+                }
+                for connection in connections { await connection.close() }
+            }
+        }
+
+        @Test func `After a reset at one service, the device at the other does not get what waited for its power`()
+            async throws
+        {
+            try await withTwo { one, two in
+                let certificate = try await one.makeDeviceCertificate()
+                let device = try await two.connectCourier(certificate)
+                let old = try await register(device)
+                let stream = try await device.open(headers("GET", "/1/notifications"), endStream: true)
+                #expect(try await device.send(headers("POST", "/1/state"), body: #"{"power":"low"}"#).status == 204)
+                let (waiting, urgent) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
+                let provider = try await two.connectProvider()
+                let push = ProviderHeaders(old, token: try one.providerToken()).adding("apns-priority", "5")
+                    .adding("apns-id", waiting)
+                #expect(try await provider.send(push.fields).status == 200)
+                // Another connection of the device, which takes nothing over.
+                let elsewhere = try await one.connectCourier(certificate)
+                #expect(try await elsewhere.send(headers("POST", "/1/reset"), body: "").status == 204)
+                // The service that has the stream hears of the reset, and records that nothing waits any more.
+                let again = ProviderHeaders(try await register(elsewhere), token: try one.providerToken())
+                    .adding("apns-id", urgent)
+                let other = try await one.connectProvider()
+                // It is stored and announced after the reset was, so it comes after it.
+                async let answer = other.send(again.fields)
+                // An urgent notification takes along all that waits.
+                var line = ""
+                while line.isEmpty { line = try required(try await stream.nextLine()) }
+                #expect(line.contains(urgent) && !line.contains(waiting), "\(line)")
+                #expect(try await answer.status == 200)
+                for client in [provider, other, device, elsewhere] { await client.close() }
             }
         }
 

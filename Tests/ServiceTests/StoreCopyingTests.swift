@@ -113,6 +113,7 @@
                     moment: moment)
             ])
             try await store.keep(try #require(AttemptMark(bound: 12345, time: moment)))
+            try await fillChannels(store.broadcastChannels)
         }
 
         /// Everything that the ports show, in an order that does not depend on the store.
@@ -136,6 +137,44 @@
             let list = FeedbackList(environment: device.environment, app: app)
             lines += try await store.copiedFeedback(list, after: nil, limit: 10).map { "\($0.entry)" }
             lines.append("\(String(describing: try await store.attemptMark()))")
+            return try await lines + channels(store.broadcastChannels)
+        }
+
+        /// Channels of both policies. One keeps a broadcast that one of two devices has seen.
+        private func fillChannels(_ channels: any Channels) async throws {
+            let list = ChannelList(environment: device.environment, app: app)
+            let all = try ["AAAA", "BBBB", "CCCC"].map { id in
+                BroadcastChannel(
+                    key: ChannelKey(list: list, id: try #require(ChannelID(rawValue: id))),
+                    policy: id == "AAAA" ? .none : .newest, created: moment)
+            }
+            for result in await channels.create(all, limit: 3) { try result.get() }
+            let notification = Notification(
+                id: NotificationID(high: 3, low: 4), topic: "com.example.\u{0}app", pushType: .liveActivity,
+                priority: .immediate, expiration: Expiration(seconds: 5),
+                payload: Payload(stored: Array(#"{"aps":{"event":"update"}}"#.utf8), contents: [.aps]))
+            let version = try await channels.store([
+                BroadcastEntry(
+                    channel: all[1].key, notification: notification, expires: Timestamp(milliseconds: .max))
+            ])[0].get()
+            let subscriptions = [0, 300].flatMap { number in
+                all.map { Subscription(device: destination(number).deviceKey, app: app, channel: $0.key.id) }
+            }
+            for result in await channels.subscribe(subscriptions, limit: 3, at: moment) { try result.get() }
+            try await channels.mark([SeenBroadcast(subscription: subscriptions[1], version: version)])[0].get()
+        }
+
+        private func channels(_ channels: any Channels) async throws -> [String] {
+            let all = try await channels.channels(
+                of: ChannelList(environment: device.environment, app: app), after: nil, limit: 10)
+            let stored = try await channels.stored(all.map(\.key))
+            var lines = zip(all, stored).map { channel, stored in
+                "\(channel) \(stored.map { "\($0.entry.expires) \($0.entry.notification.fields)" } ?? "")"
+            }
+            for number in [0, 1, 300] as [UInt64] {
+                let subscribed = try await channels.subscriptions(of: destination(number).deviceKey)
+                lines += subscribed.map { "\(number) \($0.channel.key.id) \($0.seen != nil)" }.sorted()
+            }
             return lines
         }
 
@@ -149,6 +188,7 @@
                 let before = try await contents(places.first, places)
                 let counts = try await places.copy(places.first, to: places.database)
                 #expect(counts.registrations == 450 && counts.notifications == 2 && counts.feedback == 1)
+                #expect(counts.channels == 3 && counts.broadcasts == 1 && counts.subscriptions == 6)
                 #expect(counts.invitations == 1 && counts.secrets == 2 && counts.revokedDevices == 1)
                 #expect(try await contents(places.database, places) == before)
                 #expect(try await places.copy(places.database, to: places.last) == counts)

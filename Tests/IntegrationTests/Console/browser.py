@@ -190,6 +190,9 @@ class Console:
 
     def choose(self, name, value):
         self.wait(lambda: Select(self.one(f"[name={name}]")).select_by_value(value) is None, f"{value} of {name}")
+        # A person's choice fires "input" and then "change"; WebDriver's fires "change" alone.
+        self.driver.execute_script(
+            "arguments[0].dispatchEvent(new Event('input', { bubbles: true }))", self.one(f"[name={name}]"))
 
     def write(self, name, text, within="body"):
         """Replaces the text of a control, as if somebody pasted it."""
@@ -268,7 +271,7 @@ class ConsoleCase(unittest.TestCase):
             if not node.get("ignored"):
                 roles.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value", ""))
         for role in ["button", "link", "textbox", "searchbox", "combobox", "checkbox", "radio", "spinbutton", "radiogroup",
-                     "dialog", "table", "image", "meter", "navigation", "search"]:
+                     "dialog", "table", "image", "meter", "progressbar", "navigation", "search"]:
             self.assertNotIn("", roles.get(role, []), f"{role} without a name on {self.driver.title}")
         for landmark in ["banner", "navigation", "main"]:
             self.assertEqual(len(roles.get(landmark, [])), 1, f"{landmark} on {self.driver.title}")

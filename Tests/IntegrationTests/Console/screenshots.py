@@ -1,10 +1,11 @@
-"""Takes pictures of the console, after filling it with notifications and devices. script/screenshots calls this."""
+"""Takes pictures of both consoles, after filling them. script/screenshots calls this."""
 
 import pathlib
 import sys
 import tempfile
 
 from browser import Console, Provider, Service, chromium, show_as, wait
+from provider_server import ProviderServer, Shop
 
 TITLES = ["Your order is on its way", "Sale: 20 % off tents until Sunday", "Anna sent you a photo", "Door opened",
           "Your table is ready", "Flight LX 318: gate B42", "Parcel delivered", "Rain in 20 minutes"]
@@ -49,6 +50,37 @@ def pages(account):
     }
 
 
+def show_provider(folder, service, driver):
+    """The pages of the provider server."""
+    server = ProviderServer()
+    try:
+        shop = Shop(service, server, 60, "com.example.tents")
+        for number in range(4):
+            shop.register(f"old-phone-{number + 1}", f"{number:02}" * 32, tags=["news"])
+        for number in range(60):
+            shop.register(f"phone-{number + 1}", number, user=f"user-{number + 1}", languages=["sv-SE", "en"], tags=["news", "sv"])
+        for title in TITLES[:5]:
+            sent = shop.send(payload={"aps": {"alert": {"title": title, "body": "Tap to see more."}}})
+            wait(driver, lambda: shop.message(sent)["state"] == "finished")
+        running = shop.send({"tags": "news"}, {"aps": {"alert": {"title": TITLES[1], "body": "All tents, in all shops."}}}, rate=1)
+        driver.get(server.manage("POST", "/v1/console/links", {})["url"])
+        console = Console(server, driver)
+        places = {
+            "messages": ("#/messages", "Sending"), "message": (f"#/message/{running['id']}", "a second now"),
+            "compose": ("#/compose", "What it says"), "installations": (f"#/installations?app={shop.bundle_id}&find=user-7", "Active"),
+            "apps": ("#/apps", "Development"),
+        }
+        for width in WIDTHS:
+            for dark in (False, True):
+                show_as(driver, width, 800, dark)
+                for page, (address, text) in places.items():
+                    console.show(address)
+                    console.wait_for_text(text)
+                    driver.save_screenshot(str(folder / f"provider-{page}-{width}-{'dark' if dark else 'light'}.png"))
+    finally:
+        server.stop()
+
+
 def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     service = Service()
@@ -77,6 +109,7 @@ def main(folder):
                 console.open("Are you still there?")
                 console.wait(lambda: "Rejected" in console.one(".timeline").text)
                 driver.save_screenshot(str(folder / f"notification-{name}"))
+        show_provider(folder, service, driver)
     finally:
         driver.quit()
         service.stop()

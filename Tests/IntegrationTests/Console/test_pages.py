@@ -184,6 +184,59 @@ class DeviceTests(ConsoleCase):
         self.assertNotIn("not known", self.console.one(".screen").text)
         self.assertEqual(self.console.all(".unknown-text, .screen button"), [])
 
+    def test_live_activities_are_cards_with_their_state(self):
+        now = int(time.time())
+        topic = self.provider.account.bundle_id + ".push-type.liveactivity"
+        def push(event, timestamp, **aps):
+            aps = {name.replace("_", "-"): value for name, value in aps.items()}
+            payload = {"aps": {"event": event, "timestamp": timestamp, **aps}}
+            self.assertEqual(self.provider.send(payload, apns_push_type="liveactivity", apns_topic=topic), 200)
+        card = "article[aria-label='Live Activity']"
+        self.open()
+        self.assertEqual(self.console.all(card), [])
+        push("start", now, attributes_type="Match", attributes={"home": "A"}, content_state={"score": "1:0"},
+             alert={"title": "It begins"})
+        self.console.wait_for_text('"score": "1:0"', card)
+        self.assertIn("Live Activity Match", self.console.one(card).text)
+        push("update", now + 2, content_state={"score": "2:0"}, stale_date=now - 1)
+        self.console.wait_for_text('"score": "2:0"', card)
+        self.assertIn("Outdated", self.console.one(card).text)
+        # An older state than the one on show changes nothing; the next one does.
+        push("update", now + 1, content_state={"score": "9:9"})
+        push("update", now + 3, content_state={"score": INJECTIONS[0]})
+        self.console.wait_for_text(INJECTIONS[0], card)
+        self.assertNotIn("9:9", self.console.one(".screen").text)
+        self.assertNotIn("Outdated", self.console.one(card).text)
+        push("end", now + 4, content_state={"score": "3:0"})
+        self.console.wait_for_text("Ended", card)
+        # The next one takes its place, and is removed at once.
+        push("start", now + 5, attributes_type="Final", attributes={}, content_state={"score": "0:0"},
+             alert={"title": "It begins"})
+        self.console.wait_for_text("Live Activity Final", card)
+        push("end", now + 6, dismissal_date=now - 60)
+        self.console.wait(lambda: self.console.all(card) == [], "the card is gone")
+
+    def test_a_broadcast_shows_its_channel_and_what_became_of_it(self):
+        account = self.provider.account
+        channel = self.service.manage("POST", "/v1/channels", {"bundleID": account.bundle_id})["channelID"]
+        def broadcast(text):
+            payload = {"aps": {"event": "update", "timestamp": 1, "content-state": {}, "alert": text}}
+            headers = {"apns_push_type": "liveactivity", "apns_channel_id": channel, "apns_expiration": "0"}
+            command, body = self.provider.command(payload, None, headers)
+            command[-1] = f"https://localhost:{account.port}/4/broadcasts/apps/{account.bundle_id}"
+            result = subprocess.run(command, input=body, stdout=subprocess.PIPE, check=True, text=True)
+            self.assertEqual(result.stdout, "200")
+        broadcast("Nobody hears this")
+        self.service.manage("PATCH", f"/v1/devices/{account.device_id}", {"channels": {account.bundle_id: [channel]}})
+        broadcast("The device hears this")
+        for title, outcome in [("Nobody hears this", "Dropped"), ("The device hears this", "Delivered")]:
+            self.console.show("#/notifications")
+            self.console.open(title)
+            self.console.wait_for_text(channel)
+            self.console.wait_for_text(outcome)
+            self.assertIn("Broadcast channel", self.console.text())
+        self.service.manage("DELETE", f"/v1/channels/{channel}?bundleID={account.bundle_id}")
+
     def test_a_real_device_says_whether_it_is_connected_and_can_be_revoked(self):
         data = str(pathlib.Path(self.service.ready["ca"]).parent)
         carillon = os.environ.get("CARILLON", "carillon")

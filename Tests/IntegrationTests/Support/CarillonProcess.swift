@@ -2,6 +2,8 @@ import Foundation
 import Notifications
 import Service
 
+@testable import ServiceTesting
+
 /// A running `carillon serve`, on ports that the system chose.
 final class CarillonProcess: Sendable {
     /// The first line of the service's output.

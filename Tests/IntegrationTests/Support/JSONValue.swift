@@ -1,6 +1,6 @@
 import Foundation
 
-/// Any JSON, for an exact comparison with a contract.
+/// Any JSON, for an exact comparison with a contract. Foundation reads it, so that a fault of our own reader cannot hide.
 enum JSONValue: Sendable, Equatable, Decodable {
     case null
     case bool(Bool)

@@ -122,6 +122,7 @@ struct Node: Sendable {
         delivery = Delivery(
             accounts: accounts, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
             origin: .random(using: &random), log: log, clock: clock)
+        let broadcasts = Broadcasts(channels: store, accounts: accounts, clock: clock)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let limitLog = LimitLog(logger) { _ in }
         let tls = try Self.tls(nodes.authority)
@@ -136,11 +137,13 @@ struct Node: Sendable {
                 tokens: ProviderTokens(
                     verifier: ProviderTokenVerifier(conformance: .apple, using: &random), accounts: accounts,
                     limitLog: limitLog),
-                tokenKeys: tokenKeys.keys, accounts: accounts, delivery: delivery, limitLog: limitLog, clock: clock))
+                tokenKeys: tokenKeys.keys, accounts: accounts, delivery: delivery, broadcasts: broadcasts,
+                limitLog: limitLog, clock: clock))
         courier = try await listen(
             Courier(
                 environment: .development, authority: nodes.authority, tokenKeys: tokenKeys.keys, accounts: accounts,
-                registrations: store, switchboard: switchboard, activations: Activations(invitations: store),
+                registrations: store, switchboard: switchboard, broadcasts: broadcasts,
+                activations: Activations(invitations: store),
                 limitLog: limitLog, clock: clock))
     }
 

@@ -1,18 +1,20 @@
 import Notifications
 import Testing
 
+@testable import ServiceTesting
+
 /// A row of the table of rejections: a fault of a request, and the answer.
 struct FaultyRequest: Sendable, CustomTestStringConvertible {
     let name: String
     let status: Int
     let reason: String
-    let spoil: @Sendable (inout Push, GatewaySituation, Environment) throws -> Void
+    let spoil: @Sendable (inout WirePush, GatewaySituation, Environment) throws -> Void
 
     init(
         _ name: String,
         _ status: Int,
         _ reason: String,
-        _ spoil: @escaping @Sendable (inout Push, GatewaySituation, Environment) throws -> Void,
+        _ spoil: @escaping @Sendable (inout WirePush, GatewaySituation, Environment) throws -> Void,
     ) {
         self.name = name
         self.status = status
@@ -30,7 +32,7 @@ struct FaultyRequest: Sendable, CustomTestStringConvertible {
     /// - Parameter value: nil for the value of a valid request.
     init(twice header: String, _ value: String? = nil) {
         self.init("two \(header)", 400, "DuplicateHeaders") { push, _, _ in
-            let value = try (value ?? push[header]).orThrow("no value")
+            let value = try required(value ?? push[header])
             push[header] = nil
             push.headers += [(header, value), (header, value)]
         }

@@ -1,14 +1,16 @@
 import Notifications
 import Testing
 
+@testable import ServiceTesting
+
 /// A request that differs from what most clients send, and is accepted.
 struct UnusualRequest: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let change: @Sendable (inout Push, GatewaySituation, Environment) throws -> Void
+    let change: @Sendable (inout WirePush, GatewaySituation, Environment) throws -> Void
 
     init(
         _ name: String,
-        _ change: @escaping @Sendable (inout Push, GatewaySituation, Environment) throws -> Void,
+        _ change: @escaping @Sendable (inout WirePush, GatewaySituation, Environment) throws -> Void,
     ) {
         testDescription = name
         self.change = change

@@ -1,6 +1,8 @@
 import Crypto
 import Foundation
 
+@testable import ServiceTesting
+
 /// All ways in which a request is rejected (Guide, Tables 8-1, 8-2 and 8-6, and newer facts).
 enum RejectionTable {
     static let rows = shape + credentials + fields + topics + deviceTokens + payloads + order
@@ -69,7 +71,7 @@ enum RejectionTable {
         },
         .init("a key of the other environment", 403, "BadEnvironmentKeyIdInToken") { push, situation, environment in
             let other = situation.limited.first { $0.key != environment }
-            push["authorization"] = "bearer " + (try other.orThrow("no key").value.token())
+            push["authorization"] = "bearer " + (try required(other).value.token())
         },
     ]
 
@@ -145,13 +147,13 @@ enum RejectionTable {
         },
         .init("a device token of the other environment", 400, "BadDeviceToken") { push, situation, environment in
             let other = situation.tokens.first { $0.key != environment }
-            push.path = "/3/device/" + (try other.orThrow("no token").value)
+            push.path = "/3/device/" + (try required(other).value)
         },
         .init("a device token of another app", 400, "DeviceTokenNotForTopic") { push, _, _ in
             push["apns-topic"] = GatewaySituation.secondBundleID
         },
         .init("a device token that is no longer active", 410, "Unregistered") { push, situation, environment in
-            push.path = "/3/device/" + (try situation.endedTokens[environment].orThrow("no token"))
+            push.path = "/3/device/" + (try required(situation.endedTokens[environment]))
         },
     ]
 
@@ -211,7 +213,7 @@ enum RejectionTable {
             push.payload("Hello")
         },
         .init("the payload before the registration", 400, "PayloadEmpty") { push, situation, environment in
-            push.path = "/3/device/" + (try situation.endedTokens[environment].orThrow("no token"))
+            push.path = "/3/device/" + (try required(situation.endedTokens[environment]))
             push.payload("Hello")
         },
     ]
