@@ -63,8 +63,8 @@ export class Shell {
 
   /** Draws the changes of the shown page, at most once for each frame of the screen. */
   change(before = () => {}) {
-    // A page out of sight draws nothing.
-    if (document.hidden) this.showTitle();
+    // Not with the frame: a page out of sight has none, and one in sight has to know what was seen.
+    this.showTitle();
     if (this.#isDue) return;
     this.#isDue = true;
     requestAnimationFrame(() => {

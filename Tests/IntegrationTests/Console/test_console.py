@@ -155,10 +155,11 @@ class ConsoleTests(ConsoleCase):
         hide = "Object.defineProperty(document, 'hidden', { value: arguments[0], configurable: true }); " \
             "document.dispatchEvent(new Event('visibilitychange'))"
         self.driver.execute_script(hide, True)
+        self.assertEqual(self.driver.title, "Notifications · Carillon")
         self.send("Unseen")
-        self.console.wait(lambda: self.driver.title == "(1) Notifications · Carillon", self.driver.title)
+        self.console.wait(lambda: self.driver.title == "(1) Notifications · Carillon", "a title with (1)")
         self.driver.execute_script(hide, False)
-        self.console.wait(lambda: self.driver.title == "Notifications · Carillon", self.driver.title)
+        self.console.wait(lambda: self.driver.title == "Notifications · Carillon", "a title without a number")
 
     def test_send_again(self):
         self.send("Once more")
