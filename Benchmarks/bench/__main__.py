@@ -23,6 +23,7 @@ ROWS = {
     "threads": provider_rows.threads,
     "delivered": device_rows.delivered,
     "broadcast": device_rows.broadcast,
+    "beside": device_rows.beside,
     "idle": device_rows.idle,
 }
 

@@ -1,5 +1,6 @@
 """Measures the rows with connected devices, and compares them with an MQTT broker that has the same devices."""
 
+import threading
 import time
 
 import peers
@@ -9,6 +10,8 @@ from results import Result
 
 # The number of devices that the pushes go to.
 FLEET = 1000
+# How many pushes go to other devices in each second of broadcasts.
+OTHER_RATE = 200
 
 
 class Sides:
@@ -25,9 +28,9 @@ class Sides:
         self.provider_trust = {"carillon": Trust(service.authority), "mqtt": self.trust["mqtt"]}
         self.paths = service.some_paths("connected", slice(devices))
 
-    def fleet(self, kind, server, count, channel=""):
+    def fleet(self, kind, server, count, channel="", first=0):
         port = server.courier if kind == "carillon" else server.port
-        return Fleet(self.program, kind, port, self.trust[kind], count, channel)
+        return Fleet(self.program, kind, port, self.trust[kind], count, channel, first)
 
     def push(self, kind, server, count, paths=None, **options):
         """Sends to the connected devices, or to those in `paths`."""
@@ -111,6 +114,50 @@ def broadcast(bench):
                 cpu.add(spent["carillon"], spent["mqtt"])
                 spread.add(late["carillon"], late["mqtt"])
     return [cpu, spread]
+
+
+def beside(bench):
+    """Measures pushes to devices that no broadcast is for, while one broadcast after the other is under way."""
+    result = Result("latency of other pushes during broadcasts, median", "without broadcasts", "ms", 2.0)
+    service = bench.connected_service()
+    others = bench.devices // 10
+    subscribed = bench.devices - others
+    sides = Sides(bench, service, bench.devices)
+    paths = service.some_paths("others", slice(subscribed, bench.devices))
+    env = {"CARILLON_LIMIT_BROADCAST_RATE": "0", "CARILLON_LIMIT_UNACKNOWLEDGED_BROADCASTS": "1000"}
+    with service.serve(env=env) as server:
+        channel = service.create_channel()
+        with sides.fleet("carillon", server, subscribed, channel) as phones, \
+                sides.fleet("carillon", server, others, first=subscribed) as receivers:
+
+            def push():
+                count = OTHER_RATE * bench.seconds
+                sides.push("carillon", server, count, paths=paths, rate=OTHER_RATE)
+                return 1e3 * settle(receivers, count)["median"]
+
+            def push_during_broadcasts():
+                ended, told = threading.Event(), []
+
+                def broadcasts():
+                    while not ended.is_set():
+                        sides.push("carillon", server, 1, connections=1, window=1, expiration="0", channel=channel)
+                        settle(phones, subscribed)
+                        told.append(1)
+
+                thread = threading.Thread(target=broadcasts)
+                thread.start()
+                try:
+                    return push(), len(told)
+                finally:
+                    ended.set()
+                    thread.join()
+
+            for _ in bench.rounds(warm_up=push):
+                usual = push()
+                during, count = push_during_broadcasts()
+                result.add(during, usual)
+            bench.note(f"{count} broadcasts to {subscribed} devices in {bench.seconds} s, {OTHER_RATE} other pushes/s")
+    return [result]
 
 
 def settle(receivers, expected, seconds=20):

@@ -14,8 +14,9 @@ class Trust:
 class Fleet:
     """Connected devices, until the end of a `with`."""
 
-    def __init__(self, program, kind, port, trust, count, channel=""):
-        command = [program, "devices", "-kind", kind, "-address", f"127.0.0.1:{port}", "-count", str(count)]
+    def __init__(self, program, kind, port, trust, count, channel="", first=0):
+        command = [program, "devices", "-kind", kind, "-address", f"127.0.0.1:{port}", "-count", str(count),
+                   "-first", str(first)]
         if channel:
             command += ["-channel", channel]
         self.process = subprocess.Popen(

@@ -85,7 +85,7 @@ func (f *fleet) connect() error {
 func (f *fleet) open(number int) error {
 	// Use several addresses, because one address has too few ports.
 	from := &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+number%8))}
-	dialer := tls.Dialer{NetDialer: &net.Dialer{LocalAddr: from, Timeout: 30 * time.Second}, Config: f.trusted.of(number)}
+	dialer := tls.Dialer{NetDialer: &net.Dialer{LocalAddr: from, Timeout: 30 * time.Second}, Config: f.trusted.of(f.options.first + number)}
 	connection, err := dialer.Dial("tcp", f.options.address)
 	if err != nil {
 		return err

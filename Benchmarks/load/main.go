@@ -15,7 +15,7 @@ import (
 
 type options struct {
 	kind, address, authority, chains, key, paths, token string
-	count, connections, window, parallel                int
+	count, first, connections, window, parallel         int
 	rate                                                float64
 	expiration, channel                                 string
 }
@@ -37,6 +37,7 @@ func main() {
 	flags.StringVar(&o.expiration, "expiration", "", "push: the value of apns-expiration")
 	flags.StringVar(&o.channel, "channel", "", "a broadcast channel, or MQTT topic, that all devices subscribe to and pushes go to")
 	flags.IntVar(&o.count, "count", 1, "devices: how many; push: how many notifications")
+	flags.IntVar(&o.first, "first", 0, "devices: the number of the first one")
 	flags.IntVar(&o.connections, "connections", 8, "push: how many")
 	flags.IntVar(&o.window, "window", 100, "push: how many under way on each connection")
 	flags.IntVar(&o.parallel, "parallel", 32, "devices: how many connect at once")

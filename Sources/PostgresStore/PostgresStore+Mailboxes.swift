@@ -9,6 +9,10 @@ extension PostgresStore: Mailboxes {
     /// statement stays below 3 MB and holds its locks only briefly.
     static let maximumBatch = 500
 
+    /// How many notifications are worth a transaction of their own. A transaction has a cost of its own, so fewer than
+    /// twice as many go to one writer.
+    static let worthATransaction = 100
+
     package var isShared: Bool { true }
 
     package func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
@@ -73,9 +77,10 @@ extension PostgresStore: Mailboxes {
         by device: (Item) -> DeviceKey,
         _ body: @escaping @Sendable (PostgresConnection, [Item]) async -> [Result<Value, StoreError>],
     ) async -> [Result<Value, StoreError>] {
+        let count = min(writers.count, max(1, items.count / Self.worthATransaction))
         var parts: [Int: [Int]] = [:]
         for index in items.indices {
-            let writer = Int(truncatingIfNeeded: device(items[index]).device.rawValue % UInt64(writers.count))
+            let writer = Int(truncatingIfNeeded: device(items[index]).device.rawValue % UInt64(count))
             parts[writer, default: []].append(index)
         }
         if items.count <= Self.maximumBatch, parts.count == 1, let writer = parts.keys.first {
