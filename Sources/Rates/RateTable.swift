@@ -25,6 +25,8 @@ public struct RateTable<Key: Hashable & Sendable>: Sendable {
             buckets = buckets.filter { !$0.value.isEmpty(at: now) }
             // Search again when there are twice as many keys. So the cost of a search is spread over the new keys.
             sweepAt = max(Self.firstSweep, buckets.count * 2)
+            // Make room for them at once: a table that grows step by step would hash each key several times.
+            buckets.reserveCapacity(sweepAt)
         }
         return isWithin
     }

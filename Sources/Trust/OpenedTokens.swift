@@ -40,7 +40,7 @@ final class OpenedTokens: Sendable {
 }
 
 /// A table in which each token has four places, next to each other. If all four are taken, a new token replaces one of
-/// them in turn. With a single place for each token, a table that is three quarters full would lose half of its tokens.
+/// them in turn. With a single place for each token, a half-full table would lose a fifth of its tokens.
 private struct Slots {
     struct Key: Equatable {
         let words: SIMD4<UInt64>
@@ -91,7 +91,8 @@ private struct Slots {
     private func place(_ key: Key, _ way: Int) -> Int { (key.place ^ way) & (slots.count - 1) }
 
     mutating func insert(_ contents: DeviceTokenContents, for key: Key) {
-        if slots.isEmpty || used > slots.count / 4 * 3, slots.count < OpenedTokens.maximumSlotsPerShard { grow() }
+        // In a fuller table too many tokens would find all of their four places taken, and would be decrypted again.
+        if slots.isEmpty || used > slots.count / 2, slots.count < OpenedTokens.maximumSlotsPerShard { grow() }
         put(Slot(key: key, contents: contents))
     }
 

@@ -21,12 +21,16 @@ public struct StreamTable<Element> {
     /// The index of a stream; nil if it is not in the table. It is valid until the next `append` or `remove`.
     @inlinable
     public func index(of stream: StreamID) -> Int? {
+        // This is the common case: the headers and the body of a request follow each other.
+        if ids.last == stream.rawValue { return ids.count &- 1 }
+        return search(for: stream)
+    }
+
+    @usableFromInline
+    func search(for stream: StreamID) -> Int? {
         ids.withUnsafeBytes { bytes in
             let width = 16
             var end = bytes.count / MemoryLayout<Int32>.stride
-            // This is the common case: the headers and the body of a request follow each other.
-            let last = (end &- 1) &* MemoryLayout<Int32>.stride
-            if end > 0, bytes.load(fromByteOffset: last, as: Int32.self) == stream.rawValue { return end &- 1 }
             let wanted = SIMD16<Int32>(repeating: stream.rawValue)
             // The search is longest if a thousand streams end in the order in which they began, so compare sixteen
             // numbers at a time.
