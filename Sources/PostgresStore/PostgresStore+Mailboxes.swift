@@ -159,39 +159,43 @@ extension PostgresStore: Mailboxes {
     /// The statements that store entries. They first lock each destination's row, in the order that all transactions
     /// use. A mailbox uses up `count` versions, one for each of its entries in the batch, although only the last
     /// entry is written.
+    ///
+    /// Nothing here joins two lists of the batch. PostgreSQL does not know how long an array is when it plans a prepared
+    /// statement, and would compare each row of the one list with each row of the other.
     private static func storing(_ written: [(entry: MailboxEntry, count: Int)]) -> PostgresStatement {
         let notifications = written.map(\.entry.notification)
         return PostgresStatement(
             """
-            WITH item AS (
-                SELECT * FROM unnest(
+            WITH held AS (
+                SELECT
+                    item.*, d.active, d.changed, d.id AS old_id, d.topic AS old_topic, d.collapse_id AS old_collapse_id
+                FROM unnest(
                     $1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
                     $8::bigint[], $9::bytea[], $10::text[], $11::bytea[], $12::bytea[], $13::bytea[]
                 ) WITH ORDINALITY AS item (
                     device, environment, app, count, expires, expiration, priority, contents, id, push_type, topic,
                     collapse_id, payload, place
                 )
-            ), held AS (
-                SELECT
-                    item.place, d.device, d.environment, d.app, d.active, d.changed, d.id, d.topic, d.collapse_id
-                FROM item JOIN carillon.destination AS d
+                JOIN carillon.destination AS d
                     ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
                 ORDER BY d.device, d.environment, d.app
                 FOR NO KEY UPDATE OF d
             ), stored AS (
                 UPDATE carillon.destination AS d SET
                     version = greatest(
-                        d.version + item.count, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
-                    expires = item.expires, expiration = item.expiration, priority = item.priority,
-                    contents = item.contents, id = item.id, push_type = item.push_type, topic = item.topic,
-                    collapse_id = item.collapse_id, payload = item.payload
-                FROM held JOIN item ON item.place = held.place
+                        d.version + held.count, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
+                    expires = held.expires, expiration = held.expiration, priority = held.priority,
+                    contents = held.contents, id = held.id, push_type = held.push_type, topic = held.topic,
+                    collapse_id = held.collapse_id, payload = held.payload
+                FROM held
                 WHERE d.device = held.device AND d.environment = held.environment AND d.app = held.app
                     AND held.active
-                RETURNING held.place, d.version
+                RETURNING
+                    held.place, held.active, held.changed, d.version, held.old_id, held.old_topic, held.old_collapse_id
             )
-            SELECT held.place, held.active, held.changed, stored.version, held.id, held.topic, held.collapse_id
-            FROM held LEFT JOIN stored ON stored.place = held.place
+            SELECT * FROM stored
+            UNION ALL
+            SELECT place, active, changed, NULL, NULL, NULL, NULL FROM held WHERE NOT active
             """,
             written.map(\.entry.destination).values + [
                 .integers(written.map { Int64(clamping: $0.count) }),
