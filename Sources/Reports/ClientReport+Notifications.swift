@@ -68,7 +68,7 @@ extension ClientReport {
         ) { "\($0) device tokens were written in upper-case digits." }
     }
 
-    /// Pushes and broadcasts that reach a device but do nothing there, because they came the wrong way.
+    /// Pushes and broadcasts that came the wrong way. The service accepts them, because their token is for the topic.
     private static let activityTokens: Rule = { requests in
         let shown = requests.filter { request in
             guard request.facts.status == 200, case .object(let payload)? = request.facts.payload,
