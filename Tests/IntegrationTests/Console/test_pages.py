@@ -157,7 +157,7 @@ class DeviceTests(ConsoleCase):
         alert(alert={"title": "Title", "subtitle": "Subtitle", "body": "Body"}, badge=7, sound={"critical": 1, "name": "alarm"},
               category="INVITE", **{"thread-id": "family", "interruption-level": "time-sensitive"})
         alert(alert={"loc-key": "ORDER", "loc-args": ["4711", "Anna"]})
-        for score in ["1:0", "2:0"]:
+        for score in ["One goal", "Two goals"]:
             self.assertEqual(self.provider.send({"aps": {"alert": score}}, apns_collapse_id="match"), 200)
         self.assertEqual(self.provider.send(
             {"aps": {"content-available": 1}}, apns_push_type="background", apns_priority="5"), 200)
@@ -165,9 +165,9 @@ class DeviceTests(ConsoleCase):
         self.console.wait_for_text("Silent: it woke the app", ".screen")
         screen = self.console.one(".screen").text
         for part in ["Title", "Subtitle", "Body", "Critical sound alarm", "time-sensitive", "Category INVITE", "thread family",
-                     "ORDER (4711, Anna)", "2:0", "Replaced 1 earlier one (match)"]:
+                     "ORDER (4711, Anna)", "Two goals", "Replaced 1 earlier one (match)"]:
             self.assertIn(part, screen)
-        self.assertNotIn("1:0", screen)
+        self.assertNotIn("One goal", screen)
         self.assertEqual(self.console.one(".app-badge").text, "7")
         self.assertIn("its actions are not known", screen)
         # What the app knows can be told, and is asked for by its name.
