@@ -28,6 +28,9 @@ public final class TestAPNs: Sendable {
         public var isStrict = false
         /// Whether the service has a virtual clock, which ``TestAPNs/advance(by:)`` advances.
         public var hasVirtualClock = false
+        /// Whether an app's own device token serves the app's own topic only, as with Apple's service. Each service of
+        /// the app, such as calls or Live Activities, then has a device token of its own: ``TestDevice/tokens``.
+        public var hasTokensByService = false
         /// More names for the server's certificate. They are needed if a client insists on Apple's host names.
         public var hostnames: [String] = []
 
@@ -54,6 +57,7 @@ public final class TestAPNs: Sendable {
         settings.ports = .ephemeral
         settings.hostnames = configuration.hostnames
         settings.conformance = configuration.isStrict ? .strict : .apple
+        settings.tokensByService = configuration.hasTokensByService
         settings.clock = configuration.hasVirtualClock ? .virtual : .system
         settings.shutdownTimeout = .seconds(1)
         let service: CarillonService

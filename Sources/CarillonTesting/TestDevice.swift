@@ -2,11 +2,13 @@
 public struct TestDevice: Sendable {
     /// The device's identifier: 16 hexadecimal digits.
     public let id: String
-    /// The device tokens of the device's apps in hexadecimal digits, by bundle ID.
+    /// The device tokens of the device's apps in hexadecimal digits, by bundle ID. With
+    /// ``TestAPNs/Configuration/hasTokensByService`` those of the apps' services too, by topic, such as
+    /// `com.example.app.voip`.
     public let tokens: [String: String]
     let management: ManagementCalls
 
-    /// Returns the device token of one of the device's apps.
+    /// Returns the device token of one of the device's apps, or of a topic in ``tokens``.
     /// - Throws: ``TestAPNsError/Code/refused`` if the device does not have the app.
     public func token(for bundleID: String) throws(TestAPNsError) -> String {
         guard let token = tokens[bundleID] else {

@@ -128,7 +128,7 @@ final class DeviceConnection: HTTP2Connection {
     }
 
     func drain() {
-        if let listening { endStream(listening.stream, .shutdown) }
+        if let listening, !listening.line.endAfterBroadcasts(.shutdown) { endStream(listening.stream, .shutdown) }
         session?.drain(debugData: DeviceResponse.body(Rejection(.shutdown)))
     }
 

@@ -23,6 +23,10 @@ final class DeviceStream: NotificationStream, BroadcastStream {
 
     func end(_ reason: StreamEnd) { outbox.add(.end(reason), to: self) }
 
+    /// Ends the stream once the broadcasts that wait for their turn are written.
+    /// - Returns: false if none waits. Then the caller has to end it.
+    func endAfterBroadcasts(_ reason: StreamEnd) -> Bool { outbox.addAfterBroadcasts(reason, of: self) }
+
     /// Writes an item, which is sent by ``flush()``. Call it on the event loop.
     func write(_ item: Outbox.Item) {
         switch item {

@@ -1,6 +1,5 @@
 import Connections
 import Delivery
-import DequeModule
 import NIOCore
 import Synchronization
 
@@ -28,16 +27,28 @@ final class Outbox: Sendable {
 
     private let eventLoop: any EventLoop
     private let waiting = Mutex(Waiting())
-    private let broadcasts = Mutex(WaitingBroadcasts())
-    /// The line of the broadcast that is being written. On the event loop only.
-    private nonisolated(unsafe) var line: (number: UInt64, bytes: ByteBuffer)?
+    private let broadcasts = Mutex(BroadcastQueue<DeviceStream>())
+    /// The lines of the broadcasts that are being written. On the event loop only.
+    private nonisolated(unsafe) var encoding = BroadcastEncoding()
     /// The number of entries that memory is kept for. It is usually more than one read of all providers has.
     private static let keptRoom = 1024
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    /// Makes the stream write the item soon, on the event loop. The items of one stream keep their order.
+    /// Makes the stream write the item soon, on the event loop. The items of one stream keep their order, and its end
+    /// comes after its broadcasts too.
     func add(_ item: Item, to stream: DeviceStream) {
+        if case .end(let reason) = item, addAfterBroadcasts(reason, of: stream) { return }
+        addNow(item, to: stream)
+    }
+
+    /// Makes the end of a stream wait for its broadcasts.
+    /// - Returns: false if none waits.
+    func addAfterBroadcasts(_ end: StreamEnd, of stream: DeviceStream) -> Bool {
+        broadcasts.withLock { $0.append(end, of: stream) }
+    }
+
+    private func addNow(_ item: Item, to stream: DeviceStream) {
         let isFirst = waiting.withLock { waiting in
             waiting.entries.append(Entry(stream: stream, item: item))
             return waiting.entries.count == 1
@@ -47,44 +58,23 @@ final class Outbox: Sendable {
 
     /// Makes the stream write a broadcast when it is its turn.
     func add(_ broadcast: BroadcastMessage, to stream: DeviceStream) {
-        let isFirst = broadcasts.withLock { waiting in
-            waiting.entries.append((broadcast, stream))
-            defer { waiting.isWriting = true }
-            return !waiting.isWriting
-        }
+        let isFirst = broadcasts.withLock { $0.append(broadcast, to: stream) }
         if isFirst { eventLoop.execute { self.writeBroadcasts() } }
     }
 
     /// Writes some of the waiting broadcasts in this task of the event loop, and the others in later tasks, so that
     /// in between the event loop can read and write for other connections.
     private func writeBroadcasts() {
-        var written = 0
-        while written < Self.broadcastsPerTurn {
-            guard let (broadcast, stream) = broadcasts.withLock({ $0.next() }) else {
-                line = nil
-                return
+        for _ in 0..<Self.broadcastsPerTurn {
+            switch broadcasts.withLock({ $0.next() }) {
+            case .broadcast(let broadcast, let stream)?:
+                stream.write(encoding.line(of: broadcast.number) { stream.line(of: broadcast) })
+            // What was added for the stream before its end may still wait to be written, so the end comes after it.
+            case .end(let reason, let stream)?: addNow(.end(reason), to: stream)
+            case nil: return encoding.removeAll()
             }
-            if line?.number != broadcast.number { line = (broadcast.number, stream.line(of: broadcast)) }
-            if let line { stream.write(line.bytes) }
-            written += 1
         }
         eventLoop.execute { self.writeBroadcasts() }
-    }
-
-    private struct WaitingBroadcasts {
-        var entries = Deque<(BroadcastMessage, DeviceStream)>()
-        /// Whether a task of the event loop writes them.
-        var isWriting = false
-
-        mutating func next() -> (BroadcastMessage, DeviceStream)? {
-            let next = entries.popFirst()
-            if next == nil {
-                isWriting = false
-                // The memory that a broadcast to many devices took is not needed until the next one.
-                entries = []
-            }
-            return next
-        }
     }
 
     /// The number of devices that a broadcast is written to in one task of the event loop: about a millisecond's work.

@@ -36,6 +36,8 @@ package struct RequestFacts: Sendable {
     package var status: Int
     package var reason: String?
     package var outcome: RequestOutcome
+    /// What an accepted request's device token is for, if it is one of Live Activities.
+    package var activityToken: ActivityToken?
     /// What the client does in HTTP/2 against the Guide.
     package var practices: Set<Practice> = []
 
@@ -50,6 +52,14 @@ package struct RequestFacts: Sendable {
         case windowUpdates
         /// The connection was idle for a long time, and was used without a PING (Guide, 2.3.3.1).
         case unchecked
+    }
+
+    /// The device tokens of Live Activities, which are easily mixed up.
+    package enum ActivityToken: Sendable, Hashable {
+        /// The one of the app's service, which starts Live Activities.
+        case start
+        /// A Live Activity's own, which updates it.
+        case update
     }
 
     package enum Sender: Sendable, Hashable {

@@ -24,9 +24,9 @@ struct ChannelTable: Sendable {
     func channel(_ key: ChannelKey) -> BroadcastChannel? { lists[key.list]?[key.id]?.channel }
 
     mutating func create(_ channel: BroadcastChannel, limit: Int) throws(StoreError) {
-        let list = lists[channel.key.list] ?? [:]
-        guard list[channel.key.id] == nil else { throw .channelExists(channel.key.id) }
-        guard list.count < limit else { throw .tooManyChannels(limit) }
+        // Not in a variable: while one refers to the list, the change below copies it.
+        guard lists[channel.key.list]?[channel.key.id] == nil else { throw .channelExists(channel.key.id) }
+        guard lists[channel.key.list]?.count ?? 0 < limit else { throw .tooManyChannels(limit) }
         lists[channel.key.list, default: [:]][channel.key.id] = Kept(channel: channel)
     }
 
@@ -123,12 +123,20 @@ struct ChannelTable: Sendable {
                 }
             }
         }
-        for device in subscriptions.keys where removed < limit {
-            let table = self
-            removed += removeSubscriptions(of: device) { name in
-                let list = ChannelList(environment: device.environment, app: name.app)
-                return table.channel(ChannelKey(list: list, id: name.id)) == nil
-            }
+        guard removed < limit else { return limit }
+        // Find them before the first change. While an iteration or a closure refers to the table, each change would
+        // copy all of it: a channel may have as many subscribers as there are devices.
+        let lists = lists
+        func isLeft(_ name: Name, of device: DeviceKey) -> Bool {
+            lists[ChannelList(environment: device.environment, app: name.app)]?[name.id] == nil
+        }
+        var devices: [DeviceKey] = []
+        for (device, names) in subscriptions
+        where devices.count < limit - removed && names.keys.contains(where: { isLeft($0, of: device) }) {
+            devices.append(device)
+        }
+        for device in devices where removed < limit {
+            removed += removeSubscriptions(of: device) { isLeft($0, of: device) }
         }
         return min(removed, limit)
     }

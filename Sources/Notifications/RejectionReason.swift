@@ -129,9 +129,9 @@ extension Rejection.Reason {
         case .badEnvironmentKeyInToken:
             Row(403, "The same as BadEnvironmentKeyIdInToken, in another spelling.", .fixCredentials)
         case .badPath:
-            Row(404, "The path is not /3/device/ and a device token.", .fixRequest)
+            Row(404, "The path is not one of the API, such as /3/device/ and a device token.", .fixRequest)
         case .methodNotAllowed:
-            Row(405, "The method is not POST.", .fixRequest)
+            Row(405, "The path does not take this method.", .fixRequest)
         case .unregistered:
             Row(410, "The device token is no longer active for the topic.", .forgetDeviceToken)
         case .expiredToken:
@@ -141,7 +141,7 @@ extension Rejection.Reason {
         case .tooManyProviderTokenUpdates:
             Row(429, "The provider token changes too often on this connection.", .retryLater)
         case .tooManyRequests:
-            Row(429, "Too many requests were made to the same device token.", .retryLater)
+            Row(429, "Too many requests were made to the same device token or channel.", .retryLater)
         case .internalServerError:
             Row(500, "The service failed.", .retryLater)
         case .serviceUnavailable:

@@ -213,8 +213,13 @@ final class ChannelConnection: HTTP2Connection {
         session?.goAwayOnceAnswered(debugData: goAwayData(.shutdown))
     }
 
+    /// Rejects requests that have not ended in time, so that the provider sends them again on another connection. The
+    /// store may still carry out requests that were passed to it, so this does not answer them: a provider that heard
+    /// `Shutdown` would create a second channel.
     func abandon() {
-        for stream in requests.streams(where: { !$0.isAnswered }) { reject(stream, Rejection(.shutdown)) }
+        for stream in requests.streams(where: { !$0.isAnswered && !$0.isUnderWay }) {
+            reject(stream, Rejection(.shutdown))
+        }
     }
 
     private func goAway(_ reason: Rejection.Reason) {
@@ -314,6 +319,7 @@ extension ChannelConnection {
     func respondNow(_ stream: StreamID, _ result: Result<Answer, Rejection>) {
         switch result {
         case .failure(let rejection):
+            recordRejection(stream, rejection)
             refuse(stream, rejection)
             // The fault is the service's own. Another connection may reach a service without the fault.
             if rejection.reason == .internalServerError { goAway(.internalServerError) }
@@ -334,7 +340,19 @@ extension ChannelConnection {
         if case .misbehave(_, let fault)? = decision(index, rejection) {
             return carryOut(fault, on: stream, rejection)
         }
+        recordRejection(stream, rejection)
         refuse(stream, rejection)
+    }
+
+    /// Records a rejection in the delivery log, and so in the metrics. A service in production has no journal, so
+    /// nothing else shows that a channel could not be created.
+    private func recordRejection(_ stream: StreamID, _ rejection: Rejection) {
+        guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        let topic = (try? requests[index].action())?.bundleID?.topic(.liveActivity) ?? ""
+        let subject = NotificationSubject(
+            id: requests[index].identify(using: &random), address: .unknown, topic: topic)
+        provider.deliveryLog.record(
+            DeliveryEvent(time: provider.clock.time, step: .rejected(rejection.reason), subject: subject))
     }
 
     /// - Parameter retryAfter: in seconds; nil for an answer without that header.

@@ -81,7 +81,15 @@ extension ProviderRequest {
             reason: rejection?.reason.rawValue,
         )
         facts.practices = watched.practices
+        facts.activityToken = activityToken
         return facts
+    }
+
+    private var activityToken: RequestFacts.ActivityToken? {
+        guard case .success(let addressed)? = verdict,
+            TokenNumber.service(of: addressed.generation) == .liveActivity
+        else { return nil }
+        return addressed.activity == nil ? .start : .update
     }
 
     func sender(in accounts: AccountsSnapshot) -> (TeamID?, RequestFacts.Sender?) {

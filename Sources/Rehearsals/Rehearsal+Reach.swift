@@ -69,8 +69,8 @@ extension Rehearsal.Rule {
     /// The reasons with which a gateway rejects a request without using the store.
     private static let reasons = Rejection.Reason.allCases.filter { reason in
         switch reason {
-        case .unregistered, .expiredToken, .tooManyRequests, .internalServerError, .channelNotRegistered,
-            .cannotCreateChannelConfig:
+        case .unregistered, .expiredToken, .tooManyRequests, .internalServerError, .featureNotEnabled,
+            .channelNotRegistered, .cannotCreateChannelConfig:
             false
         default: true
         }

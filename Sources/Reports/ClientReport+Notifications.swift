@@ -3,7 +3,9 @@ import Notifications
 
 // Findings about the contents of notifications.
 extension ClientReport {
-    static let notifications: [Rule] = [silentPriority, missingPushType, misplacedKeys, upperCase]
+    static let notifications: [Rule] = [
+        silentPriority, missingPushType, misplacedKeys, upperCase, activityTokens,
+    ]
 
     private static let silentPriority: Rule = { requests in
         let shown = requests.filter { request in
@@ -64,5 +66,29 @@ extension ClientReport {
             advice: "Write device tokens in lower-case hexadecimal digits, so that each has one form in your records.",
             shown
         ) { "\($0) device tokens were written in upper-case digits." }
+    }
+
+    /// Pushes and broadcasts that came the wrong way. The service accepts them, because their token is for the topic.
+    private static let activityTokens: Rule = { requests in
+        let shown = requests.filter { request in
+            guard request.facts.status == 200, case .object(let payload)? = request.facts.payload,
+                case .object(let aps)? = payload["aps"], case .string(let event)? = aps["event"]
+            else { return false }
+            if request.facts.channel != nil { return event == "start" }
+            return switch request.facts.activityToken {
+            case .start: event == "update" || event == "end"
+            case .update: event == "start"
+            case nil: false
+            }
+        }
+        return finding(
+            "live-activity-token", .error, section: "2.3.4",
+            advice:
+                "Start a Live Activity with the token of the app's service liveactivity. Update and end it with the "
+                + "token that the app gets for it, or by its channel (docs/channels.md).", shown
+        ) {
+            "\($0) pushes used the token of another purpose: an update or an end the token that starts them, or "
+                + "a start a Live Activity's own token or a channel."
+        }
     }
 }

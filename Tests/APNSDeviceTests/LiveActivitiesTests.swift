@@ -79,6 +79,21 @@ struct LiveActivitiesTests {
         #expect(receive(Self.push(Self.update(3, at: 1_800_000_002))).count == 2)
     }
 
+    @Test mutating func `Neither a Live Activity's own token nor a channel starts another one`() {
+        #expect(receive(Self.push(Self.start(), activity: UUID())) == [.ignored(.cannotStart)])
+        #expect(receive(Self.push(Self.start(), channel: "AAAA")) == [.ignored(.cannotStart)])
+        #expect(activities.count == 0)
+    }
+
+    @Test mutating func `If a push has no timestamp, an update in the same second is not older`() {
+        let start = Self.start().replacing(#""timestamp":1800000000,"#, with: "")
+        #expect(changes(receive(Self.push(start), after: 0.7)) == [.started])
+        #expect(changes(receive(Self.push(Self.update(1, at: 1_800_000_000)), after: 0.8)) == [.updated])
+        let update = #""event":"update","content-state":{"score":2}"#
+        #expect(changes(receive(Self.push(update), after: 0.8)) == [.updated])
+        #expect(changes(receive(Self.push(Self.update(3, at: 1_800_000_000)), after: 0.9)) == [.updated])
+    }
+
     @Test mutating func `A broadcast is for those of its channel`() {
         receive(Self.push(Self.start(#","input-push-channel":"AAAA""#)))
         receive(Self.push(Self.start(#","input-push-channel":"BBBB""#)))

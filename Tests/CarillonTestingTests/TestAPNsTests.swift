@@ -85,6 +85,26 @@ struct TestAPNsTests {
         try await team.wait(for: RequestPattern(channel: passing, outcome: .dropped), count: 2)
     }
 
+    @Test(.apns(.byService))
+    func `With tokens by service, a service's topic needs the service's token`() async throws {
+        let apns = try TestAPNs.current
+        let team = try await apns.makeTeam()
+        let topic = team.bundleID + ".voip"
+        let device = team.devices[0]
+        func send(to token: String) async throws {
+            let notification = try PushNotification(topic: topic, APS())
+            let token = try #require(DeviceToken(token))
+            _ = try await ProviderClient.withClient(credentials: team.credentials, environment: apns.environment) {
+                try await $0.send(notification, to: token)
+            }
+        }
+        try await send(to: try device.token(for: topic))
+        let error = await #expect(throws: ProviderError.self) {
+            try await send(to: try device.token(for: team.bundleID))
+        }
+        #expect(error?.rejection?.reason == .deviceTokenNotForTopic)
+    }
+
     @Test
     func `A subscription that cannot be is refused, and the error says why`() async throws {
         let team = try await TestAPNs.current.makeTeam()
@@ -147,5 +167,13 @@ struct TestAPNsTests {
             let other = try await second.makeTeam(bundleIDs: ["com.example.shop"])
             #expect(one.id != other.id)
         }
+    }
+}
+
+extension TestAPNs.Configuration {
+    fileprivate static var byService: Self {
+        var configuration = Self()
+        configuration.hasTokensByService = true
+        return configuration
     }
 }

@@ -133,4 +133,23 @@ struct BroadcastLineTests {
             #expect(!BroadcastMessage.has(milliseconds * DeviceLine.numbersPerMillisecond))
         }
     }
+
+    @Test
+    func `A channel that is removed while subscriptions are read makes them be read again`() throws {
+        let channel = try Self.channel()
+        var lines = BroadcastLines()
+        let stream = Stream()
+        _ = lines.attach(BroadcastLine(stream, of: Self.device, limit: 2))
+        #expect(lines.beginLoading(Self.device) != nil)
+        // The store has answered before the removal, and the answer is applied after it.
+        lines.drop(channel.key)
+        _ = lines.subscribe(Self.device, on: stream, to: [SubscribedChannel(channel: channel, seen: nil)])
+        #expect(lines.continueLoading(Self.device, on: stream))
+        _ = lines.subscribe(Self.device, on: stream, to: [])
+        #expect(!lines.continueLoading(Self.device, on: stream))
+        #expect(lines.subscribers(of: channel.key) == 0)
+        // A device whose subscriptions are not being read needs nothing.
+        lines.drop(channel.key)
+        #expect(!lines.continueLoading(Self.device, on: stream))
+    }
 }

@@ -28,6 +28,8 @@ struct ClientReportTests {
             isAnswered: Bool = true,
             outcome: RequestOutcome? = nil,
             practices: Set<RequestFacts.Practice> = [],
+            channel: String? = nil,
+            activityToken: RequestFacts.ActivityToken? = nil,
         ) throws {
             milliseconds += after
             let number = UInt64(requests.count + 1)
@@ -50,6 +52,8 @@ struct ClientReportTests {
             facts.number = number
             if let outcome { facts.outcome = outcome }
             facts.practices = practices
+            facts.channel = channel
+            facts.activityToken = activityToken
             requests.append(RecordedRequest(facts, isAnswered: isAnswered))
         }
 
@@ -257,6 +261,24 @@ struct ClientReportTests {
 
     @Test func `A device token is in upper case`() throws {
         try Self.expect("upper-case-token", [1]) { try $0.send(token: String(repeating: "AB", count: 32)) }
+    }
+
+    @Test func `Tokens of Live Activities are mixed up`() throws {
+        try Self.expect("live-activity-token", [2, 3, 5, 8]) { history in
+            func send(_ event: String, _ token: RequestFacts.ActivityToken? = nil, channel: String? = nil) throws {
+                let body = #"{"aps":{"event":"\#(event)","timestamp":\#(history.requests.count)}}"#
+                try history.send(body: body, channel: channel, activityToken: token)
+            }
+            try send("start", .start)
+            try send("update", .start)
+            try send("end", .start)
+            try send("update", .update)
+            try send("start", .update)
+            // The app's own token may be used for all of them.
+            try send("update")
+            try send("update", channel: "AAAA")
+            try send("start", channel: "AAAA")
+        }
     }
 
     @Test func `The number of requests in a finding is limited`() throws {

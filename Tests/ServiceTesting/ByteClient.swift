@@ -14,6 +14,7 @@ final class ByteClient {
         authorityFile: String,
         certificate: ClientCertificate? = nil,
         protocols: [String] = [],
+        serverName: String? = nil,
     ) async throws -> ByteClient {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.applicationProtocols = protocols
@@ -29,7 +30,7 @@ final class ByteClient {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
-                        NIOSSLClientHandler(context: context, serverHostname: nil), Arrivals(continuation))
+                        NIOSSLClientHandler(context: context, serverHostname: serverName), Arrivals(continuation))
                 }
             }
             .connect(host: "127.0.0.1", port: port).get()

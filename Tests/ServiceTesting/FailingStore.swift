@@ -8,7 +8,11 @@ final class FailingStore: Store {
     /// The number of calls until one fails; nil if none has to fail.
     private let left = Mutex<Int?>(nil)
 
-    init(_ store: any Store) { inner = store }
+    /// - Parameter channels: the channels in place of the store's; nil for the store's.
+    init(_ store: any Store, channels: (any Channels)? = nil) {
+        inner = store
+        broadcastChannels = channels ?? store.broadcastChannels
+    }
 
     /// Makes one call fail: the one with this number, counted from now on.
     func fail(_ number: Int) { left.withLock { $0 = number } }
@@ -32,7 +36,7 @@ final class FailingStore: Store {
 
     var secrets: any Secrets { inner.secrets }
     var knownRegistrations: any KnownRegistrations { inner.knownRegistrations }
-    var broadcastChannels: any Channels { inner.broadcastChannels }
+    let broadcastChannels: any Channels
     func trouble() async -> StoreError? { await inner.trouble() }
     func close() async { await inner.close() }
 }

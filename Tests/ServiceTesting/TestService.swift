@@ -35,10 +35,16 @@ struct TestService: Sendable {
     /// Runs a service in memory, with another store that wraps its own.
     static func runWrapping(
         _ wrap: @Sendable (any Store) -> any Store,
+        _ change: (inout Settings) -> Void = { _ in },
         _ body: (TestService) async throws -> Void,
     ) async throws {
         try await Turns.services.hold {
-            try await runNow(environment: .development, wrap, { $0.store = .memory }, body)
+            try await runNow(
+                environment: .development, wrap,
+                {
+                    $0.store = .memory
+                    change(&$0)
+                }, body)
         }
     }
 

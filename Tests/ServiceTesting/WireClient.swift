@@ -47,6 +47,7 @@ final class WireClient: Sendable {
     ///   - literals: the encoding of headers that stay out of the table. The Guide asks for the default (2.3.4.1).
     ///   - opening: bytes that are sent before the TLS handshake.
     ///   - protocols: what it offers in the TLS handshake.
+    ///   - serverName: the name that it asks for in the TLS handshake, which the server's certificate has to have.
     ///   - burst: requests that are sent right after the preface, before the service can have sent anything.
     static func connect(
         port: Int,
@@ -57,6 +58,7 @@ final class WireClient: Sendable {
         burst: [[(String, String)]] = [],
         literals: HTTP2Configuration.Literals = .withoutIndexing,
         protocols: [String] = ["h2"],
+        serverName: String? = nil,
     ) async throws -> WireClient {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.applicationProtocols = protocols
@@ -73,7 +75,7 @@ final class WireClient: Sendable {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if !opening.isEmpty { try channel.pipeline.syncOperations.addHandler(Opening(opening)) }
-                    let handler = try NIOSSLClientHandler(context: context, serverHostname: nil)
+                    let handler = try NIOSSLClientHandler(context: context, serverHostname: serverName)
                     try channel.pipeline.syncOperations.addHandler(handler)
                     let recorder = WireRecorder(burst: burst, eventLoop: channel.eventLoop)
                     recorders.withLock { $0 = NIOLoopBound(recorder, eventLoop: channel.eventLoop) }

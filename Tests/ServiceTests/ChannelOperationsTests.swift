@@ -88,6 +88,61 @@ struct ChannelOperationsTests {
         }
     }
 
+    @Test func `The metrics and the delivery log have refused requests for the management of channels`() async throws {
+        try await TestService.run {
+            $0.channels.channelsPerApp = 1
+        } _: { test in
+            let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
+            _ = try await test.makeChannel()
+            let client = try await test.connectChannels()
+            let headers = ChannelHeaders("POST", token: try test.providerToken())
+            let full = try await client.send(
+                headers.adding("apns-request-id", id).fields, body: ChannelHeaders.creation)
+            #expect(full.reason == "CannotCreateChannelConfig")
+            let large = try await client.send(headers.fields, body: String(repeating: " ", count: 4097))
+            #expect(large.reason == "PayloadTooLarge")
+            let other = try await test.connectChannels()
+            let anonymous = try await other.send(ChannelHeaders("POST", token: nil).fields, body: "")
+            #expect(anonymous.reason == "MissingProviderToken")
+            for reason in ["CannotCreateChannelConfig", "PayloadTooLarge", "MissingProviderToken"] {
+                // A thread counts them, soon after the answer.
+                let line = "carillon_rejections_total{reason=\"\(reason)\"} 1\n"
+                while !(try await test.ask("GET", "/metrics").text.contains(line)) {}
+            }
+            let log = try await test.ask("GET", "/v1/log?id=\(id)").text
+            #expect(log.contains("CannotCreateChannelConfig"))
+            #expect(log.contains("com.example.app.push-type.liveactivity"))
+            for client in [client, other] { await client.close() }
+        }
+    }
+
+    @Test func `A device is shown with the channels to which its apps are subscribed`() async throws {
+        try await TestService.run { test in
+            let channels = [try await test.makeChannel(), try await test.makeChannel()].sorted()
+            let (device, certificate) = try await test.connectRegistered()
+            func shown() async throws -> ManagementMessages.Device {
+                try await test.administer("GET", "/v1/devices/\(test.deviceID(of: certificate))")
+            }
+            #expect(try await shown().channels.isEmpty)
+            for channel in channels { #expect(try await device.subscribe(to: channel).status == 204) }
+            #expect(try await shown().channels == [test.bundleID: channels])
+            let listed: [ManagementMessages.Device] = try await test.administer("GET", "/v1/devices")
+            #expect(listed.map(\.channels) == [[test.bundleID: channels]])
+            #expect(try await device.subscribe(to: channels[0], "DELETE").status == 204)
+            #expect(try await shown().channels == [test.bundleID: [channels[1]]])
+
+            let team = try required(test.description.key).teamID
+            let made = try await test.ask("POST", "/v1/devices", body: #"{"team":"\#(team)"}"#)
+            let virtual = try JSONDecoder().decode(ManagementMessages.Device.self, from: made.body)
+            let changed = try await test.ask(
+                "PATCH", "/v1/devices/\(virtual.deviceID)",
+                body: #"{"channels":{"\#(test.bundleID)":["\#(channels[0])"]}}"#)
+            let answer = try JSONDecoder().decode(ManagementMessages.Device.self, from: changed.body)
+            #expect(answer.channels == [test.bundleID: [channels[0]]])
+            await device.close()
+        }
+    }
+
     @Test func `Wrong requests are refused with what to do`() async throws {
         try await TestService.run {
             $0.channels.channelsPerApp = 1

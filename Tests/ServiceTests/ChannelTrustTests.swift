@@ -96,6 +96,33 @@ struct ChannelTrustTests {
     }
 
     @Test(arguments: Endpoint.allCases)
+    func `Revoking a certificate ends a silent connection, and a request that has not ended gets BadCertificate`(
+        _ endpoint: Endpoint
+    )
+        async throws
+    {
+        try await TestService.run { test in
+            let channel = try await test.makeChannel()
+            let certificate = try await test.makeCertificate()
+            let headers = endpoint.headers(channel, token: nil)
+            let (unused, silent) = (
+                try await endpoint.connect(test, certificate), try await endpoint.connect(test, certificate)
+            )
+            #expect(try await send(endpoint, silent, channel, token: nil).status == endpoint.success)
+            let busy = try await endpoint.connect(test, certificate)
+            let begun = try await busy.begin(headers.fields)
+            try await test.revoke(certificate)
+            // Nothing is sent from now on, so only the service's own check can find out.
+            let answer = try await begun.answer()
+            #expect((answer.status, answer.reason) == (403, "BadCertificate"))
+            for client in [silent, busy] {
+                #expect(try await client.goAways() == [#"{"reason":"BadCertificate"}"#])
+            }
+            _ = try await unused.goAways()
+        }
+    }
+
+    @Test(arguments: Endpoint.allCases)
     func `A request that does not end in time gets IdleTimeout`(_ endpoint: Endpoint) async throws {
         try await TestService.run {
             $0.provider.requestTimeout = .milliseconds(100)

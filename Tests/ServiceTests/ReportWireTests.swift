@@ -41,6 +41,30 @@ import Testing
         }
     }
 
+    @Test func `An update with the token that starts Live Activities is found`() async throws {
+        try await Self.run { test in
+            let device = try await test.connectRegistered().client
+            func token(_ path: String) async throws -> String {
+                let answer = try await device.send(TestService.deviceHeaders("PUT", path), body: "")
+                return try required(JSONDecoder().decode([String: String].self, from: Data(answer.body.utf8))["token"])
+            }
+            let start = try await token("/1/apps/\(test.bundleID)/liveactivity")
+            let own = try await token("/1/apps/\(test.bundleID)/liveactivity/0b1e5b4a-9c0c-4d5e-8f00-0123456789ab")
+            let client = try await test.connectProvider()
+            let jwt = try test.providerToken()
+            for (token, event) in [(start, "start"), (own, "update"), (start, "update"), (own, "start")] {
+                let headers = ProviderHeaders(token, topic: test.bundleID + ".push-type.liveactivity", token: jwt)
+                    .with("apns-push-type", "liveactivity")
+                let answer = try await client.send(
+                    headers.fields, body: #"{"aps":{"event":"\#(event)","timestamp":1800000000,"content-state":{}}}"#)
+                #expect(answer.status == 200)
+            }
+            let findings = try await Self.findings(test).filter { $0.id == "live-activity-token" }
+            #expect(findings.map(\.requests) == [[3, 4]])
+            for client in [client, device] { await client.close() }
+        }
+    }
+
     @Test func `A notification that a rehearsal left unprocessed is lost if the client does not send it again`()
         async throws
     {

@@ -1,7 +1,9 @@
+import Delivery
 import Foundation
 import HTTP2
 import NIOCore
 import Service
+import Synchronization
 import Testing
 
 @testable import ServiceTesting
@@ -23,6 +25,30 @@ struct ShutdownTests {
             #expect(answer.status == 503 && answer.reason == "Shutdown")
             let goAways = try await client.goAways()
             #expect(goAways.first == #"{"reason":"Shutdown"}"#)
+        }
+    }
+
+    @Test func `A channel that the store is still creating is not answered, so that nobody creates it again`()
+        async throws
+    {
+        let held = Mutex<HeldChannels?>(nil)
+        let wrap = { @Sendable (store: any Store) -> any Store in
+            let channels = HeldChannels(store.broadcastChannels)
+            held.withLock { $0 = channels }
+            return FailingStore(store, channels: channels)
+        }
+        try await TestService.runWrapping(wrap) {
+            $0.shutdownTimeout = .milliseconds(100)
+        } _: { test in
+            let channels = try required(held.withLock { $0 })
+            let client = try await test.connectChannels()
+            let headers = ChannelHeaders("POST", token: try test.providerToken())
+            async let sending = client.send(headers.fields, body: headers.body)
+            while channels.waiting == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            test.stop()
+            let answer = try? await sending
+            #expect(answer?.status ?? 0 == 0, "\(answer?.body ?? "")")
+            channels.release()
         }
     }
 

@@ -56,6 +56,12 @@ public struct LiveActivities: Sendable, Hashable {
         spent[bundleID] = nil
     }
 
+    /// Removes all Live Activities of a device that was reset.
+    mutating func removeAll() {
+        activities = [:]
+        spent = [:]
+    }
+
     /// Starts a Live Activity of an app.
     /// - Returns: nil if the device already has ``maximumCount`` Live Activities.
     mutating func start(_ activity: LiveActivity) -> LiveActivity? {
@@ -70,7 +76,10 @@ public struct LiveActivities: Sendable, Hashable {
     /// - Parameter id: the identifier of a Live Activity that it starts.
     mutating func receive(_ notification: ReceivedNotification, id: UUID, at now: Date) -> [Outcome] {
         guard let push = ActivityPush(notification.payload) else { return [] }
-        if push.event == .start { return [start(push, notification.bundleID, id: id, at: now)] }
+        if push.event == .start {
+            guard notification.activity == nil, notification.channel == nil else { return [.ignored(.cannotStart)] }
+            return [start(push, notification.bundleID, id: id, at: now)]
+        }
         let targets = targets(of: notification)
         guard !targets.isEmpty else { return [.ignored(.noActivity)] }
         if push.event == .update, notification.priority >= 10, !spend(notification.bundleID, at: now) {
@@ -85,7 +94,7 @@ public struct LiveActivities: Sendable, Hashable {
         }
         var activity = LiveActivity(
             id: id, bundleID: bundleID, attributesType: type, attributes: attributes, updates: push.updates,
-            started: now, contentState: state, timestamp: push.timestamp ?? now)
+            started: now, contentState: state, timestamp: push.timestamp ?? now.wholeSecond)
         activity.staleDate = push.staleDate
         activity.relevanceScore = push.relevanceScore ?? 0
         guard let started = start(activity) else { return .ignored(.overBudget) }
@@ -114,10 +123,9 @@ public struct LiveActivities: Sendable, Hashable {
 
     private mutating func change(_ activity: LiveActivity, _ push: ActivityPush, at now: Date) -> Outcome {
         var activity = activity
-        let timestamp = push.timestamp ?? now
-        guard timestamp >= activity.timestamp else { return .ignored(.outdated) }
+        guard push.timestamp ?? now >= activity.timestamp else { return .ignored(.outdated) }
         guard push.contentState != nil || push.event == .end else { return .ignored(.nothingToShow) }
-        activity.timestamp = timestamp
+        activity.timestamp = push.timestamp ?? now.wholeSecond
         activity.contentState = push.contentState ?? activity.contentState
         activity.relevanceScore = push.relevanceScore ?? activity.relevanceScore
         activity.staleDate = push.staleDate
@@ -162,4 +170,10 @@ public struct LiveActivities: Sendable, Hashable {
         }
         return changes
     }
+}
+
+extension Date {
+    /// The whole second in which this time is. If the device chooses the time of a state, it uses this one: providers
+    /// send whole seconds, rounded down, so an update in the same second must not count as older.
+    var wholeSecond: Date { Date(timeIntervalSince1970: timeIntervalSince1970.rounded(.down)) }
 }

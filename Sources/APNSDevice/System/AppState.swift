@@ -25,6 +25,9 @@ public enum DropReason: String, Sendable, Hashable, CaseIterable {
     case nothingToShow = "nothing-to-show"
     /// It is for a Live Activity that is not on the device, or has ended.
     case noActivity = "no-activity"
+    /// It starts a Live Activity, but it came through a channel, or with a Live Activity's own device token. Only the
+    /// device token of the app's service `liveactivity`, and here the app's own, start one.
+    case cannotStart = "cannot-start"
     /// The Live Activity has a newer content state.
     case outdated
     /// The app's Live Activities have had too many updates of priority 10, or there are too many Live Activities.

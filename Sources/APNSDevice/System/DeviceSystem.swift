@@ -191,12 +191,15 @@ public actor DeviceSystem: DeviceDelegate {
         try await device?.unregister(bundleID)
     }
 
-    /// Resets the device, as after it was erased or restored. All device tokens change, and each app has to be
-    /// opened again.
+    /// Resets the device, as after it was erased or restored. All device tokens change, each app has to be opened
+    /// again, and no Live Activity is on show.
     /// - Throws: ``DeviceError`` if the service could not be told.
     public func reset() async throws(DeviceError) {
         try await device?.reset()
         state.reset()
+        // Their device tokens and subscriptions have ended with the registrations.
+        activities.removeAll()
+        waitForActivities()
     }
 
     // MARK: The user
@@ -286,10 +289,11 @@ public actor DeviceSystem: DeviceDelegate {
         updates: LiveActivity.UpdateSource,
     ) -> LiveActivity? {
         guard apps[bundleID] != nil else { return nil }
+        let now = now()
         let started = activities.start(
             LiveActivity(
                 id: UUID(), bundleID: bundleID, attributesType: attributesType, attributes: attributes,
-                updates: updates, started: now(), contentState: contentState, timestamp: now()))
+                updates: updates, started: now, contentState: contentState, timestamp: now.wholeSecond))
         guard let started else { return nil }
         activityChanged(started, .started)
         waitForActivities()

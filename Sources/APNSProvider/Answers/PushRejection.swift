@@ -112,9 +112,9 @@ extension PushRejection {
         /// The key is for the other environment. The service spells this reason `BadEnvironmentKeyIdInToken` or
         /// `BadEnvironmentKeyInToken`.
         public static let badEnvironmentKeyIDInToken = Reason(.badEnvironmentKeyIDInToken)
-        /// The path is not `/3/device/` and a device token.
+        /// The path is not one of the API, such as `/3/device/` and a device token.
         public static let badPath = Reason(.badPath)
-        /// The method is not POST.
+        /// The path does not take this method.
         public static let methodNotAllowed = Reason(.methodNotAllowed)
         /// The device token is no longer active for the topic.
         public static let unregistered = Reason(.unregistered)
@@ -124,7 +124,7 @@ extension PushRejection {
         public static let payloadTooLarge = Reason(.payloadTooLarge)
         /// The provider token changes too often on this connection.
         public static let tooManyProviderTokenUpdates = Reason(.tooManyProviderTokenUpdates)
-        /// Too many requests were made to the same device token.
+        /// Too many requests were made to the same device token or channel.
         public static let tooManyRequests = Reason(.tooManyRequests)
         /// Broadcast channels are not enabled for the app.
         public static let featureNotEnabled = Reason(.featureNotEnabled)

@@ -73,11 +73,7 @@ final class BroadcastLine {
     }
 
     /// Forgets a channel that was removed.
-    func drop(_ channel: ChannelKey) {
-        channels[channel] = nil
-        // The store may have been asked before the removal.
-        if isLoading { isStale = true }
-    }
+    func drop(_ channel: ChannelKey) { channels[channel] = nil }
 
     /// Decides whether a broadcast is sent on the stream. It is not if the device has had it already.
     /// - Parameter isStored: whether it comes from the store. Then an older one than the device has had is not sent

@@ -41,6 +41,8 @@ struct BroadcastLines: @unchecked Sendable {
 
     /// Forgets a channel that was removed. Nobody is subscribed to it any more.
     mutating func drop(_ channel: ChannelKey) {
+        // The store may have been asked before the removal, also for a device that is not among the subscribers yet.
+        for line in lines.values where line.isLoading { line.isStale = true }
         guard let subscribed = subscribers.removeValue(forKey: channel) else { return }
         for line in subscribed.values { line.drop(channel) }
     }

@@ -43,6 +43,7 @@ package protocol BroadcastStream: AnyObject, Sendable {
     /// Sends a broadcast after all earlier ones. It may wait until other streams have had their turn, and
     /// notifications for single devices may be sent first. Called on any thread; the call itself never waits.
     func send(_ broadcast: BroadcastMessage)
-    /// Ends the stream after everything was sent. Called on any thread and never waits.
+    /// Ends the stream after everything was sent, broadcasts that wait for their turn too. Called on any thread and
+    /// never waits.
     func end(_ reason: StreamEnd)
 }

@@ -142,6 +142,11 @@ extension Broadcasts {
         await applySubscriptions(of: subscription.device)
     }
 
+    /// Returns the channels that a device is subscribed to, in any order.
+    package func subscriptions(of device: DeviceKey) async throws(StoreError) -> [SubscribedChannel] {
+        channels.maySubscribe(device) ? try await channels.subscriptions(of: device) : []
+    }
+
     /// Replaces the subscriptions of an app on a device. If one of them fails, those before it are changed already.
     package func replaceSubscriptions(
         of destination: Destination,

@@ -67,7 +67,7 @@ extension ManagementAPI {
     /// - Returns: nil if the device is not listed, because it was revoked, or has no app and is not connected.
     private func message(_ seen: Seen) async throws -> ManagementMessages.Device? {
         let accounts = accounts.current
-        if let virtual = seen.virtual { return message(virtual, waiting: { waiting($0, seen) }) }
+        if let virtual = seen.virtual { return try await message(virtual, waiting: { waiting($0, seen) }) }
         guard accounts.revokedDevices[seen.key] == nil else { return nil }
         var apps: [ManagementMessages.DeviceApp] = []
         for listed in seen.stored?.apps ?? [] where listed.registration.isActive {
@@ -88,7 +88,20 @@ extension ManagementAPI {
             connected: seen.connected != nil,
             since: seen.connected?.since.milliseconds,
             power: seen.connected?.power.rawValue,
-            apps: apps.sorted { $0.bundleID < $1.bundleID })
+            apps: apps.sorted { $0.bundleID < $1.bundleID },
+            channels: try await channels(of: seen.key))
+    }
+
+    /// The identifiers of the channels to which a device's apps are subscribed, by bundle ID.
+    func channels(of device: DeviceKey) async throws -> [String: [String]] {
+        let accounts = accounts.current
+        var channels: [String: [String]] = [:]
+        for subscribed in try await parts.broadcasts.subscriptions(of: device) {
+            let key = subscribed.channel.key
+            guard let app = accounts.app(key.list.app) else { continue }
+            channels[app.bundleID.rawValue, default: []].append(key.id.rawValue)
+        }
+        return channels.mapValues { $0.sorted() }
     }
 
     /// How many notifications wait for an app: the one in its mailbox, and those that the service holds back while

@@ -161,11 +161,11 @@ extension ManagementAPI {
 
     func message(_ device: VirtualDevice, _ testing: ManagementTesting) async throws -> ManagementMessages.Device {
         let stored = Set(try await testing.mailboxes.entries(of: device.key).map(\.entry.destination.app))
-        return message(device, waiting: { stored.contains($0) ? 1 : 0 })
+        return try await message(device, waiting: { stored.contains($0) ? 1 : 0 })
     }
 
     /// - Parameter waiting: returns how many notifications wait for an app.
-    func message(_ device: VirtualDevice, waiting: (AppID) -> Int) -> ManagementMessages.Device {
+    func message(_ device: VirtualDevice, waiting: (AppID) -> Int) async throws -> ManagementMessages.Device {
         ManagementMessages.Device(
             deviceID: device.key.device.description,
             name: device.name,
@@ -180,6 +180,7 @@ extension ManagementAPI {
                     bundleID: app.app.bundleID.rawValue, token: app.token,
                     waiting: waiting(app.app.id))
             },
+            channels: try await channels(of: device.key),
         )
     }
 

@@ -102,6 +102,8 @@ extension ManagementMessages {
         package var power: String?
         package var behaviour: Behaviour?
         package var apps: [DeviceApp]
+        /// The identifiers of the channels to which its apps are subscribed, by bundle ID. Apps without any are left out.
+        package var channels: [String: [String]]
     }
 
     package struct DeviceApp: Codable, Sendable {

@@ -112,6 +112,9 @@ extension ManagementSchemas {
                             .required("bundleID", .string(.bundleID)), .required("token", text),
                             .required("waiting", moment, "How many notifications wait for the device."),
                         ]))),
+            .required(
+                "channels", .openObject,
+                "The IDs of the broadcast channels to which its apps are subscribed, in an array for each bundle ID."),
         ])
     private static let deviceMembers: [Schema.Member] = [
         .optional("name", name), .optional("environment", development),

@@ -54,6 +54,8 @@ package struct Settings: Sendable {
     /// Whether an app's own device token does not serve the topics of its services.
     package var tokensByService = false
     package var ports = PortPlan.standard
+    /// Whether the system chooses each port in place of the plan's. For tests of a plan whose ports may be taken.
+    package var usesFreePorts = false
     package var logFormat = LogFormat.text
     /// The least important level of messages that are logged.
     package var logLevel = Logger.Level.info

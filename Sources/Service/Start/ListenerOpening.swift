@@ -71,7 +71,7 @@ struct ListenerOpening {
         var listeners = Listeners()
         guard settings.ports == .apple else {
             for (environment, service) in services {
-                for port in settings.ports.ports(kind, environment) {
+                for port in ports(kind, environment) {
                     let name = "\(environment.rawValue) \(kind.rawValue)"
                     let other = http2[environment] ?? service
                     let choice = ServiceChoice.byHello { $0?.offersHTTP2 == true ? other : service }
@@ -89,12 +89,16 @@ struct ListenerOpening {
             let other = hello?.offersHTTP2 == true ? http2[environment] ?? http2Fallback : nil
             return other ?? services[environment] ?? fallback
         }
-        for port in settings.ports.ports(kind, .development) {
+        for port in ports(kind, .development) {
             listeners.append(
                 try await open(choice, kind.rawValue, host: settings.host, port, connects, tls: tls),
                 for: services.keys)
         }
         return listeners
+    }
+
+    private func ports(_ kind: PortPlan.Listener, _ environment: Environment) -> [Int] {
+        settings.ports.ports(kind, environment).map { settings.usesFreePorts ? 0 : $0 }
     }
 
     private func open<Service: ConnectionService>(

@@ -157,7 +157,7 @@ class DeviceTests(ConsoleCase):
         alert(alert={"title": "Title", "subtitle": "Subtitle", "body": "Body"}, badge=7, sound={"critical": 1, "name": "alarm"},
               category="INVITE", **{"thread-id": "family", "interruption-level": "time-sensitive"})
         alert(alert={"loc-key": "ORDER", "loc-args": ["4711", "Anna"]})
-        for score in ["1:0", "2:0"]:
+        for score in ["One goal", "Two goals"]:
             self.assertEqual(self.provider.send({"aps": {"alert": score}}, apns_collapse_id="match"), 200)
         self.assertEqual(self.provider.send(
             {"aps": {"content-available": 1}}, apns_push_type="background", apns_priority="5"), 200)
@@ -165,9 +165,9 @@ class DeviceTests(ConsoleCase):
         self.console.wait_for_text("Silent: it woke the app", ".screen")
         screen = self.console.one(".screen").text
         for part in ["Title", "Subtitle", "Body", "Critical sound alarm", "time-sensitive", "Category INVITE", "thread family",
-                     "ORDER (4711, Anna)", "2:0", "Replaced 1 earlier one (match)"]:
+                     "ORDER (4711, Anna)", "Two goals", "Replaced 1 earlier one (match)"]:
             self.assertIn(part, screen)
-        self.assertNotIn("1:0", screen)
+        self.assertNotIn("One goal", screen)
         self.assertEqual(self.console.one(".app-badge").text, "7")
         self.assertIn("its actions are not known", screen)
         # What the app knows can be told, and is asked for by its name.
@@ -216,16 +216,47 @@ class DeviceTests(ConsoleCase):
         push("end", now + 6, dismissal_date=now - 60)
         self.console.wait(lambda: self.console.all(card) == [], "the card is gone")
 
+    def broadcast(self, channel, payload):
+        account = self.provider.account
+        headers = {"apns_push_type": "liveactivity", "apns_channel_id": channel, "apns_expiration": "0"}
+        command, body = self.provider.command(payload, None, headers)
+        command[-1] = f"https://localhost:{account.port}/4/broadcasts/apps/{account.bundle_id}"
+        result = subprocess.run(command, input=body, stdout=subprocess.PIPE, check=True, text=True)
+        self.assertEqual(result.stdout, "200")
+
+    def test_a_channel_updates_and_ends_the_card_of_a_live_activity(self):
+        account = self.provider.account
+        channel = self.service.manage("POST", "/v1/channels", {"bundleID": account.bundle_id})["channelID"]
+        self.service.manage("PATCH", f"/v1/devices/{account.device_id}", {"channels": {account.bundle_id: [channel]}})
+        now = int(time.time())
+        def event(name, timestamp, score, **more):
+            return {"aps": {"event": name, "timestamp": timestamp, "content-state": {"score": score}, **more}}
+        start = event(
+            "start", now, "1:0", **{"attributes-type": "Match", "attributes": {}, "input-push-channel": channel, "alert": "It begins"})
+        card = "article[aria-label='Live Activity']"
+        self.open()
+        self.assertEqual(self.provider.send(
+            start, apns_push_type="liveactivity", apns_topic=account.bundle_id + ".push-type.liveactivity"), 200)
+        self.console.wait_for_text('"score": "1:0"', card)
+        self.broadcast(channel, event("update", now + 1, "2:0"))
+        self.console.wait_for_text('"score": "2:0"', card)
+        # Another channel's broadcasts and a broadcast that would start one change nothing.
+        other = self.service.manage("POST", "/v1/channels", {"bundleID": account.bundle_id})["channelID"]
+        self.service.manage("PATCH", f"/v1/devices/{account.device_id}", {"channels": {account.bundle_id: [channel, other]}})
+        self.broadcast(other, event("update", now + 2, "8:8"))
+        self.broadcast(channel, event("start", now + 2, "9:9", **{"attributes-type": "Final", "attributes": {}}))
+        self.broadcast(channel, event("end", now + 3, "3:0"))
+        self.console.wait_for_text("Ended", card)
+        self.assertIn('"score": "3:0"', self.console.one(card).text)
+        self.assertIn("Live Activity Match", self.console.one(card).text)
+        for made in [channel, other]:
+            self.service.manage("DELETE", f"/v1/channels/{made}?bundleID={account.bundle_id}")
+
     def test_a_broadcast_shows_its_channel_and_what_became_of_it(self):
         account = self.provider.account
         channel = self.service.manage("POST", "/v1/channels", {"bundleID": account.bundle_id})["channelID"]
         def broadcast(text):
-            payload = {"aps": {"event": "update", "timestamp": 1, "content-state": {}, "alert": text}}
-            headers = {"apns_push_type": "liveactivity", "apns_channel_id": channel, "apns_expiration": "0"}
-            command, body = self.provider.command(payload, None, headers)
-            command[-1] = f"https://localhost:{account.port}/4/broadcasts/apps/{account.bundle_id}"
-            result = subprocess.run(command, input=body, stdout=subprocess.PIPE, check=True, text=True)
-            self.assertEqual(result.stdout, "200")
+            self.broadcast(channel, {"aps": {"event": "update", "timestamp": 1, "content-state": {}, "alert": text}})
         broadcast("Nobody hears this")
         self.service.manage("PATCH", f"/v1/devices/{account.device_id}", {"channels": {account.bundle_id: [channel]}})
         broadcast("The device hears this")

@@ -5,6 +5,8 @@ import { serviceOf } from "./words.js";
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** How long one is active if nothing ends it before, in milliseconds. */
+const ACTIVE = 8 * 3600 * 1000;
 /** How long an ended one stays on show if its push does not say until when, in milliseconds. */
 const AFTER_END = 4 * 3600 * 1000;
 
@@ -22,18 +24,35 @@ export function activities(rows, now) {
     if (service !== "Live Activity") continue;
     const before = shown.get(app);
     if (aps.event === "start") {
-      if (isObject(aps["content-state"])) shown.set(app, change({ app, key: row.key, type: String(aps["attributes-type"] ?? "") }, row, aps));
+      // A broadcast starts none.
+      if (!isObject(aps["content-state"]) || row.channel !== "") continue;
+      const channel = channelOf(row) ?? "";
+      shown.set(app, change({ app, key: row.key, type: String(aps["attributes-type"] ?? ""), channel, started: row.time }, row, aps));
     } else if (aps.event === "update" || aps.event === "end") {
       // One that the app has started itself is known by its first update.
-      const activity = before ?? { app, key: row.key, type: "" };
+      const activity = before ?? { app, key: row.key, type: "", channel: "", started: row.time };
+      if (row.channel !== "" && row.channel !== activity.channel || row.time >= activity.started + ACTIVE) continue;
       if (activity.isEnded || (aps.timestamp ?? 0) < (activity.timestamp ?? 0)) continue;
       shown.set(app, change(activity, row, aps));
       if (aps.event === "end") Object.assign(shown.get(app), { isEnded: true, until: 1000 * (aps["dismissal-date"] ?? Infinity) });
     }
   }
-  for (const activity of shown.values()) if (activity.isEnded) activity.until = Math.min(activity.until, activity.time + AFTER_END);
+  for (const activity of shown.values()) {
+    const end = activity.started + ACTIVE;
+    if (activity.isEnded) activity.until = Math.min(activity.until, activity.time + AFTER_END);
+    else if (end <= now) Object.assign(activity, { isEnded: true, until: end + AFTER_END });
+  }
   return [...shown.values()].filter((activity) => !activity.isEnded || activity.until > now).sort((a, b) => b.score - a.score);
 }
+
+/** The channel that updates the Live Activity that a push starts; undefined if there is none. */
+function channelOf(row) {
+  const channel = row.request?.payload?.aps?.["input-push-channel"];
+  return typeof channel === "string" ? channel : undefined;
+}
+
+/** The channels that update the Live Activities that these pushes start. */
+export const activityChannels = (rows) => rows.map(channelOf).filter((channel) => channel !== undefined);
 
 function change(activity, row, aps) {
   return {

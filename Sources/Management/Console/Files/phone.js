@@ -1,6 +1,6 @@
 // The page of one device: a picture of its screen, its behaviour, and its apps.
 
-import { activityCards } from "./activities.js";
+import { activityCards, activityChannels } from "./activities.js";
 import { json } from "./api.js";
 import { confirm, counted } from "./dialog.js";
 import { announce, element, field, moment, section } from "./dom.js";
@@ -71,7 +71,15 @@ export class Phone {
     this.#load();
   }
 
-  #rows() { return this.#feed.model.rows.filter((row) => row.device === this.#id && row.request !== null); }
+  /** What was for this device, and the broadcasts of the channels that update its Live Activities: they name no device. */
+  #rows() {
+    const rows = this.#feed.model.rows.filter((row) => row.request !== null);
+    const channels = new Set(activityChannels(rows.filter((row) => row.device === this.#id)).filter((channel) => this.#hears(channel)));
+    return rows.filter((row) => row.device === this.#id || row.device === "" && row.outcome === "delivered" && channels.has(row.channel));
+  }
+
+  /** A real device subscribes when a Live Activity starts, a virtual one only if it is told to. */
+  #hears(channel) { return !this.#device.virtual || Object.values(this.#device.channels ?? {}).flat().includes(channel); }
 
   async #load() {
     clearTimeout(this.#timer);

@@ -1,0 +1,67 @@
+import Delivery
+import Notifications
+import Synchronization
+
+/// Broadcast channels that are only created when the test allows it.
+final class HeldChannels: Channels {
+    private let inner: any Channels
+    private let state = Mutex((isHeld: true, waiting: 0))
+
+    init(_ channels: any Channels) { inner = channels }
+
+    /// The number of calls that wait.
+    var waiting: Int { state.withLock { $0.waiting } }
+
+    /// Lets all calls go on.
+    func release() { state.withLock { $0.isHeld = false } }
+
+    func create(_ channels: [BroadcastChannel], limit: Int) async -> [Result<Void, StoreError>] {
+        state.withLock { $0.waiting += 1 }
+        while state.withLock({ $0.isHeld }) {
+            // In a separate task, because a cancelled one does not sleep.
+            await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
+        }
+        state.withLock { $0.waiting -= 1 }
+        return await inner.create(channels, limit: limit)
+    }
+
+    func channels(_ keys: [ChannelKey]) async throws(StoreError) -> [BroadcastChannel?] {
+        try await inner.channels(keys)
+    }
+
+    func channels(
+        of list: ChannelList, after id: ChannelID?, limit: Int,
+    ) async throws(StoreError) -> [BroadcastChannel] {
+        try await inner.channels(of: list, after: id, limit: limit)
+    }
+
+    func remove(_ keys: [ChannelKey]) async -> [Result<Bool, StoreError>] { await inner.remove(keys) }
+
+    func store(_ broadcasts: [BroadcastEntry]) async -> [Result<BroadcastVersion, StoreError>] {
+        await inner.store(broadcasts)
+    }
+
+    func stored(_ keys: [ChannelKey]) async throws(StoreError) -> [StoredBroadcast?] { try await inner.stored(keys) }
+
+    func subscribe(
+        _ subscriptions: [Subscription], limit: Int, at moment: Timestamp,
+    ) async -> [Result<Void, StoreError>] {
+        await inner.subscribe(subscriptions, limit: limit, at: moment)
+    }
+
+    func unsubscribe(_ subscriptions: [Subscription]) async -> [Result<Void, StoreError>] {
+        await inner.unsubscribe(subscriptions)
+    }
+
+    func mark(_ seen: [SeenBroadcast]) async -> [Result<Void, StoreError>] { await inner.mark(seen) }
+
+    func maySubscribe(_ device: DeviceKey) -> Bool { inner.maySubscribe(device) }
+
+    func subscriptions(of device: DeviceKey) async throws(StoreError) -> [SubscribedChannel] {
+        try await inner.subscriptions(of: device)
+    }
+
+    func removeLeftovers(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        try await inner.removeLeftovers(before: moment, limit: limit)
+    }
+}
