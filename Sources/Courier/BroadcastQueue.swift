@@ -6,7 +6,7 @@ import DequeModule
 /// - Note: a value, so that a test needs no connection. `Stream` is ``DeviceStream``.
 struct BroadcastQueue<Stream> {
     enum Entry {
-        case broadcast(BroadcastMessage, Stream)
+        case broadcast(BroadcastMessage, Stream, term: UInt64)
         case end(StreamEnd, Stream)
     }
 
@@ -14,9 +14,10 @@ struct BroadcastQueue<Stream> {
     /// Whether a task of the event loop writes them.
     private var isWriting = false
 
+    /// - Parameter term: the term of the lease (``HoldFence``).
     /// - Returns: Whether to begin to write.
-    mutating func append(_ broadcast: BroadcastMessage, to stream: Stream) -> Bool {
-        entries.append(.broadcast(broadcast, stream))
+    mutating func append(_ broadcast: BroadcastMessage, to stream: Stream, in term: UInt64) -> Bool {
+        entries.append(.broadcast(broadcast, stream, term: term))
         defer { isWriting = true }
         return !isWriting
     }

@@ -15,13 +15,15 @@ package final class Courier: HTTP2Service {
     let switchboard: any Switchboard
     let broadcasts: Broadcasts
     let activations: Activations
-    let outboxes = Outboxes()
+    let outboxes: Outboxes
     let limits: CourierLimits
     let limitLog: LimitLog
     let clock: ServiceClock
 
     /// Creates a courier.
-    /// - Parameter limitLog: records the limits that are exceeded.
+    /// - Parameters:
+    ///   - fence: closed if other nodes may have taken this one's devices. What waits to be written to them is then dropped.
+    ///   - limitLog: records the limits that are exceeded.
     package init(
         environment: Environment,
         authority: CertificateAuthority,
@@ -31,6 +33,7 @@ package final class Courier: HTTP2Service {
         switchboard: any Switchboard,
         broadcasts: Broadcasts,
         activations: Activations,
+        fence: HoldFence? = nil,
         limits: CourierLimits = CourierLimits(),
         limitLog: LimitLog,
         clock: ServiceClock,
@@ -43,6 +46,7 @@ package final class Courier: HTTP2Service {
         self.switchboard = switchboard
         self.broadcasts = broadcasts
         self.activations = activations
+        outboxes = Outboxes(fence)
         self.limits = limits
         self.limitLog = limitLog
         self.clock = clock

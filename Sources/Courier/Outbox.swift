@@ -17,6 +17,14 @@ final class Outbox: Sendable {
     private struct Entry: Sendable {
         let stream: DeviceStream
         let item: Item
+        let term: UInt64
+    }
+
+    /// Whether something that was added in a term may still be written. If the lease has run out since, other nodes may have
+    /// taken the devices. The end of a stream is always written.
+    /// - Parameter open: the term of the lease; nil if it has run out.
+    static func mayWrite(_ item: Item?, addedIn term: UInt64, open: UInt64?) -> Bool {
+        if case .end = item { true } else { term == open }
     }
 
     private struct Waiting {
@@ -26,6 +34,7 @@ final class Outbox: Sendable {
     }
 
     private let eventLoop: any EventLoop
+    private let fence: HoldFence?
     private let waiting = Mutex(Waiting())
     private let broadcasts = Mutex(BroadcastQueue<DeviceStream>())
     /// The lines of the broadcasts that are being written. On the event loop only.
@@ -33,7 +42,14 @@ final class Outbox: Sendable {
     /// The number of entries that memory is kept for. It is usually more than one read of all providers has.
     private static let keptRoom = 1024
 
-    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+    /// - Parameter fence: nil if no other node can take this one's devices.
+    init(_ eventLoop: any EventLoop, _ fence: HoldFence?) {
+        self.eventLoop = eventLoop
+        self.fence = fence
+    }
+
+    private var term: UInt64 { fence?.begunTerm ?? 0 }
+    private var openTerm: UInt64? { if let fence { fence.openTerm } else { 0 } }
 
     /// Makes the stream write the item soon, on the event loop. The items of one stream keep their order, and its end
     /// comes after its broadcasts too.
@@ -49,8 +65,9 @@ final class Outbox: Sendable {
     }
 
     private func addNow(_ item: Item, to stream: DeviceStream) {
+        let term = term
         let isFirst = waiting.withLock { waiting in
-            waiting.entries.append(Entry(stream: stream, item: item))
+            waiting.entries.append(Entry(stream: stream, item: item, term: term))
             return waiting.entries.count == 1
         }
         if isFirst { AfterBatch.perform(on: eventLoop) { self.writeAll() } }
@@ -58,16 +75,19 @@ final class Outbox: Sendable {
 
     /// Makes the stream write a broadcast when it is its turn.
     func add(_ broadcast: BroadcastMessage, to stream: DeviceStream) {
-        let isFirst = broadcasts.withLock { $0.append(broadcast, to: stream) }
+        let term = term
+        let isFirst = broadcasts.withLock { $0.append(broadcast, to: stream, in: term) }
         if isFirst { eventLoop.execute { self.writeBroadcasts() } }
     }
 
     /// Writes some of the waiting broadcasts in this task of the event loop, and the others in later tasks, so that
     /// in between the event loop can read and write for other connections.
     private func writeBroadcasts() {
+        let open = openTerm
         for _ in 0..<Self.broadcastsPerTurn {
             switch broadcasts.withLock({ $0.next() }) {
-            case .broadcast(let broadcast, let stream)?:
+            case .broadcast(let broadcast, let stream, let term)?:
+                guard Self.mayWrite(nil, addedIn: term, open: open) else { continue }
                 stream.write(encoding.line(of: broadcast.number) { stream.line(of: broadcast) })
             // What was added for the stream before its end may still wait to be written, so the end comes after it.
             case .end(let reason, let stream)?: addNow(.end(reason), to: stream)
@@ -89,10 +109,12 @@ final class Outbox: Sendable {
             waiting.spare = []
             return entries
         }
+        let open = openTerm
         for index in entries.indices { entries[index].stream.lastInBatch = index }
         for index in entries.indices {
-            let stream = entries[index].stream
-            stream.write(entries[index].item)
+            let entry = entries[index]
+            let stream = entry.stream
+            if Self.mayWrite(entry.item, addedIn: entry.term, open: open) { stream.write(entry.item) }
             // Send all items for one device in one write.
             if stream.lastInBatch == index { stream.flush() }
         }
@@ -105,11 +127,14 @@ final class Outbox: Sendable {
 /// The outboxes of the event loops, one for each.
 final class Outboxes: Sendable {
     private let outboxes = Mutex<[ObjectIdentifier: Outbox]>([:])
+    private let fence: HoldFence?
+
+    init(_ fence: HoldFence?) { self.fence = fence }
 
     func outbox(of eventLoop: any EventLoop) -> Outbox {
         outboxes.withLock { outboxes in
             if let known = outboxes[ObjectIdentifier(eventLoop)] { return known }
-            let new = Outbox(eventLoop)
+            let new = Outbox(eventLoop, fence)
             outboxes[ObjectIdentifier(eventLoop)] = new
             return new
         }

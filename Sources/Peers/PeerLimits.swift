@@ -4,8 +4,8 @@ package import NIOCore
 package struct PeerLimits: Sendable {
     /// The largest number of bytes that wait to be sent to a node. If more wait, the node is slower than the store.
     package var queuedBytes = 4 << 20
-    /// The largest number of offers to a node that have no outcome yet. This is one second of offers at 16,000 a
-    /// second.
+    /// The largest number of offers to a node that have no outcome yet and are not stored. An offer is stored after 50 ms
+    /// without an outcome, so this is enough if storing takes a second at 16,000 offers a second.
     package var openOffers = 16_384
     /// The largest number of log questions that this node answers for another one at the same time. Each reads files.
     package var openQuestions = 8

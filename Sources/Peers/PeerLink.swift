@@ -115,6 +115,9 @@ final class PeerLink: Sendable {
 
     // MARK: Outcomes
 
+    /// Forgets an offer whose outcome is no longer needed.
+    func forget(_ offer: OfferID) { offers.withLock { _ = $0.open.removeValue(forKey: offer.number) } }
+
     /// - Returns: the offer that this outcome belongs to; nil if there is no such open offer.
     func end(_ offer: UInt64) -> (id: OfferID, destination: Destination)? {
         offers.withLock { $0.open.removeValue(forKey: offer) }.map { ($0.id, $0.destination) }

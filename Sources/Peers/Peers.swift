@@ -82,6 +82,8 @@ package final class Peers: PeerRoutes, Sendable {
         // If the queue is full, close the link: the node reads the announcement in the store, and a later offer must
         // not overtake it.
         if !link.send(.stored(entry, offer: offer, epoch: epoch)) { link.close() }
+        // The notification is safe and answered. So devices that never acknowledge do not use up the open offers.
+        if let offer { link.forget(offer) }
     }
 
     package func report(_ outcome: PeerOutcome, of offer: OfferID) {

@@ -50,8 +50,9 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case "53100": .full
         case "40001", "40P01": .conflict
         case "57014": .cancelled
-        // The server is shutting down or starting, or has too many connections. It has rolled the statement back.
-        case "57P01", "57P02", "57P03", "53300": .notConnected
+        // The server is shutting down or starting, has too many connections, or has waited too long for the next
+        // statement of a transaction. It has rolled the statement back.
+        case "57P01", "57P02", "57P03", "53300", "25P03": .notConnected
         case "3D000": .notAllowed
         case _ where state.hasPrefix("28"): .notAllowed
         case _ where state.hasPrefix("08"): .connectionLost

@@ -16,6 +16,9 @@ final class PostgresSession {
     private let timeLimit: Duration
     /// The names of the prepared statements, by their SQL.
     private var prepared: [String: String] = [:]
+    /// The number of names that were used. A name is never used again: if the server has refused a statement, the others
+    /// that were prepared with it keep theirs.
+    private var names = 0
 
     /// Whether the connection can still be used.
     private(set) var isUsable = true
@@ -120,7 +123,8 @@ final class PostgresSession {
     ) throws(PostgresError) -> [String: PostgresError] {
         var sent: [(sql: String, name: String)] = []
         for statement in groups.lazy.joined() where statement.isPrepared && prepared[statement.sql] == nil {
-            let name = "s\(prepared.count)"
+            let name = "s\(names)"
+            names += 1
             prepared[statement.sql] = name
             sent.append((statement.sql, name))
             let types = statement.values.map(\.typeID)

@@ -17,7 +17,7 @@ extension PostgresStore: Accounts {
         let known = accounts.current
         let application: Application
         do throws(PostgresError) {
-            application = try await writers[0].transaction { transaction throws(PostgresError) in
+            application = try await control.transaction { transaction throws(PostgresError) in
                 try Self.apply(change, to: version, known, transaction)
             }
         } catch {
@@ -87,7 +87,8 @@ extension PostgresStore: Accounts {
         let start = ContinuousClock.now
         do throws(PostgresError) {
             try await renewLease()
-            if isTimeToSweep() { try await removeGoneNodes() }
+            // A page at each poll, so that a large node does not delay the lease and the accounts.
+            if isTimeToSweep(), try await removeGoneNodes() { swept.withLock { $0 -= Self.sweepInterval } }
             let version = try await reader.execute("SELECT version FROM carillon.accounts").first?.integer(0)
             guard let version, let present = UInt64(exactly: version) else { return }
             if present > accounts.current.version {
@@ -104,10 +105,13 @@ extension PostgresStore: Accounts {
         heard.withLock { $0 = max($0, start) }
     }
 
-    /// Whether it is time to look for lost nodes again, which happens once a minute.
+    /// How often a node looks for lost nodes, unless it has just found more than a page.
+    private static let sweepInterval = Duration.seconds(60)
+
+    /// Whether it is time to look for lost nodes again.
     private func isTimeToSweep() -> Bool {
         swept.withLock { swept in
-            guard swept.duration(to: .now) >= .seconds(60) else { return false }
+            guard swept.duration(to: .now) >= Self.sweepInterval else { return false }
             swept = .now
             return true
         }

@@ -187,7 +187,7 @@ extension PostgresStore: CopyableStore {
                 .integers(notifications.map { $0.map { Int64($0.priority.rawValue) } }),
                 .integers(notifications.map { $0.map { Int64($0.payload.contents.rawValue) } }),
                 .byteArrays(notifications.map { $0?.id.column }),
-                .texts(notifications.map { $0?.pushType?.rawValue }),
+                .texts(notifications.map { $0.flatMap { StoredPushType($0).text } }),
                 .byteArrays(notifications.map { $0.map { Array($0.topic.utf8) } }),
                 .byteArrays(notifications.map { $0?.collapseID.map { Array($0.rawValue.utf8) } }),
                 .byteArrays(notifications.map { $0.map { Array($0.payload.json) } }),

@@ -86,22 +86,55 @@ extension PostgresStore: DeviceHolds {
     }
 
     package func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement] {
-        // Announcements that are not committed yet are read the next time.
+        let repeated = removing.withLock { $0 }
+        let page: Set<Announcement>
+        if repeated.isEmpty {
+            // Announcements that are not committed yet are read the next time.
+            page = Set(
+                try Self.announcements(
+                    try await read(
+                        "SELECT device, environment, app, epoch FROM carillon.announcement WHERE node = $1 LIMIT $2",
+                        [.bytes(configuration.node.identity), .integer(Int64(clamping: limit))])))
+            guard !page.isEmpty else { return [] }
+            removing.withLock { $0 = page }
+        } else {
+            page = repeated
+        }
+        let removed = try await remove(page)
+        removing.withLock { $0 = [] }
+        // The first removal may have been executed without an answer.
+        return removed + repeated.subtracting(removed)
+    }
+
+    /// Removes announcements, also if they were changed since they were read.
+    /// - Returns: Those that were removed, as they are now. One that is being changed stays.
+    private func remove(_ announcements: Set<Announcement>) async throws(StoreError) -> [Announcement] {
+        let keys = announcements.map(\.key)
         let answers = try await Self.execute(
             [
                 PostgresStatement(
                     """
                     DELETE FROM carillon.announcement AS a USING (
-                        SELECT node, device, environment, app FROM carillon.announcement
-                        WHERE node = $1 LIMIT $2 FOR UPDATE SKIP LOCKED
+                        SELECT a.device, a.environment, a.app
+                        FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS item (device, environment, app)
+                        JOIN carillon.announcement AS a ON a.node = $1 AND a.device = item.device
+                            AND a.environment = item.environment AND a.app = item.app
+                        FOR UPDATE OF a SKIP LOCKED
                     ) AS page
-                    WHERE a.node = page.node AND a.device = page.device AND a.environment = page.environment
+                    WHERE a.node = $1 AND a.device = page.device AND a.environment = page.environment
                         AND a.app = page.app
                     RETURNING a.device, a.environment, a.app, a.epoch
-                    """, [.bytes(configuration.node.identity), .integer(Int64(clamping: limit))])
+                    """,
+                    [
+                        .bytes(configuration.node.identity), .integers(keys.map { $0.device.device.column }),
+                        .integers(keys.map { $0.device.environment.column }), .integers(keys.map(\.app)),
+                    ])
             ], on: writers[0])
-        guard let rows = answers.first else { return [] }
-        return try rows.map { row throws(StoreError) in
+        return try answers.first.map(Self.announcements) ?? []
+    }
+
+    private static func announcements(_ rows: PostgresRows) throws(StoreError) -> [Announcement] {
+        try rows.map { row throws(StoreError) in
             if let destination = row.destination(0) { return .changed(destination) }
             if let destination = row.endedDestination(0) { return .ended(destination) }
             guard let device = row.integer(0), let environment = row.integer(1).flatMap(Environment.init(column:)),
@@ -154,6 +187,17 @@ extension PostgresStore: DeviceHolds {
             whereabouts.note(
                 DeviceKey(environment: environment, device: DeviceID(column: device)),
                 DeviceWhereabouts.Place(node: NodeID(bytes: node), epoch: epoch))
+        }
+    }
+}
+
+extension Announcement {
+    /// The device and the number in the column `app`.
+    fileprivate var key: (device: DeviceKey, app: Int64) {
+        switch self {
+        case .changed(let destination): (destination.deviceKey, destination.app.column)
+        case .ended(let destination): (destination.deviceKey, -2 - destination.app.column)
+        case .taken(let device, _): (device, -1)
         }
     }
 }

@@ -56,7 +56,9 @@ extension PostgresStore {
         isStart: Bool,
         on connection: PostgresConnection,
     ) async throws(PostgresError) -> StoreError? {
-        try await connection.transaction { transaction throws(PostgresError) in
+        try await giveUp(node.identity, isOwn: true, on: connection)
+        try await giveUpFormer(node, on: connection)
+        return try await connection.transaction { transaction throws(PostgresError) in
             let (identity, name) = (PostgresValue.bytes(node.identity), PostgresValue.bytes(Array(node.name.utf8)))
             // The row is the lock for nodes that start at the same time.
             try transaction.execute("SELECT 1 FROM carillon.schema_version WHERE is_only FOR UPDATE")
@@ -73,7 +75,7 @@ extension PostgresStore {
                 }
             }
             try transaction.execute("DELETE FROM carillon.node WHERE name = $2 AND identity <> $1", [identity, name])
-            for statement in leaving(node) { try transaction.execute(statement) }
+            for statement in leaving(node.identity) { try transaction.execute(statement) }
             try transaction.execute(
                 """
                 INSERT INTO carillon.node AS node (identity, name, until)
@@ -85,12 +87,71 @@ extension PostgresStore {
         }
     }
 
-    /// Statements that give up what a node holds.
-    static func leaving(_ node: PostgresNode) -> [PostgresStatement] {
+    /// The largest number of devices or announcements of a node that one statement gives up. At the rate of a slow disk
+    /// this takes an eighth of a second, while all devices of a large node would take longer than a statement may.
+    static let holdsPerPage = 5000
+
+    /// Statements that give up what a node still holds. Most of it was given up before, page by page.
+    static func leaving(_ identity: [UInt8]) -> [PostgresStatement] {
         [
-            PostgresStatement("UPDATE carillon.device SET node = NULL WHERE node = $1", [.bytes(node.identity)]),
-            PostgresStatement("DELETE FROM carillon.announcement WHERE node = $1", [.bytes(node.identity)]),
+            PostgresStatement("UPDATE carillon.device SET node = NULL WHERE node = $1", [.bytes(identity)]),
+            PostgresStatement("DELETE FROM carillon.announcement WHERE node = $1", [.bytes(identity)]),
         ]
+    }
+
+    /// Gives up what a node holds, each page in a transaction of its own. Leaves out what other transactions are changing.
+    /// - Parameter isOwn: whether the caller is the node. If it is not, nothing is given up once the node is back, and the
+    ///   lock on the node's row keeps it from coming back meanwhile.
+    static func giveUp(
+        _ identity: [UInt8],
+        isOwn: Bool,
+        on connection: PostgresConnection,
+    ) async throws(PostgresError) {
+        let values: [PostgresValue] = [.bytes(identity), .integer(Int64(holdsPerPage)), .bool(isOwn)]
+        try await repeatPages { () async throws(PostgresError) in
+            try await connection.execute(
+                """
+                UPDATE carillon.device AS d SET node = NULL FROM (
+                    SELECT d.device, d.environment FROM carillon.node AS node
+                    JOIN carillon.device AS d ON d.node = node.identity
+                    WHERE node.identity = $1 AND ($3 OR node.until < clock_timestamp())
+                    LIMIT $2 FOR SHARE OF node FOR NO KEY UPDATE OF d SKIP LOCKED
+                ) AS page
+                WHERE d.device = page.device AND d.environment = page.environment
+                """, values)
+        }
+        try await repeatPages { () async throws(PostgresError) in
+            try await connection.execute(
+                """
+                DELETE FROM carillon.announcement AS a USING (
+                    SELECT a.node, a.device, a.environment, a.app FROM carillon.node AS node
+                    JOIN carillon.announcement AS a ON a.node = node.identity
+                    WHERE node.identity = $1 AND ($3 OR node.until < clock_timestamp())
+                    LIMIT $2 FOR SHARE OF node FOR UPDATE OF a SKIP LOCKED
+                ) AS page
+                WHERE a.node = page.node AND a.device = page.device AND a.environment = page.environment
+                    AND a.app = page.app
+                """, values)
+        }
+    }
+
+    /// Gives up what earlier nodes of the same name hold, whose rows are about to be removed.
+    private static func giveUpFormer(
+        _ node: PostgresNode,
+        on connection: PostgresConnection,
+    ) async throws(PostgresError) {
+        let former = try await connection.execute(
+            "SELECT identity FROM carillon.node WHERE name = $1 AND identity <> $2 AND until < clock_timestamp()",
+            [.bytes(Array(node.name.utf8)), .bytes(node.identity)])
+        for index in 0..<former.count {
+            if let identity = former[index].bytes(0) { try await giveUp(identity, isOwn: false, on: connection) }
+        }
+    }
+
+    private static func repeatPages(
+        _ page: () async throws(PostgresError) -> PostgresRows,
+    ) async throws(PostgresError) {
+        while try await page().affected >= holdsPerPage {}
     }
 
     /// Renews the lease if it is time for that. If the lease has expired, other nodes may have freed this node's
@@ -100,7 +161,7 @@ extension PostgresStore {
         let present = lease.withLock { $0 }
         guard present.isNameTaken || present.renewed.duration(to: start) >= configuration.leaseRenewal else { return }
         if !present.isNameTaken, !present.hasRunOut(at: start) {
-            let rows = try await writers[0].execute(
+            let rows = try await control.execute(
                 """
                 UPDATE carillon.node SET until = clock_timestamp() + $2 * interval '1 second'
                 WHERE identity = $1 AND until > clock_timestamp()
@@ -110,7 +171,7 @@ extension PostgresStore {
         }
         // A new term, even if `join` fails: the devices may have been given up, and each has to be taken again.
         defer { lease.withLock { $0.term += 1 } }
-        let isNameTaken = try await Self.join(as: configuration.node, isStart: false, on: writers[0]) != nil
+        let isNameTaken = try await Self.join(as: configuration.node, isStart: false, on: control) != nil
         lease.withLock { ($0.isNameTaken, $0.renewed) = (isNameTaken, start) }
     }
 
@@ -119,34 +180,43 @@ extension PostgresStore {
         guard !lease.withLock({ $0.isNameTaken }) else { return }
         let end = PostgresStatement(
             "DELETE FROM carillon.node WHERE identity = $1", [.bytes(configuration.node.identity)])
-        // If this fails, the lease expires by itself.
-        _ = try? await writers[0].execute(Self.leaving(configuration.node) + [end])
+        let identity = configuration.node.identity
+        // If this fails, the lease expires by itself, and other nodes free the devices.
+        do throws(PostgresError) {
+            try await Self.giveUp(identity, isOwn: true, on: control)
+            _ = try await control.execute(Self.leaving(identity) + [end])
+        } catch {
+            return
+        }
     }
 
-    /// Frees the devices of lost nodes, a thousand at a time, so that no announcements are made to these nodes.
-    func removeGoneNodes() async throws(PostgresError) {
-        _ = try await writers[0].execute([
+    /// Frees the devices of lost nodes, page by page, so that no announcements are made to these nodes. The lock on a
+    /// node's row keeps the node from coming back meanwhile.
+    /// - Returns: Whether there may be more.
+    func removeGoneNodes() async throws(PostgresError) -> Bool {
+        let page = PostgresValue.integer(Int64(Self.holdsPerPage))
+        let answers = try await control.execute([
             PostgresStatement(
                 """
                 UPDATE carillon.device AS d SET node = NULL FROM (
                     SELECT d.device, d.environment FROM carillon.node AS node
                     JOIN carillon.device AS d ON d.node = node.identity
                     WHERE node.until < clock_timestamp() - interval '1 minute'
-                    LIMIT 1000 FOR NO KEY UPDATE OF d SKIP LOCKED
+                    LIMIT $1 FOR SHARE OF node SKIP LOCKED FOR NO KEY UPDATE OF d SKIP LOCKED
                 ) AS held
                 WHERE d.device = held.device AND d.environment = held.environment
-                """),
+                """, [page]),
             PostgresStatement(
                 """
                 DELETE FROM carillon.announcement AS a USING (
                     SELECT a.node, a.device, a.environment, a.app FROM carillon.node AS node
                     JOIN carillon.announcement AS a ON a.node = node.identity
                     WHERE node.until < clock_timestamp() - interval '1 minute'
-                    LIMIT 1000 FOR UPDATE OF a SKIP LOCKED
+                    LIMIT $1 FOR SHARE OF node SKIP LOCKED FOR UPDATE OF a SKIP LOCKED
                 ) AS page
                 WHERE a.node = page.node AND a.device = page.device AND a.environment = page.environment
                     AND a.app = page.app
-                """),
+                """, [page]),
             PostgresStatement(
                 """
                 DELETE FROM carillon.node AS node WHERE until < clock_timestamp() - interval '1 day'
@@ -154,6 +224,7 @@ extension PostgresStore {
                     AND NOT EXISTS (SELECT FROM carillon.announcement AS a WHERE a.node = node.identity)
                 """),
         ])
+        return answers.prefix(2).contains { $0.affected >= Self.holdsPerPage }
     }
 }
 

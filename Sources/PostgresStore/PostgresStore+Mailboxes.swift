@@ -29,13 +29,13 @@ extension PostgresStore: Mailboxes {
 
     /// Reads the mailboxes of a device, after waiting for the transactions that are storing something for it. Such a
     /// transaction may have looked up the device's node before this node took the device. It holds the locks of the
-    /// rows until its commit.
+    /// rows until its commit. The rows are locked in the order that all transactions use.
     package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
         let rows = try await read(
             """
             WITH held AS (
                 SELECT app, version, expires, id, priority, expiration, contents, push_type, topic, collapse_id, payload
-                FROM carillon.destination WHERE device = $1 AND environment = $2 FOR SHARE
+                FROM carillon.destination WHERE device = $1 AND environment = $2 ORDER BY app FOR SHARE
             )
             SELECT * FROM held WHERE expires IS NOT NULL ORDER BY version, app
             """, device.values)
@@ -45,6 +45,38 @@ extension PostgresStore: Mailboxes {
             }
             return entry
         }
+    }
+
+    /// In one statement, which waits for no lock. Whoever reads after an announcement finds what was announced, because
+    /// both were committed together.
+    package func contents(of destinations: [Destination]) async -> [Result<StoredMailboxEntry?, StoreError>] {
+        let rows: PostgresRows
+        do throws(StoreError) {
+            rows = try await read(
+                """
+                SELECT item.place, d.app, version, expires, id, priority, expiration, contents, push_type, topic,
+                    collapse_id, payload
+                FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY
+                    AS item (device, environment, app, place)
+                JOIN carillon.destination AS d
+                    ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
+                WHERE d.expires IS NOT NULL
+                """, destinations.values)
+        } catch {
+            return destinations.map { _ in .failure(error) }
+        }
+        var results = [Result<StoredMailboxEntry?, StoreError>](repeating: .success(nil), count: destinations.count)
+        for index in 0..<rows.count {
+            let row = rows[index]
+            guard let place = row.integer(0).map({ Int($0) - 1 }), destinations.indices.contains(place) else {
+                continue
+            }
+            let device = destinations[place].deviceKey
+            results[place] =
+                row.mailboxEntry(of: device, from: 1).map { .success($0) }
+                ?? .failure(PostgresError.damaged("a mailbox of device \(device.device)").storeError)
+        }
+        return results
     }
 
     package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {

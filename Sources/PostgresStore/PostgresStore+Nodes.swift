@@ -44,7 +44,7 @@ extension PostgresStore: ClusterNodes {
                     ]),
                 PostgresStatement(
                     "SELECT until > clock_timestamp() FROM carillon.node WHERE name = $1", [.bytes(Array(name.utf8))]),
-            ], on: writers[0])
+            ], on: control)
         guard let isAlive = answers.last?.first?.bool(0) else { throw .noNode(name) }
         guard isAlive else {
             throw StoreError(.conflict, "The node \(name) does not run; carillon node remove forgets it.")
@@ -57,7 +57,7 @@ extension PostgresStore: ClusterNodes {
                 PostgresStatement(
                     "UPDATE carillon.node SET peer = $2 WHERE identity = $1",
                     [.bytes(configuration.node.identity), .text(peer)])
-            ], on: writers[0])
+            ], on: control)
     }
 
     package func drained() async throws(StoreError) {
@@ -66,22 +66,25 @@ extension PostgresStore: ClusterNodes {
                 PostgresStatement(
                     "UPDATE carillon.node SET state = $2 WHERE identity = $1",
                     [.bytes(configuration.node.identity), .integer(NodeState.drained.rawValue)])
-            ], on: writers[0])
+            ], on: control)
     }
 
     package func remove(node name: String) async throws(StoreError) {
         let removal: NodeRemoval
         do throws(PostgresError) {
-            removal = try await writers[0].transaction { transaction throws(PostgresError) in
+            let gone = try await control.execute(
+                "SELECT identity FROM carillon.node WHERE name = $1 AND until < clock_timestamp()",
+                [.bytes(Array(name.utf8))]
+            ).first?.bytes(0)
+            if let gone { try await Self.giveUp(gone, isOwn: false, on: control) }
+            removal = try await control.transaction { transaction throws(PostgresError) in
                 let row = try transaction.execute(
                     "SELECT identity, until > clock_timestamp() FROM carillon.node WHERE name = $1 FOR UPDATE",
                     [.bytes(Array(name.utf8))]
                 ).first
                 guard let identity = row?.bytes(0), let isAlive = row?.bool(1) else { return .missing }
                 guard !isAlive else { return .running }
-                for statement in Self.leaving(PostgresNode(name: name, identity: identity)) {
-                    try transaction.execute(statement)
-                }
+                for statement in Self.leaving(identity) { try transaction.execute(statement) }
                 try transaction.execute("DELETE FROM carillon.node WHERE identity = $1", [.bytes(identity)])
                 return .removed
             }

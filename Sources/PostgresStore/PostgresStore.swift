@@ -11,6 +11,8 @@ import Synchronization
 package final class PostgresStore: Sendable {
     package let secrets: any Secrets
 
+    /// For the lease, the nodes, the accounts and the secrets. Transactions that store something do not delay it.
+    let control: PostgresConnection
     let writers: [PostgresConnection]
     let readers: [PostgresConnection]
     let accounts: AccountsFeed
@@ -24,6 +26,8 @@ package final class PostgresStore: Sendable {
     /// When the accounts were last known to be up to date.
     let heard: Mutex<ContinuousClock.Instant>
     let lease: Mutex<Lease>
+    /// The announcements that are being removed from the store, or may have been removed without an answer.
+    let removing: Mutex<Set<Announcement>> = Mutex([])
     /// When this node last looked for lost nodes.
     let swept = Mutex(ContinuousClock.now)
     let polling: Mutex<Task<Void, Never>?> = Mutex(nil)
@@ -114,7 +118,8 @@ package final class PostgresStore: Sendable {
         self.journal = journal
         known = RecentRegistrations()
         maximumFeedbackEntries = configuration.maximumFeedbackEntries
-        writers = [first] + (1..<max(1, configuration.writers)).map { _ in Self.connection(configuration) }
+        control = first
+        writers = (0..<max(1, configuration.writers)).map { _ in Self.connection(configuration) }
         readers = (0..<max(1, configuration.readers)).map { _ in Self.connection(configuration, isForReading: true) }
     }
 
@@ -192,6 +197,9 @@ package final class PostgresStore: Sendable {
         return readers[Int(number.magnitude) % readers.count]
     }
 
+    /// How often something is executed that the server rolls back because of other transactions.
+    private static let maximumAttempts = 4
+
     /// Executes statements as one transaction. If the server rolls it back because of other transactions, executes
     /// them again.
     static func execute(
@@ -201,7 +209,7 @@ package final class PostgresStore: Sendable {
         for attempt in 1... {
             do throws(PostgresError) {
                 return try await connection.execute(statements)
-            } catch  where error.kind == .conflict && attempt < 4 {
+            } catch  where error.kind == .conflict && attempt < Self.maximumAttempts {
                 continue
             } catch {
                 throw error.storeError
@@ -211,11 +219,16 @@ package final class PostgresStore: Sendable {
     }
 
     func read(_ sql: StaticString, _ values: [PostgresValue]) async throws(StoreError) -> PostgresRows {
-        do throws(PostgresError) {
-            return try await reader.execute(sql, values)
-        } catch {
-            // No statement wanted to change anything, so it is certain that nothing was changed.
-            throw error.withoutChange.storeError
+        var attempt = 1
+        while true {
+            do throws(PostgresError) {
+                return try await reader.execute(sql, values)
+            } catch  where error.kind == .conflict && attempt < Self.maximumAttempts {
+                attempt += 1
+            } catch {
+                // No statement wanted to change anything, so it is certain that nothing was changed.
+                throw error.withoutChange.storeError
+            }
         }
     }
 }
@@ -227,7 +240,7 @@ extension PostgresStore: Store {
     package func trouble() async -> StoreError? {
         if lease.withLock({ $0.isNameTaken }) { return .nameTaken(configuration.node.name) }
         do throws(PostgresError) {
-            let rows = try await writers[0].execute(
+            let rows = try await control.execute(
                 "SELECT current_setting('transaction_read_only'), current_setting('synchronous_commit')")
             guard rows.first?.text(0) != "on" else { return PostgresError(.readOnly, "").storeError }
             guard configuration.allowsAsynchronousCommit || rows.first?.text(1) != "off" else {
@@ -248,7 +261,7 @@ extension PostgresStore: Store {
         task?.cancel()
         await task?.value
         await endLease()
-        for connection in writers + readers { await connection.close() }
+        for connection in [control] + writers + readers { await connection.close() }
         accounts.finish()
     }
 }

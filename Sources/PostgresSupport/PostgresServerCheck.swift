@@ -14,6 +14,13 @@ package enum PostgresServerCheck {
             // client has already reported as failed.
             PostgresStatement(assembled: "SET statement_timeout = \(limit * 9 / 10)"),
             PostgresStatement(assembled: "SET lock_timeout = \(limit * 8 / 10)"),
+            // If a client is stopped or cut off in a transaction, its locks would stop all others. Without these options,
+            // the server notices a lost client after two hours.
+            PostgresStatement(assembled: "SET idle_in_transaction_session_timeout = \(limit / 2)"),
+            PostgresStatement("SET tcp_keepalives_idle = 5"),
+            PostgresStatement("SET tcp_keepalives_interval = 2"),
+            PostgresStatement("SET tcp_keepalives_count = 3"),
+            PostgresStatement(assembled: "SET tcp_user_timeout = \(limit)"),
             // With this isolation each statement sees the newest committed state.
             PostgresStatement("SET default_transaction_isolation = 'read committed'"),
         ]

@@ -194,7 +194,7 @@ private struct ServiceBuilder {
         let broadcasts = Broadcasts(
             channels: store.broadcastChannels, news: store as? any ChannelNews, accounts: store, log: log,
             limits: settings.channels, limitExceeded: { limitLog.limitExceeded($0) },
-            sent: { [metrics] in metrics.broadcastSent(to: $0) }, clock: clock)
+            sent: { [metrics] in metrics.broadcastSent(to: $0) }, fence: fence, clock: clock)
         shared?.use(broadcasts)
         let development = journal.map {
             DevelopmentParts(
@@ -241,7 +241,7 @@ private struct ServiceBuilder {
                 environment: environment, authority: secrets.authority, tokenKeys: secrets.tokenKeys.keys,
                 accounts: store,
                 registrations: store, switchboard: switchboard, broadcasts: broadcasts, activations: activations,
-                limits: settings.courier, limitLog: limitLog, clock: clock)
+                fence: fence, limits: settings.courier, limitLog: limitLog, clock: clock)
         }
         let budget = ConnectionBudget(limit: OpenFiles.forConnections)
         let providerConnects = ConnectGuard(

@@ -22,7 +22,7 @@ struct BroadcastQueueTests {
         var written: [String] = []
         while let entry = queue.next() {
             switch entry {
-            case .broadcast(let message, let stream): written.append("\(message.number) to \(stream)")
+            case .broadcast(let message, let stream, _): written.append("\(message.number) to \(stream)")
             case .end(let end, let stream): written.append("\(end) of \(stream)")
             }
         }
@@ -34,7 +34,7 @@ struct BroadcastQueueTests {
         let (first, second) = (try Self.message(1), try Self.message(2))
         var begins: [Bool] = []
         for message in [first, second] {
-            for stream in 1...2 { begins.append(queue.append(message, to: stream)) }
+            for stream in 1...2 { begins.append(queue.append(message, to: stream, in: 0)) }
         }
         #expect(begins == [true, false, false, false])
         #expect(queue.append(.takenOver, of: 1) == true)
@@ -44,10 +44,10 @@ struct BroadcastQueueTests {
     @Test func `If no broadcast waits, a stream ends at once`() throws {
         var queue = BroadcastQueue<Int>()
         #expect(queue.append(.shutdown, of: 1) == false)
-        #expect(queue.append(try Self.message(1), to: 1))
+        #expect(queue.append(try Self.message(1), to: 1, in: 0))
         #expect(Self.written(&queue) == ["1 to 1"])
         #expect(queue.append(.shutdown, of: 1) == false)
         // The queue is written again from now on.
-        #expect(queue.append(try Self.message(2), to: 1))
+        #expect(queue.append(try Self.message(2), to: 1, in: 0))
     }
 }

@@ -29,6 +29,10 @@ final class RegisteringMailboxes: Mailboxes {
         try await ports.mailboxes.entries(of: device)
     }
 
+    func contents(of destinations: [Destination]) async -> [Result<StoredMailboxEntry?, StoreError>] {
+        await ports.mailboxes.contents(of: destinations)
+    }
+
     func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
         try await ports.mailboxes.removeExpired(before: moment, limit: limit)
     }

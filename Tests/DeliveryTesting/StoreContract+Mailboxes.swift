@@ -15,6 +15,7 @@ extension StoreContract {
         Promise("a later batch is stored later", registering: laterBatchStays),
         Promise("entries are read with the oldest version first", registering: oldestFirst),
         Promise("only the entries of the device in its environment are read", registering: entriesOfDevice),
+        Promise("mailboxes of several devices are read together, in the order of the request", registering: contents),
         Promise("a read sees everything that was answered before it", registering: answeredIsSeen),
         Promise("storing the same notification again does no harm", registering: storingAgain),
         Promise("a version is never used again for its destination", registering: versionsAreUnique),
@@ -59,6 +60,23 @@ extension StoreContract {
             let stored = StoredMailboxEntry(entry: entry, version: version)
             #expect(try await ports.mailboxes.entries(of: Samples.device) == [stored])
         }
+    }
+
+    @Sendable
+    private static func contents(_ ports: Ports) async throws {
+        let destinations = [
+            Samples.destination(Samples.twin, app: 2), Samples.destination(app: 3), Samples.destination(app: 1),
+            Samples.destination(Samples.twin, app: 1),
+        ]
+        let entries = [destinations[2], destinations[0]].map { Samples.entry($0, id: UInt64($0.app.rawValue)) }
+        let versions = try await ports.mailboxes.store(entries).map { try $0.get() }
+        let found = try await ports.mailboxes.contents(of: destinations).map { try $0.get() }
+        #expect(
+            found == [
+                StoredMailboxEntry(entry: entries[1], version: versions[1]), nil,
+                StoredMailboxEntry(entry: entries[0], version: versions[0]), nil,
+            ])
+        #expect(await ports.mailboxes.contents(of: []).isEmpty)
     }
 
     @Sendable

@@ -14,7 +14,11 @@ struct BroadcastNodesTests {
     /// A device's stream that counts what it gets.
     private final class Stream: BroadcastStream {
         let scores = Mutex<[UInt64]>([])
-        func send(_ broadcast: BroadcastMessage) { scores.withLock { $0.append(broadcast.notification.id.low) } }
+        let numbers = Mutex<[UInt64]>([])
+        func send(_ broadcast: BroadcastMessage) {
+            numbers.withLock { $0.append(broadcast.number) }
+            scores.withLock { $0.append(broadcast.notification.id.low) }
+        }
         func end(_ reason: StreamEnd) {}
 
         func received(_ count: Int) async -> [UInt64] {
@@ -63,6 +67,7 @@ struct BroadcastNodesTests {
         let news = News()
         let stream = Stream()
         let exceeded = Exceeded()
+        let holds = TestHolds()
         let broadcasts: Broadcasts
         let channel: BroadcastChannel
 
@@ -80,6 +85,7 @@ struct BroadcastNodesTests {
             broadcasts = Broadcasts(
                 channels: store, news: news, accounts: store, limits: limits,
                 limitExceeded: { limit in exceeded.limits.withLock { $0.append(limit) } },
+                fence: HoldFence(holds),
                 clock: ServiceClock {
                     Moment(time: Timestamp(milliseconds: 1_700_000_000_000), uptime: Uptime(nanoseconds: 0))
                 })
@@ -127,6 +133,25 @@ struct BroadcastNodesTests {
         try await body(rig)
         running.cancel()
         await running.value
+    }
+
+    @Test
+    func `A node whose lease has run out sends and acknowledges no broadcasts`() async throws {
+        try await withRig { rig in
+            rig.broadcasts.deliver(rig.direct(1, version: 1))
+            #expect(await rig.stream.received(1) == [1])
+            rig.holds.state.withLock { $0.term += 1 }
+            rig.broadcasts.deliver(rig.direct(2, version: 2))
+            rig.broadcasts.acknowledge(rig.stream.numbers.withLock { $0 }, by: Self.device)
+            await rig.broadcasts.settle()
+            let before = try await rig.store.subscriptions(of: Self.device).map(\.seen)
+            rig.holds.state.withLock { $0.term -= 1 }
+            rig.broadcasts.acknowledge(rig.stream.numbers.withLock { $0 }, by: Self.device)
+            await rig.broadcasts.settle()
+            let after = try await rig.store.subscriptions(of: Self.device).map(\.seen)
+            #expect(before == [nil] && after == [BroadcastVersion(rawValue: 1)])
+            #expect(await rig.stream.received(1) == [1])
+        }
     }
 
     @Test

@@ -52,6 +52,7 @@ extension DeliverySimulation {
         /// Acknowledgements that are under way.
         var acknowledgements: [[UInt64]] = []
         var newestNumber: UInt64 = 0
+        var lastNode: Int?
 
         init(_ key: DeviceKey) { self.key = key }
 
@@ -78,7 +79,8 @@ extension DeliverySimulation {
 
     func connect(_ device: Device) {
         // A node that cannot take the device's lease refuses the connection.
-        guard let node = nodes.filter(\.isReachable).randomElement(using: &random) else { return }
+        guard let node = nodeToConnect(device) else { return }
+        device.lastNode = node.number
         if let old = device.stream {
             old.isOpen = false
             device.gone.append(old)
@@ -90,6 +92,12 @@ extension DeliverySimulation {
         } else {
             attach(stream, to: device.key, at: node, reading: nil)
         }
+    }
+
+    /// A device often comes back to the same node.
+    private func nodeToConnect(_ device: Device) -> Node? {
+        if hasStalls, chance(50), let last = device.lastNode, nodes[last].isReachable { return nodes[last] }
+        return nodes.filter(\.isReachable).randomElement(using: &random)
     }
 
     /// - Parameter entries: what was read before attaching, which is the wrong order.
@@ -242,6 +250,7 @@ extension DeliverySimulation {
                 performed(attached, device, node) {
                     $0.read(entries, epoch: epoch, now: moment, silents: &node.silents)
                 })
+            endStalls(to: node)
         } else if attached.line.isReading(epoch: epoch) {
             // If the mailboxes cannot be read, the stream ends.
             for known in devices where known.key == device { lose(attached.stream, of: known) }

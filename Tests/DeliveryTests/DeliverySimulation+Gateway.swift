@@ -63,6 +63,7 @@ extension DeliverySimulation {
         let actions = node.acceptances.accept(
             submission, answers: Example.answers, offer: id, answered: answer, expires: expires, now: moment.uptime)
         node.startThread(node.advanced(actions))
+        stallSometimes(id, of: destination.deviceKey, by: node)
     }
 
     /// Handles the store's answer to a look-up of registrations. The submissions that waited for it are accepted in

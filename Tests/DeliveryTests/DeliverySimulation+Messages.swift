@@ -7,7 +7,8 @@ import Notifications
 /// It does what a real switchboard has to do. The known node of a device is only a hint for an offer, which also names the
 /// epoch; after storing, the store is asked for both. Two nodes have one connection, on which a node's announcement about a
 /// device is not overtaken by its later offers, but it may overtake its earlier offers. Messages to different nodes have no
-/// order. If the connection breaks, what is under way on it is lost, and each node takes its open offers as returned.
+/// order. If the connection breaks, what is under way on it is lost, and each node takes its open offers as returned. If it
+/// stalls in one direction, the offers and outcomes on it stay, while everything else goes on, and arrive later.
 /// Announcements are in the store as well. A node that learns of the end of another reads the mailboxes of its devices again.
 extension DeliverySimulation {
     struct Message {
@@ -38,6 +39,9 @@ extension DeliverySimulation {
         var isAnnouncement: Bool {
             if case .announcement = content { true } else { false }
         }
+
+        /// The link that the message is on.
+        var link: Link? { to.map { Link(from: from, to: $0) } }
 
         /// Whether the message is not repeated when a connection breaks.
         var mayBeLost: Bool {
@@ -94,6 +98,32 @@ extension DeliverySimulation {
 
     // MARK: Connections between nodes
 
+    /// One direction of the connection between two nodes.
+    struct Link: Hashable {
+        let from: Int
+        let to: Int
+    }
+
+    /// The link stalls on which an offer was just sent, for so long that the notification is stored. Often the other node's
+    /// network is the reason, and the device loses its connection too.
+    func stallSometimes(_ offer: OfferID, of device: DeviceKey, by node: Node) {
+        guard hasStalls, let open = node.openOffers[offer], chance(10) else { return }
+        let link = Link(from: node.number, to: open.node)
+        stalled.insert(link)
+        if chance(70), let device = devices.first(where: { $0.key == device }), let stream = device.stream,
+            stream.node == link.to
+        {
+            lose(stream, of: device)
+            detach(stream, of: device.key)
+        }
+        pass(limits.acknowledgementGrace)
+    }
+
+    /// Ends the stalls of a node's links at a moment when what was under way may meet something newer.
+    func endStalls(to node: Node) {
+        if !stalled.isEmpty, chance(20) { stalled = stalled.filter { $0.to != node.number } }
+    }
+
     func breakLink(of node: Node) {
         if let other = nodes.filter({ $0 !== node }).randomElement(using: &random) {
             breakLink(between: node, and: other)
@@ -109,6 +139,8 @@ extension DeliverySimulation {
             else { return false }
             return message.mayBeLost
         }
+        // The next connection works.
+        stalled.subtract([Link(from: one.number, to: other.number), Link(from: other.number, to: one.number)])
         if fault == .losesAnnouncements {
             let count = messages.count
             messages.removeAll { $0.isAnnouncement && ($0.from == one.number || $0.from == other.number) }
@@ -143,8 +175,8 @@ extension DeliverySimulation {
     func messageStep() {
         let ready = messages.indices.filter(isReady)
         guard let index = isSettling ? ready.first : ready.randomElement(using: &random) else {
-            // The messages have no receiver any more.
-            if isSettling { messages.removeAll() }
+            // The messages have no receiver any more, unless a link has stalled.
+            if isSettling, stalled.isEmpty { messages.removeAll() }
             return
         }
         var message = messages.remove(at: index)
@@ -166,12 +198,15 @@ extension DeliverySimulation {
         return holder == message.from ? nil : holder
     }
 
+    var hasReadyMessage: Bool { messages.indices.contains(where: isReady) }
+
     private func isReady(_ index: Int) -> Bool {
         let message = messages[index]
         if case .nodeLost = message.content { return true }
         // A dead node sends nothing more.
         if message.to == nil, !nodes[message.from].isReachable { return false }
         if nodes[message.from].cutOffSince != nil { return false }
+        if message.mayBeLost, let link = message.link, stalled.contains(link) { return false }
         if let to = message.to, nodes[to].cutOffSince != nil, !isStale(message) { return false }
         guard fault != .offersOvertake, case .offer = message.content else { return true }
         // The announcement of what was stored before may go to the same node.
@@ -189,7 +224,7 @@ extension DeliverySimulation {
     /// A node takes another node's offer, or says why it does not.
     private func take(_ offer: Offer, epoch: UInt64, from maker: Node, at node: Node) {
         let device = offer.destination.deviceKey
-        let isHeld = node.lines[device].map { $0.hold == epoch } ?? false
+        let isHeld = node.lines[device].map { $0.hold == epoch || fault == .takesEarlierEpochs } ?? false
         guard isHeld else {
             if let id = offer.id { say(.elsewhere, of: id, to: offer.destination, node, maker) }
             return

@@ -68,6 +68,24 @@ struct HoldFenceTests {
     }
 
     @Test
+    func `What another node sends for an earlier hold on a device is not taken`() async throws {
+        let running = Task { await shared.run() }
+        let first = await attached()
+        // The device connects again, and the node takes it once more.
+        let stream = RecordingStream()
+        shared.attach(stream, of: Example.device, power: .awake)
+        #expect(await first.ends.first(1) == [.takenOver])
+        while shared.offer(offer(nil, 1001), now: clock.now) == .returned { await Task.yield() }
+        #expect(shared.offered(offer(3, 3), epoch: 1) == .elsewhere)
+        shared.stored(Example.stored(4, version: 4), offer: nil, epoch: 1)
+        #expect(shared.offered(offer(5, 5), epoch: 2) == nil)
+        await stream.attempts.wait { $0.contains { $0.notification.number == 5 } }
+        #expect(stream.numbers == [1001, 5])
+        running.cancel()
+        await running.value
+    }
+
+    @Test
     func `A device that was taken before the lease ran out gets no stream after it`() async throws {
         let stream = RecordingStream()
         shared.attach(stream, of: Example.device)
@@ -81,7 +99,7 @@ struct HoldFenceTests {
 }
 
 /// Holds of devices whose lease ends when a test says so.
-private final class TestHolds: DeviceHolds {
+final class TestHolds: DeviceHolds {
     struct State {
         var term: UInt64 = 0
         var epoch: UInt64 = 0

@@ -81,6 +81,27 @@ struct PeerLimitTests {
     }
 
     @Test
+    func `An offer whose notification is stored does not count among those without an outcome`() async throws {
+        var limits = TestNode.limits
+        limits.openOffers = 3
+        try await withTwo(limits) { one, two in
+            func send(_ number: UInt64) -> Bool {
+                one.peers.offer(offer(OfferID(origin: one.peers.origin, number: number)), epoch: 1, to: two.id)
+            }
+            while !send(1) { await Task.yield() }
+            #expect(send(2) && send(3) && !send(4))
+            let first = offer(OfferID(origin: one.peers.origin, number: 1))
+            let entry = StoredMailboxEntry(
+                entry: MailboxEntry(
+                    destination: first.destination, notification: first.notification,
+                    expires: Timestamp(milliseconds: .max)),
+                version: MailboxVersion(rawValue: 1))
+            one.peers.stored(entry, offer: first.id, epoch: 1, to: two.id)
+            #expect(send(4) && !send(5))
+        }
+    }
+
+    @Test
     func `A node answers a limited number of log questions at once, with a limited number of lines`() async throws {
         var limits = TestNode.limits
         limits.openQuestions = 2

@@ -66,6 +66,21 @@ struct PostgresConnectionTests {
     }
 
     @Test
+    func `A statement that the server refuses does not affect those that are prepared later`() async throws {
+        try await withConnection { connection in
+            await #expect(throws: PostgresError.self) {
+                _ = try await connection.execute([
+                    PostgresStatement("SELECT * FROM missing"), PostgresStatement("SELECT 1::bigint"),
+                ])
+            }
+            let (two, one) = (
+                try await connection.execute("SELECT 2::bigint"), try await connection.execute("SELECT 1::bigint")
+            )
+            #expect(two.first?.integer(0) == 2 && one.first?.integer(0) == 1)
+        }
+    }
+
+    @Test
     func `Without a server, statements fail at once, and no password is shown`() async throws {
         let url = "postgresql://carillon:Secret123@127.0.0.1:1/carillon?connect_timeout=2"
         let location = try PostgresLocation(url)

@@ -80,6 +80,33 @@ struct PostgresStoreHoldsTests {
         }
     }
 
+    /// - Parameter isExecuted: whether the server has executed the removal, and only the answer was lost.
+    @Test(arguments: [true, false])
+    func `Announcements whose removal failed come with the next answer`(isExecuted: Bool) async throws {
+        try await withNodes { here, there in
+            _ = try await here.take([device])
+            _ = try await there.end(destination, at: moment)
+            func execute(_ command: String) async throws {
+                _ = try await there.writers[0].execute([PostgresStatement(assembled: command)])
+            }
+            try await execute(
+                """
+                CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN RAISE EXCEPTION 'The test wants this removal to fail.'; END $$
+                """)
+            try await execute(
+                """
+                CREATE TRIGGER fail BEFORE DELETE ON carillon.announcement
+                FOR EACH STATEMENT EXECUTE FUNCTION fail()
+                """)
+            await #expect(throws: StoreError.self) { try await here.takeAnnouncements(limit: 10) }
+            try await execute("DROP TRIGGER fail ON carillon.announcement")
+            if isExecuted { try await execute("DELETE FROM carillon.announcement") }
+            #expect(try await here.takeAnnouncements(limit: 10) == [.ended(destination)])
+            #expect(try await here.takeAnnouncements(limit: 10) == [])
+        }
+    }
+
     @Test
     func `Of two nodes that take a device at once, the one with the older epoch learns that it lost the device`()
         async throws
@@ -177,7 +204,7 @@ struct PostgresStoreHoldsTests {
             let connection = PostgresConnection(here.configuration.location, name: "test")
             _ = try await connection.execute(
                 "UPDATE carillon.node SET until = clock_timestamp() - interval '2 minutes' WHERE name = 'here'")
-            try await there.removeGoneNodes()
+            #expect(try await !there.removeGoneNodes())
             _ = try await there.store([entry()])[0].get()
             #expect(try await here.takeAnnouncements(limit: 10) == [])
             await connection.close()
@@ -199,6 +226,92 @@ struct PostgresStoreHoldsTests {
             #expect(try await here.nodes().map(\.name) == ["here"])
             let left = try await here.writers[0].execute("SELECT count(*) FROM carillon.announcement")
             #expect(left.first?.integer(0) == 0)
+        }
+    }
+
+    /// Gives a node more devices and announcements than one statement may change, and makes statements fail that change
+    /// more. A statement has nine seconds, which are not enough for all devices of a large node.
+    private func makeLarge(_ node: [UInt8], _ store: PostgresStore) async throws {
+        let (count, page) = (Int64(2 * PostgresStore.holdsPerPage + 1), PostgresStore.holdsPerPage)
+        _ = try await store.writers[0].execute(
+            "INSERT INTO carillon.device (device, environment, node) SELECT number, 1, $1 FROM generate_series(101, 100 + $2) AS number",
+            [.bytes(node), .integer(count)])
+        _ = try await store.writers[0].execute(
+            """
+            INSERT INTO carillon.announcement (node, device, environment, app, epoch)
+            SELECT $1, number, 1, 1, 1 FROM generate_series(101, 100 + $2) AS number
+            """, [.bytes(node), .integer(count)])
+        for command in [
+            """
+            CREATE FUNCTION check_count() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF (SELECT count(*) FROM changed) > \(page) THEN RAISE EXCEPTION 'too many rows'; END IF;
+                RETURN NULL;
+            END $$
+            """,
+            """
+            CREATE TRIGGER check_count AFTER UPDATE ON carillon.device REFERENCING OLD TABLE AS changed
+            FOR EACH STATEMENT EXECUTE FUNCTION check_count()
+            """,
+            """
+            CREATE TRIGGER check_count AFTER DELETE ON carillon.announcement REFERENCING OLD TABLE AS changed
+            FOR EACH STATEMENT EXECUTE FUNCTION check_count()
+            """,
+        ] {
+            _ = try await store.writers[0].execute([PostgresStatement(assembled: command)])
+        }
+    }
+
+    private func expectNothingHeld(by node: [UInt8], _ store: PostgresStore) async throws {
+        let left = try await store.writers[0].execute(
+            """
+            SELECT (SELECT count(*) FROM carillon.device WHERE node = $1)
+                + (SELECT count(*) FROM carillon.announcement WHERE node = $1)
+            """, [.bytes(node)])
+        #expect(left.first?.integer(0) == 0)
+    }
+
+    enum LargeNode: CaseIterable {
+        case restarts
+        case renewsItsLease
+        case ends
+        case isRemoved
+        case isReplaced
+        case isGone
+    }
+
+    @Test(arguments: LargeNode.allCases)
+    func `A node with many devices gives them up page by page`(_ what: LargeNode) async throws {
+        try await withNodes(pollInterval: .seconds(3600)) { here, there in
+            let node = there.configuration.node
+            try await makeLarge(node.identity, here)
+            func end(_ condition: String) async throws {
+                _ = try await here.writers[0].execute([
+                    PostgresStatement(
+                        assembled: "UPDATE carillon.node SET until = clock_timestamp() - \(condition)::interval "
+                            + "WHERE name = 'there'")
+                ])
+            }
+            switch what {
+            case .restarts: await (try PostgresStore.open(there.configuration)).close()
+            case .renewsItsLease:
+                there.lease.withLock { $0.renewed -= .seconds(PostgresStore.leaseSeconds) }
+                try await there.renewLease()
+            case .ends: await there.endLease()
+            case .isRemoved:
+                try await end("'1 second'")
+                try await here.remove(node: "there")
+            case .isReplaced:
+                try await end("'1 second'")
+                let other = PostgresNode(name: "there", identity: [3])
+                #expect(try await PostgresStore.join(as: other, isStart: true, on: here.control) == nil)
+            case .isGone:
+                try await end("'2 minutes'")
+                var pages = 1
+                while try await here.removeGoneNodes() { pages += 1 }
+                #expect(pages == 3)
+            }
+            try await expectNothingHeld(by: node.identity, here)
         }
     }
 

@@ -1,4 +1,5 @@
 import Delivery
+import Dispatch
 import Notifications
 import PostgresClient
 import PostgresTesting
@@ -85,6 +86,44 @@ struct PostgresStoreOpeningTests {
         await expectRefusal("read-only", configuration)
     }
 
+    @Test
+    func `A client that stops in a transaction does not keep its locks`() async throws {
+        let location = try await TestServer.makeDatabase()
+        var limits = PostgresLimits()
+        limits.timeLimit = .seconds(2)
+        let setUp = PostgresServerCheck.setUp(limits)
+        let stopped = PostgresConnection(location, name: "stopped", limits: limits, setUp: setUp)
+        let other = PostgresConnection(location, name: "other")
+        _ = try await other.execute("CREATE TABLE item (number bigint)")
+        _ = try await other.execute("INSERT INTO item VALUES (1)")
+        let (isLocked, isFree) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let transaction = Task {
+            try await stopped.transaction { transaction throws(PostgresError) in
+                try transaction.execute("SELECT 1 FROM item FOR UPDATE")
+                isLocked.signal()
+                isFree.wait()
+                try transaction.execute("SELECT 1 FROM item")
+            }
+        }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                isLocked.wait()
+                continuation.resume()
+            }
+        }
+        #expect(try await other.execute("SELECT 1::bigint FROM item FOR UPDATE").count == 1)
+        isFree.signal()
+        await #expect {
+            try await transaction.value
+        } throws: {
+            ($0 as? PostgresError)?.kind == .notConnected
+        }
+        // It connects again.
+        while (try? await stopped.execute("SELECT 1")) == nil { await Task.yield() }
+        await stopped.close()
+        await other.close()
+    }
+
     @Test(arguments: [-60_000, 60_000] as [Int64])
     func `A clock that differs from the server's is refused`(_ difference: Int64) async throws {
         var configuration = try await testConfiguration()
@@ -97,6 +136,26 @@ struct PostgresStoreOpeningTests {
     }
 
     // MARK: Nodes
+
+    @Test
+    func `Several nodes that start at once with an empty database all get the same tables and secrets`() async throws {
+        let configuration = try await testConfiguration()
+        let name = try #require(SecretName(rawValue: "new"))
+        let kept = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for number in 1...4 as ClosedRange<UInt8> {
+                group.addTask {
+                    var own = configuration
+                    own.node = PostgresNode(name: "node\(number)", identity: [number])
+                    let store = try await PostgresStore.open(own)
+                    let kept = try await store.secrets.keep([number], as: name)
+                    await store.close()
+                    return kept
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(kept.count == 4 && Set(kept).count == 1, "\(kept)")
+    }
 
     @Test
     func `A node with the name of a running node is refused; a restart of the same node is not`() async throws {

@@ -64,9 +64,11 @@
             MailboxEntry(
                 destination: destination,
                 notification: Notification(
-                    id: NotificationID(high: 1, low: number), topic: "com.example.\u{0}app", pushType: .background,
+                    id: NotificationID(high: 1, low: number), topic: "com.example.\u{0}app",
+                    pushType: number == 0 ? .background : .liveActivity,
                     priority: .considerate, expiration: Expiration(seconds: .max),
                     collapseID: CollapseIdentifier(rawValue: "collapse"),
+                    activity: number == 0 ? nil : ActivityID(high: 5, low: number),
                     payload: Payload(stored: Array(#"{"aps":{"badge":1}}"#.utf8), contents: [.aps, .badge])),
                 expires: Timestamp(milliseconds: .max))
         }

@@ -18,6 +18,8 @@ package final class Broadcasts: Sendable {
     let limits: ChannelLimits
     let limitExceeded: @Sendable (Limit) -> Void
     private let sent: @Sendable (_ devices: Int) -> Void
+    /// Nil if no other node can take this one's devices.
+    private let fence: HoldFence?
     let clock: ServiceClock
     let log: any DeliveryLog
     /// What other nodes have changed; nil if no other node uses the store.
@@ -39,6 +41,7 @@ package final class Broadcasts: Sendable {
     /// - Parameters:
     ///   - news: what other nodes change in the same store. A device's subscriptions are then read when this node has
     ///     taken the device: whoever takes it calls ``reload(_:)``.
+    ///   - fence: closed if other nodes may have taken this one's devices. Nothing is then sent or acknowledged.
     ///   - sent: is called with the number of connected devices that each broadcast was sent to, on any thread.
     ///   - limitExceeded: is called if a limit refuses or leaves out something, on any thread.
     package init(
@@ -49,6 +52,7 @@ package final class Broadcasts: Sendable {
         limits: ChannelLimits = ChannelLimits(),
         limitExceeded: @escaping @Sendable (Limit) -> Void = { _ in },
         sent: @escaping @Sendable (_ devices: Int) -> Void = { _ in },
+        fence: HoldFence? = nil,
         clock: ServiceClock,
     ) {
         self.channels = channels
@@ -58,6 +62,7 @@ package final class Broadcasts: Sendable {
         self.limits = limits
         self.limitExceeded = limitExceeded
         self.sent = sent
+        self.fence = fence
         self.clock = clock
         rates = Mutex(RateTable(limits.broadcastsPerChannel))
         (arrivals, arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(limits.waitingFromNodes))
@@ -71,6 +76,9 @@ package final class Broadcasts: Sendable {
     private func shard(_ device: DeviceKey) -> Shard {
         shards[Int(truncatingIfNeeded: device.device.rawValue % UInt64(shards.count))]
     }
+
+    /// Whether the devices' streams may be used.
+    private var isUsable: Bool { fence?.isOpen ?? true }
 
     /// Returns a number that no earlier broadcast had, even before the service was last started.
     func nextNumber() -> UInt64 {
@@ -107,6 +115,7 @@ extension Broadcasts {
 
     /// Handles a device's acknowledgements. Numbers that are not a broadcast's are ignored.
     package func acknowledge(_ numbers: [UInt64], by device: DeviceKey) {
+        guard isUsable else { return }
         let readsAgain = shard(device).lines.withLock { lines in
             lines.line(of: device)?.acknowledged(numbers) ?? false
         }
@@ -205,7 +214,7 @@ extension Broadcasts {
                 let stored = keys.isEmpty ? [] : try await channels.stored(keys)
                 let now = clock.moment
                 for case let broadcast? in stored where broadcast.entry.expires > now.time {
-                    guard let message = message(broadcast) else { continue }
+                    guard isUsable, let message = message(broadcast) else { continue }
                     lines.lines.withLock { $0.send(message, to: device, on: stream) }
                 }
             } while lines.lines.withLock { $0.continueLoading(device, on: stream) }
@@ -256,6 +265,7 @@ extension Broadcasts {
     func fanOut(_ message: BroadcastMessage, isStored: Bool = false) -> Int {
         var count = 0
         var leftOut = 0
+        guard isUsable else { return 0 }
         for shard in shards {
             let (streams, full) = shard.lines.withLock { $0.take(message, isStored: isStored) }
             count += streams.count

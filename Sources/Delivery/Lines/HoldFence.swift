@@ -14,9 +14,18 @@ package final class HoldFence: Sendable {
     }
 
     /// Whether the lease has not run out since ``begin(_:)``.
-    package var isOpen: Bool { holds.holdTerm == term.load(ordering: .acquiring) }
+    package var isOpen: Bool { openTerm != nil }
 
-    /// The term that has begun; nil if it is still the same.
+    /// The term that has begun last, also if its lease has run out since.
+    package var begunTerm: UInt64 { term.load(ordering: .acquiring) }
+
+    /// The term that has begun last; nil if its lease has run out since.
+    package var openTerm: UInt64? {
+        let begun = begunTerm
+        return holds.holdTerm == begun ? begun : nil
+    }
+
+    /// The term that has to begin; nil if it is still the same.
     var newTerm: UInt64? {
         let present = holds.holdTerm
         return present == term.load(ordering: .acquiring) ? nil : present

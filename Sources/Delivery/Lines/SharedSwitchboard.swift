@@ -218,7 +218,7 @@ package final class SharedSwitchboard: Switchboard {
             if let term = fence.newTerm { begin(term) }
             do throws(StoreError) {
                 var count = Self.maximumAnnouncements
-                while count == Self.maximumAnnouncements {
+                while count == Self.maximumAnnouncements, fence.newTerm == nil {
                     let announcements = try await holds.takeAnnouncements(limit: Self.maximumAnnouncements)
                     count = announcements.count
                     await perform(announcements)
@@ -241,12 +241,13 @@ package final class SharedSwitchboard: Switchboard {
         fence.begin(term)
     }
 
+    /// What ends something comes first, because it does not wait for the store.
     private func perform(_ announcements: [Announcement]) async {
-        var changed: [DeviceKey: Set<AppID>] = [:]
+        var changed: [Destination] = []
         for announcement in announcements {
             switch announcement {
             case .changed(let destination):
-                changed[destination.deviceKey, default: []].insert(destination.app)
+                if local.isAttached(destination.deviceKey) { changed.append(destination) }
             case .ended(let destination):
                 local.removed(destination)
                 // The app's subscriptions ended with it.
@@ -260,20 +261,23 @@ package final class SharedSwitchboard: Switchboard {
                 if isOlder { local.disconnect(device, because: .takenOver) }
             }
         }
-        for (device, apps) in changed where local.isAttached(device) { await read(apps, of: device) }
+        if !changed.isEmpty { await read(changed) }
     }
 
-    /// Reads what other nodes have stored for some apps of a device. If that fails, ends the stream, because the
-    /// announcement is not repeated.
-    private func read(_ apps: Set<AppID>, of device: DeviceKey) async {
-        do throws(StoreError) {
-            for entry in try await store.entries(of: device) where apps.contains(entry.entry.destination.app) {
-                local.stored(entry, offer: nil)
+    /// Reads what other nodes have stored. If a mailbox cannot be read, ends the device's stream, because the announcement
+    /// is not repeated.
+    private func read(_ destinations: [Destination]) async {
+        let broadcasts = broadcasts.withLock { $0 }
+        let results = await store.contents(of: destinations)
+        for (destination, result) in zip(destinations, results) {
+            switch result {
+            case .success(let entry?): local.stored(entry, offer: nil)
+            case .success(nil): break
+            case .failure: disconnect(destination.deviceKey, because: .storeUnavailable)
             }
-            broadcasts.withLock { $0 }?.begin(device)
-        } catch {
-            disconnect(device, because: .storeUnavailable)
         }
+        // A change of the subscriptions is announced in the same way.
+        for device in Set(destinations.map(\.deviceKey)) where local.isAttached(device) { broadcasts?.begin(device) }
     }
 }
 

@@ -15,7 +15,8 @@ package protocol DeviceHolds: Sendable {
     /// Gives devices up, unless another node has taken them since.
     func release(_ holds: [DeviceHold]) async throws(StoreError)
 
-    /// Returns and removes announcements for this node. If it fails, they may be lost.
+    /// Returns and removes announcements for this node. If it fails, it may have removed them. The next call then returns
+    /// them, perhaps for the second time, but changes that were announced meanwhile may be missing.
     /// - Parameter limit: the largest number; less are returned if there are no more.
     func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement]
 

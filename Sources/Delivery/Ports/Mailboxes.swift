@@ -26,9 +26,29 @@ package protocol Mailboxes: Sendable {
     /// them.
     func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry]
 
+    /// Returns the contents of mailboxes, in the order of the request; nil for an empty one. What is being stored meanwhile
+    /// may be missing, unlike in ``entries(of:)``.
+    func contents(of destinations: [Destination]) async -> [Result<StoredMailboxEntry?, StoreError>]
+
     /// Removes at most `limit` notifications that expired before this time.
     /// - Returns: The number of removed notifications; less than `limit` if there are no more.
     func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int
+}
+
+extension Mailboxes {
+    /// Reads one device after the other, for stores where that takes no round trip.
+    package func contents(of destinations: [Destination]) async -> [Result<StoredMailboxEntry?, StoreError>] {
+        var results: [Result<StoredMailboxEntry?, StoreError>] = []
+        for destination in destinations {
+            do throws(StoreError) {
+                let entries = try await entries(of: destination.deviceKey)
+                results.append(.success(entries.first { $0.entry.destination == destination }))
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        return results
+    }
 }
 
 /// Identifies one content of a mailbox. It is unique for the destination, never used again, and greater than all
