@@ -3,7 +3,7 @@ import GRDB
 import Testing
 
 /// Starts the service on data folders that earlier releases have written. Folders/ has one for each release that changed
-/// the folder: its files, and its database as SQL.
+/// the folder: its files, its database as SQL, and the identity of the device whose notification is stored.
 struct UpgradeTests {
     /// The contents of a kept folder.
     struct Kept: Sendable, CustomTestStringConvertible {
@@ -11,6 +11,7 @@ struct UpgradeTests {
         let token: String
         let topic: String
         let team: String
+        let alert: String
 
         var testDescription: String { release }
     }
@@ -21,6 +22,7 @@ struct UpgradeTests {
             token: "1e41b1546c06186f265c227bd40436bcf1fdfe40ff3e5c78d3db69e0655a24ba",
             topic: "com.example.app",
             team: "Z8MRP12322",
+            alert: "Accepted by 0.1.0",
         )
     ]
 
@@ -39,6 +41,13 @@ struct UpgradeTests {
                 let device = try #require(try await service.carillon("device", "list").objects.first)
                 let app: JSONValue = ["bundleID": .string(kept.topic), "token": .string(kept.token), "waiting": 1]
                 #expect(device["apps"] == [app])
+                // A new version can read what an earlier one stored. The stream has it before anything else is sent.
+                let identity = data + "/device.pem"
+                try await service.listen(as: identity) { stream in
+                    let stored = try await stream.nextNotification()
+                    #expect(stored["payload"] == ["aps": ["alert": .string(kept.alert)]])
+                    #expect(try await service.acknowledge(stored, as: identity).status == 204)
+                }
                 // Sign with the key that the first start made.
                 let sent = try await service.carillon(
                     "send", "--token", kept.token, "--topic", kept.topic, "--alert", "1")
