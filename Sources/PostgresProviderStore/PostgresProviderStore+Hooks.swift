@@ -54,18 +54,18 @@ extension PostgresProviderStore {
     }
 
     private static let deliveries = """
-        SELECT d.number, d.id, d.kind, d.body, d.created, d.attempts, d.next, d.status, d.cause,
+        SELECT d.number, d.id, d.kind, d.created, d.attempts, d.next, d.status, d.cause,
             h.number, h.id, h.app, h.url, h.secret
-        FROM carillon_provider.hook_delivery d JOIN carillon_provider.hook h ON h.number = d.hook
+        FROM carillon_provider.hook h JOIN
         """
 
     private func deliveries(_ rest: String, _ values: [PostgresValue]) async throws(StoreError) -> [HookDelivery] {
         try await read(PostgresStatement(assembled: Self.deliveries + rest, values)).map { row in
             HookDelivery(
-                number: row.number(0), id: row.line(1), hook: Self.hook(row, from: 9),
-                event: ProviderEvent(kind: row.line(2), body: row.bytes(3) ?? []),
-                created: Timestamp(column: row.number(4)), attempts: row.number(5), next: row.moment(6),
-                status: row.integer(7), cause: row.text(8))
+                number: row.number(0), id: row.line(1), hook: Self.hook(row, from: 8),
+                event: ProviderEvent(kind: row.line(2), body: []),
+                created: Timestamp(column: row.number(3)), attempts: row.number(4), next: row.moment(5),
+                status: row.integer(6), cause: row.text(7))
         }
     }
 
@@ -73,13 +73,17 @@ extension PostgresProviderStore {
     package func openDeliveries(limit: Int) async throws(StoreError) -> [HookDelivery] {
         try await deliveries(
             """
-             WHERE d.next IS NOT NULL
-                AND (d.holder IS NULL OR d.holder = $1 OR d.held_until <= clock_timestamp())
-             ORDER BY d.next LIMIT $2
+             LATERAL (
+                SELECT * FROM carillon_provider.hook_delivery d
+                WHERE d.hook = h.number AND d.next IS NOT NULL
+                    AND (d.holder IS NULL OR d.holder = $1 OR d.held_until <= clock_timestamp())
+                ORDER BY d.next LIMIT $2
+            ) d ON true
+            ORDER BY d.next
             """, [.bytes(configuration.identity), .integer(Int64(max(0, limit)))])
     }
 
-    package func hold(_ delivery: HookDelivery, for time: Duration) async throws(StoreError) -> Bool {
+    package func hold(_ delivery: HookDelivery, for time: Duration) async throws(StoreError) -> [UInt8]? {
         let answers = try await write([
             PostgresStatement(
                 """
@@ -87,13 +91,14 @@ extension PostgresProviderStore {
                 SET holder = $2, held_until = clock_timestamp() + $3 * interval '1 millisecond'
                 WHERE number = $1 AND next IS NOT NULL AND attempts = $4
                     AND (holder IS NULL OR holder = $2 OR held_until <= clock_timestamp())
+                RETURNING body
                 """,
                 [
                     .integer(delivery.number), .bytes(configuration.identity), .integer(time.milliseconds),
                     .integer(delivery.attempts),
                 ])
         ])
-        return answers.first?.affected ?? 0 > 0
+        return answers.first?.first.map { $0.bytes(0) ?? [] }
     }
 
     package func record(_ delivery: HookDelivery) async throws(StoreError) {
@@ -124,7 +129,7 @@ extension PostgresProviderStore {
         limit: Int,
     ) async throws(StoreError) -> [HookDelivery] {
         try await deliveries(
-            " WHERE h.id = $1 AND h.app = $2 AND d.number < $3 ORDER BY d.number DESC LIMIT $4",
+            " carillon_provider.hook_delivery d ON d.hook = h.number WHERE h.id = $1 AND h.app = $2 AND d.number < $3 ORDER BY d.number DESC LIMIT $4",
             [.line(hook), .integer(app), .integer(before ?? .max), .integer(Int64(max(0, limit)))])
     }
 }

@@ -255,7 +255,9 @@ private struct InstallationColumns {
                 environment = excluded.environment, token = excluded.token, language = excluded.language,
                 languages = excluded.languages, time_zone = excluded.time_zone, user_name = excluded.user_name,
                 tags = excluded.tags, app_version = excluded.app_version, user_values = excluded.user_values,
-                registered = excluded.registered, changed = excluded.changed, ended = excluded.ended,
+                registered = CASE WHEN $17 AND i.token = excluded.token THEN greatest(i.registered, excluded.registered)
+                    ELSE excluded.registered END,
+                changed = excluded.changed, ended = excluded.ended,
                 end_reason = excluded.end_reason, secret = CASE WHEN $17 THEN i.secret ELSE excluded.secret END
             WHERE $18
             """,

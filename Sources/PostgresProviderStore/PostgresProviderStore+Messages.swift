@@ -6,11 +6,14 @@ import PostgresSupport
 package import ProviderStore
 
 extension PostgresProviderStore {
-    private static let columns = """
-        m.number, m.id, m.app, m.state, m.document, m.created, m.starts, m.finished, m.rate, m.cause, m.last, m.due, \
+    /// - Parameter document: the SQL that selects the document.
+    private static func columns(_ document: String) -> String {
+        """
+        m.number, m.id, m.app, m.state, \(document), m.created, m.starts, m.finished, m.rate, m.cause, m.last, m.due, \
         m.environment, m.after, m.accepted, \
         (SELECT json_object_agg(reason, count)::text FROM carillon_provider.tally WHERE message = m.number)
         """
+    }
 
     private static func message(_ row: PostgresRow) throws(PostgresError) -> MessageRecord {
         var message = MessageRecord(
@@ -21,7 +24,7 @@ extension PostgresProviderStore {
         message.cause = row.text(9)
         message.position.last = row.integer(10)
         message.position.due = Timestamp(column: row.number(11))
-        message.position.environment = Environment(column: row.number(12)) ?? .development
+        message.position.environment = Environment(column: row.number(12)) ?? .production
         message.position.after = row.number(13)
         message.tally.accepted = row.number(14)
         if let tally = row.bytes(15) {
@@ -34,12 +37,20 @@ extension PostgresProviderStore {
         return message
     }
 
-    private static func selecting(_ rest: String, _ values: [PostgresValue]) -> PostgresStatement {
-        PostgresStatement(assembled: "SELECT \(columns) FROM carillon_provider.message m \(rest)", values)
+    private static func selecting(
+        _ rest: String,
+        _ values: [PostgresValue],
+        document: String = "m.document",
+    ) -> PostgresStatement {
+        PostgresStatement(assembled: "SELECT \(columns(document)) FROM carillon_provider.message m \(rest)", values)
     }
 
-    private func messages(_ rest: String, _ values: [PostgresValue]) async throws(StoreError) -> [MessageRecord] {
-        let rows = try await read(Self.selecting(rest, values))
+    private func messages(
+        _ rest: String,
+        _ values: [PostgresValue],
+        document: String = "m.document",
+    ) async throws(StoreError) -> [MessageRecord] {
+        let rows = try await read(Self.selecting(rest, values, document: document))
         do throws(PostgresError) {
             return try rows.map { row throws(PostgresError) in try Self.message(row) }
         } catch {
@@ -50,35 +61,67 @@ extension PostgresProviderStore {
     package func add(
         _ message: MessageRecord,
         idempotency: IdempotencyKey?,
+        limit: Int,
     ) async throws(StoreError) -> MessageRecord {
         let result = try await transact { transaction throws(PostgresError) -> Result<MessageRecord, StoreError> in
+            // The app's row is the lock: two requests at the same time must not exceed the limit.
+            try transaction.execute(
+                "SELECT 1 FROM carillon_provider.app WHERE number = $1 FOR NO KEY UPDATE", [.integer(message.app)])
+            if let idempotency,
+                let known = try transaction.execute(Self.selecting(idempotency, app: message.app)).first
+            {
+                return try Self.message(known, idempotency)
+            }
+            let open = try transaction.execute(
+                """
+                SELECT count(*) FROM carillon_provider.message
+                WHERE state IN ('scheduled', 'running') AND app = $1
+                """, [.integer(message.app)]
+            ).first?.integer(0)
+            guard (open ?? 0) < Int64(limit) else { return .failure(.tooManyMessages(limit)) }
             let added = try transaction.execute(
                 """
                 INSERT INTO carillon_provider.message (
-                    id, app, state, document, created, starts, rate, idempotency_key, idempotency_digest
-                ) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-                ON CONFLICT (app, idempotency_key) DO NOTHING RETURNING number
+                    id, app, state, document, created, starts, rate, environment, idempotency_key, idempotency_digest
+                ) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING number
                 """,
                 [
                     .text(message.id), .integer(message.app), .text(message.state.rawValue), .bytes(message.document),
                     .moment(message.created), .moment(message.starts), .integer(message.rate),
-                    .line(idempotency?.name), .bytes(idempotency?.digest),
+                    .integer(message.position.environment.column), .line(idempotency?.name),
+                    .bytes(idempotency?.digest),
                 ]
             ).first?.integer(0)
-            if let added {
-                var stored = message
-                stored.number = added
-                return .success(stored)
-            }
-            let key: [PostgresValue] = [.integer(message.app), .line(idempotency?.name), .bytes(idempotency?.digest)]
-            let known = try transaction.execute(
-                Self.selecting(
-                    "WHERE m.app = $1 AND m.idempotency_key = $2 AND m.idempotency_digest = $3", key)
-            ).first
-            guard let known else {
-                return .failure(StoreError(.conflict, "The idempotency key was used for a different request."))
-            }
-            return .success(try Self.message(known))
+            var stored = message
+            stored.number = added ?? 0
+            return .success(stored)
+        }
+        return try result.get()
+    }
+
+    /// Selects the message of an idempotency key, and after its columns the digest of its request.
+    private static func selecting(_ idempotency: IdempotencyKey, app: Int64) -> PostgresStatement {
+        PostgresStatement(
+            assembled: """
+                SELECT \(columns("m.document")), m.idempotency_digest FROM carillon_provider.message m
+                WHERE m.app = $1 AND m.idempotency_key = $2
+                """, [.integer(app), .line(idempotency.name)])
+    }
+
+    private static func message(
+        _ row: PostgresRow,
+        _ idempotency: IdempotencyKey,
+    ) throws(PostgresError) -> Result<MessageRecord, StoreError> {
+        row.bytes(16) == idempotency.digest ? .success(try message(row)) : .failure(.otherRequest)
+    }
+
+    package func message(app: Int64, idempotency: IdempotencyKey) async throws(StoreError) -> MessageRecord? {
+        guard let row = try await read(Self.selecting(idempotency, app: app)).first else { return nil }
+        let result: Result<MessageRecord, StoreError>
+        do throws(PostgresError) {
+            result = try Self.message(row, idempotency)
+        } catch {
+            throw error.storeError
         }
         return try result.get()
     }
@@ -100,7 +143,7 @@ extension PostgresProviderStore {
             WHERE m.state IN ('scheduled', 'running')
                 AND (m.holder IS NULL OR m.holder = $1 OR m.held_until <= clock_timestamp())
             ORDER BY m.number
-            """, [.bytes(configuration.identity)])
+            """, [.bytes(configuration.identity)], document: "''::bytea")
     }
 
     package func changeMessage(

@@ -90,7 +90,7 @@ extension PostgresProviderStore {
     }
 
     /// Ends installations, unless the app registered its device token after the service found it invalid (Guide, Table
-    /// 8-5).
+    /// 8-5), or has another one by now.
     /// - Returns: Those that ended now.
     private static func end(
         _ outcomes: [SendOutcome],
@@ -101,13 +101,14 @@ extension PostgresProviderStore {
         let rows = try transaction.execute(
             """
             UPDATE carillon_provider.installation AS i SET ended = n.at, end_reason = n.reason, changed = $1
-            FROM unnest($2::bigint[], $3::bigint[], $4::text[]) AS n (number, at, reason)
-            WHERE i.number = n.number AND i.ended IS NULL AND i.registered <= n.at
+            FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) AS n (number, at, reason, token)
+            WHERE i.number = n.number AND i.ended IS NULL AND i.registered <= n.at AND i.token = coalesce(n.token, i.token)
             RETURNING i.id, n.reason, n.at
             """,
             [
                 .moment(now), .integers(outcomes.map(\.installation)), .integers(outcomes.map { $0.endedAt?.column }),
                 .lines(outcomes.map { $0.reason ?? "" }),
+                .byteArrays(outcomes.map { $0.endedToken.flatMap(Hexadecimal.bytes) }),
             ])
         return rows.map { row in
             EndedInstallation(id: row.line(0), reason: row.line(1), at: Timestamp(column: row.number(2)))

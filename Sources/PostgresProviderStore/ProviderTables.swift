@@ -3,7 +3,14 @@ import PostgresSupport
 /// The tables of the provider server. They have a schema of their own, so the database may be the one of a cluster.
 enum ProviderTables {
     /// A migration only adds things, because servers of two releases run side by side during an upgrade.
-    static let migrations = PostgresMigrations(schema: "carillon_provider", oldest: 1, [first])
+    static let migrations = PostgresMigrations(schema: "carillon_provider", oldest: 1, [first, second])
+
+    /// The next events of each hook.
+    private static let second: [StaticString] = [
+        """
+        CREATE INDEX open_delivery_by_hook ON carillon_provider.hook_delivery (hook, next) WHERE next IS NOT NULL
+        """
+    ]
 
     // Times are milliseconds since 1970. Numbers are never used again, because outcomes and positions refer to
     // installations by number. Outcomes and installations have no foreign keys: each of them would lock the row of its

@@ -26,7 +26,8 @@ extension Timestamp {
 
     /// ISO 8601 with milliseconds, in UTC.
     var text: String {
-        Date(timeIntervalSince1970: Double(min(milliseconds, 253_402_300_799_999)) / 1000)
+        // A tenth of a millisecond more, because the format cuts the fraction off, which has no exact value.
+        Date(timeIntervalSince1970: (Double(min(milliseconds, 253_402_300_799_999)) + 0.1) / 1000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
@@ -36,6 +37,7 @@ extension Timestamp {
             (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
             ?? (try? Date(text, strategy: .iso8601))
         guard let seconds = date?.timeIntervalSince1970, seconds >= 0, seconds < 253_402_300_800 else { return nil }
-        self.init(milliseconds: UInt64(seconds * 1000))
+        // Rounded, because the fraction has no exact value, and a time that was shown has to come back as it was.
+        self.init(milliseconds: UInt64((seconds * 1000).rounded()))
     }
 }

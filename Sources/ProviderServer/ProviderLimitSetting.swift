@@ -37,6 +37,19 @@ package struct ProviderLimitSetting: Sendable {
         ProviderLimitSetting(
             name: "change-burst", meaning: "changes at once of one installation", range: 1...1_000_000
         ) { $0.installationChanges.burst = Int($1) },
+        ProviderLimitSetting(
+            name: "new-rate",
+            meaning: "new installations a minute that the copies of one app may add; 0 for any number",
+            range: 0...100_000_000
+        ) { $0.newInstallations.perSecond = $1 / 60 },
+        ProviderLimitSetting(
+            name: "new-burst", meaning: "new installations at once that the copies of one app may add",
+            range: 1...100_000_000
+        ) { $0.newInstallations.burst = Int($1) },
+        ProviderLimitSetting(
+            name: "message-days", meaning: "days for which ended messages and their outcomes are kept",
+            range: 1...36_500
+        ) { $0.messageDays = $1 },
     ]
 
     /// Reads the limits from environment variables. Limits that are not there keep their values.

@@ -42,6 +42,8 @@ package final class ProviderServer: Service {
         var idleTimeout = ProviderServerLimits.idleTimeout
         var requestTimeout = ProviderServerLimits.requestTimeout
         var installationChanges = ProviderServerLimits.installationChanges
+        var newInstallations = ProviderServerLimits.newInstallations
+        var messageDays = ProviderServerLimits.messageDays
         /// Returns the page for `GET /metrics`; nil for no such page.
         package var metrics: (@Sendable () -> String)?
 
@@ -62,6 +64,7 @@ package final class ProviderServer: Service {
     private let desk: CampaignDesk
     private let hooks: HookDesk
     private let feedback: FeedbackDesk
+    private let cleaning: MessageCleaning
     private let clients: ProviderClients
     private let api: ProviderAPI
     private let sessions = ConsoleSessions()
@@ -107,7 +110,9 @@ package final class ProviderServer: Service {
                 clock: settings.clock),
             clock: settings.clock, console: ProviderConsole(sessions: sessions, isSecure: settings.tls != nil),
             metrics: settings.metrics,
-            changes: ChangeRates(settings.installationChanges), logger: logger)
+            rates: InstallationRates(changes: settings.installationChanges, additions: settings.newInstallations),
+            logger: logger)
+        cleaning = MessageCleaning(store, days: settings.messageDays, clock: settings.clock, logger: logger)
     }
 
     private static func isLoopback(_ host: String) -> Bool {
@@ -139,10 +144,11 @@ package final class ProviderServer: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(settings.host, port: settings.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(settings.openConnections)),
-            onServerRunning: { [listening, desk, feedback, hooks, settings, sessions, logger] channel in
+            onServerRunning: { [listening, desk, feedback, hooks, cleaning, settings, sessions, logger] channel in
                 await desk.look()
                 await feedback.look()
                 await hooks.look()
+                await cleaning.look()
                 let port = channel.localAddress?.port ?? 0
                 sessions.address = "\(scheme)://\(Self.browserHost(settings)):\(port)"
                 let description = Description(
@@ -180,6 +186,7 @@ package final class ProviderServer: Service {
     private func close() async {
         Description.remove(folder: settings.folder)
         await desk.close()
+        await cleaning.close()
         await feedback.shutDown()
         // Waits ten seconds for the answers that are under way.
         await clients.shutDown()

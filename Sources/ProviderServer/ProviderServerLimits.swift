@@ -33,6 +33,9 @@ package enum ProviderServerLimits {
 
     /// How often one installation can be changed. An app does it at its launch, and when the user changes a setting.
     static let installationChanges = Rate(burst: 20, perSecond: 0.2)
+    /// How many installations an app's client key may add. Everybody can read this key in the app. A popular app has some
+    /// ten new installations a second, and many more on the day of its release.
+    static let newInstallations = Rate(burst: 10_000, perSecond: 100)
 
     // MARK: Installations
 
@@ -99,6 +102,14 @@ package enum ProviderServerLimits {
     static let inFlight = 1_000
     /// The time for all attempts to send a notification in one pass. It is longer than a restart of the service.
     package static let deadline = Duration.seconds(30)
+    /// The largest number of messages of one app that are scheduled or being sent. The server looks at all of them each time
+    /// that one is added or ends.
+    static let openMessages = 1_000
+    /// For how many days messages that have ended are kept, with their outcomes; 0 for ever.
+    static let messageDays = 0.0
+    /// How often old messages are searched for, and how many are deleted before others have their turn.
+    static let cleaningInterval = Duration.seconds(3600)
+    static let cleanedTogether = 100
     /// How many recipients are read from the store at once.
     static let page = 1_000
     /// The time between two writes of outcomes. With it, an outcome is on the disk in less than 100 ms.
@@ -107,7 +118,8 @@ package enum ProviderServerLimits {
     static let waitingOutcomes = 5_000
     /// After this many failures in a row, sending pauses: the service, and not one notification, is then the cause.
     static let failuresInARow = 50
-    /// In how many passes a notification is sent if the service fails to answer it. A pass takes up to 30 seconds.
+    /// In how many passes a notification is sent if the service fails to answer it. A pass takes up to 30 seconds. Passes in
+    /// which ``failuresInARow`` or more fail do not count. In the last pass they are sent one at a time.
     static let passes = 5
     /// How long a request that stops a message waits for the answers under way. If the service cannot be reached, they
     /// would not come before the deadline.
@@ -146,6 +158,8 @@ package enum ProviderServerLimits {
     static let hookURLBytes = 1_000
     /// How many events are sent to hooks at the same time.
     static let hooksAtOnce = 16
+    /// How many of them are sent to one hook. A receiver that does not answer has only these places, and not all of them.
+    static let hookEventsAtOnce = 2
     /// The time within which a receiver has to answer.
     static let hookTimeout = TimeAmount.seconds(10)
     /// The largest number of attempts to send an event. With the growing delay, twelve attempts take about six hours.

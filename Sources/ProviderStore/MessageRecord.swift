@@ -64,7 +64,7 @@ package struct MessageRecord: Sendable, Hashable {
         package var last: Int64?
         /// The due time of the part that is being sent. With a local time, each group of time zones is a part.
         package var due = Timestamp(milliseconds: 0)
-        package var environment = Environment.development
+        package var environment = Environment.production
         /// The number of the last installation in order that has been dealt with.
         package var after: Int64 = 0
 
@@ -102,6 +102,9 @@ package struct SendOutcome: Sendable, Hashable {
     /// The end of the device token if the status is 410: the time in the service's answer, or the present if the answer
     /// has none.
     package var endedAt: Timestamp?
+    /// The device token that ended, in lower-case hexadecimal digits. If the installation has another one by now, it does
+    /// not end. Nil for whichever the installation has.
+    package var endedToken: String?
 
     package init(
         installation: Int64,
@@ -109,12 +112,14 @@ package struct SendOutcome: Sendable, Hashable {
         reason: String?,
         at: Timestamp,
         endedAt: Timestamp? = nil,
+        endedToken: String? = nil,
     ) {
         self.installation = installation
         self.status = status
         self.reason = reason
         self.at = at
         self.endedAt = endedAt
+        self.endedToken = endedToken
     }
 }
 

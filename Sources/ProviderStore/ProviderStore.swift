@@ -15,10 +15,16 @@ package protocol ProviderStore: Sendable {
     // MARK: Apps
 
     func apps() async throws(StoreError) -> [ProviderApp]
-    /// Adds an app, or replaces the app with the same bundle ID.
+    /// Adds or changes an app. Its keys and credentials are part of the stored value, so a change that another server made
+    /// a moment ago is not lost.
+    /// - Parameter change: makes the new value from the stored one. Called again if the transaction has to be repeated.
     /// - Returns: The app with its number.
-    func put(_ app: ProviderApp) async throws(StoreError) -> ProviderApp
-    /// Deletes an app with its installations and messages.
+    func changeApp(
+        _ bundleID: String,
+        _ change: @escaping @Sendable (ProviderApp?) throws -> ProviderApp,
+    ) async throws -> ProviderApp
+    /// Deletes an app with its installations and messages, in several steps. First cancels its messages, so that no server
+    /// sends them while their outcomes are being deleted. After a failure the app is still there, and can be deleted again.
     func deleteApp(_ number: Int64) async throws(StoreError)
 
     // MARK: Installations
@@ -32,7 +38,8 @@ package protocol ProviderStore: Sendable {
         app: Int64,
         _ change: @escaping @Sendable (StoredInstallation?) throws -> InstallationChange,
     ) async throws -> StoredInstallation?
-    /// Adds or replaces installations, all in one step. The secrets of replaced installations stay.
+    /// Adds or replaces installations, all in one step. The secrets of replaced installations stay. So does a later time of
+    /// registration of the same device token, because an import is no registration.
     func importInstallations(_ installations: [Installation], app: Int64) async throws(StoreError)
     /// Returns a page of installations in the order in which they were added.
     /// - Parameter after: the number of the last installation of the page before; 0 for the first page.
@@ -43,11 +50,28 @@ package protocol ProviderStore: Sendable {
     // MARK: Messages
 
     /// Adds a message.
-    /// - Parameter idempotency: the identifier that the sender chose for this request, and a digest of the request.
+    /// - Parameters:
+    ///   - idempotency: the identifier that the sender chose for this request, and a digest of the request.
+    ///   - limit: the largest number of messages of the app that are scheduled or running.
     /// - Returns: The message. If a request with this identifier was stored before, its message.
+    /// - Throws: ``StoreError/Code/conflict`` if the identifier was used for a different request, or if the app already has
+    ///   `limit` open messages.
+    func add(
+        _ message: MessageRecord,
+        idempotency: IdempotencyKey?,
+        limit: Int,
+    ) async throws(StoreError) -> MessageRecord
+    /// Returns the message that a request with this identifier made; nil if there was no such request.
     /// - Throws: ``StoreError/Code/conflict`` if the identifier was used for a different request.
-    func add(_ message: MessageRecord, idempotency: IdempotencyKey?) async throws(StoreError) -> MessageRecord
+    func message(app: Int64, idempotency: IdempotencyKey) async throws(StoreError) -> MessageRecord?
     func message(_ id: String) async throws(StoreError) -> MessageRecord?
+    /// Deletes a message that has ended, with its outcomes, in several steps. If the server is killed in between, the
+    /// message is still there, and can be deleted again.
+    /// - Throws: ``StoreError/Code/conflict`` if the message has not ended, or if a server still stores its last outcomes.
+    func deleteMessage(_ number: Int64) async throws(StoreError)
+    /// Returns the numbers of messages that ended before a time, the oldest first. A cancelled message counts from its
+    /// start.
+    func endedMessages(before: Timestamp, limit: Int) async throws(StoreError) -> [Int64]
     /// Changes a message's state, rate, position or cause.
     /// - Parameter change: changes the message. It may return an event, which is stored for the app's hooks in the same
     ///   step. Called again if the transaction has to be repeated.
@@ -61,7 +85,8 @@ package protocol ProviderStore: Sendable {
     ///   - app: nil for all apps.
     ///   - before: the number of the last message of the page before; nil for the first page.
     func messages(app: Int64?, before: Int64?, limit: Int) async throws(StoreError) -> [MessageRecord]
-    /// Returns the messages that are scheduled or running and that no other server holds, the oldest first.
+    /// Returns the messages that are scheduled or running and that no other server holds, the oldest first. They come
+    /// without their documents, which may have megabytes.
     func openMessages() async throws(StoreError) -> [MessageRecord]
     /// Takes a message for this server, or extends the time for which this server holds it. A server that was killed takes
     /// its own messages again at once.
@@ -129,14 +154,16 @@ package protocol ProviderStore: Sendable {
     func add(_ hook: Hook, limit: Int) async throws(StoreError)
     /// - Returns: Whether the hook existed.
     func deleteHook(_ id: String, app: Int64) async throws(StoreError) -> Bool
-    /// Returns the deliveries that have not ended and that no other server holds. The first one is due first.
+    /// Returns the deliveries that have not ended and that no other server holds, without the bodies of their events. The
+    /// first one is due first.
+    /// - Parameter limit: how many of each hook, so that the events of one hook do not hide those of the others.
     func openDeliveries(limit: Int) async throws(StoreError) -> [HookDelivery]
     /// Takes a delivery for this server.
-    /// - Returns: false if another server holds it or has sent it since it was read.
-    func hold(_ delivery: HookDelivery, for time: Duration) async throws(StoreError) -> Bool
+    /// - Returns: The body of its event; nil if another server holds it or has sent it since it was read.
+    func hold(_ delivery: HookDelivery, for time: Duration) async throws(StoreError) -> [UInt8]?
     /// Stores the result of an attempt, and ends the time for which this server holds the delivery.
     func record(_ delivery: HookDelivery) async throws(StoreError)
-    /// Returns a page of a hook's deliveries, the newest first.
+    /// Returns a page of a hook's deliveries, the newest first, without the bodies of their events.
     func deliveries(hook: String, app: Int64, before: Int64?, limit: Int) async throws(StoreError) -> [HookDelivery]
 
     /// Returns why the store cannot be used; nil if it can.

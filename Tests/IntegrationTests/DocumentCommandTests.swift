@@ -2,24 +2,32 @@ import Foundation
 import Notifications
 import Testing
 
-/// The commands in README.md and docs/test-your-provider.md, in blocks marked `sh`, work if they are pasted into a
+/// The commands in README.md and docs/test-your-provider.md, in blocks marked `sh`, and the first ones of
+/// docs/provider-server.md, work if they are pasted into a
 /// shell.
 @Suite(.timeLimit(.minutes(2))) struct DocumentCommandTests {
-    /// The marked blocks of a document, one after the other, without the commands that do not end by themselves.
-    private static func script(_ document: String) throws -> String {
+    /// The marked blocks of a document.
+    private static func blocks(_ document: String) throws -> [String] {
         let root = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let text = try String(contentsOf: root.appendingPathComponent(document), encoding: .utf8)
-        let blocks = text.components(separatedBy: "```sh\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
-        return blocks.joined().split(separator: "\n")
+        return text.components(separatedBy: "```sh\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
+    }
+
+    /// The marked blocks, one after the other, without the commands that do not end by themselves.
+    private static func script(_ document: String) throws -> String {
+        try blocks(document).joined().split(separator: "\n")
             .filter { !$0.hasPrefix("carillon device listen") }
             .joined(separator: "\n")
     }
 
-    /// Runs a document's commands in a folder where a service keeps its data in `carillon-data`.
-    private func run(_ document: String, after preparation: String = "") async throws -> ChildProcess.Finished {
-        let script = try Self.script(document)
-        return try await withTemporaryFolder { folder in
+    /// Runs commands in a folder where a service keeps its data in `carillon-data`.
+    private func run(
+        _ script: String,
+        after preparation: String = "",
+        then further: String = "",
+    ) async throws -> ChildProcess.Finished {
+        try await withTemporaryFolder { folder in
             try FileManager.default.createDirectory(atPath: folder + "/bin", withIntermediateDirectories: true)
             try FileManager.default.createSymbolicLink(
                 atPath: folder + "/bin/carillon", withDestinationPath: BuiltCommand.path)
@@ -29,14 +37,29 @@ import Testing
                     .replacing("127.0.0.1:2197", with: try service.addresses(.development).provider)
                     .replacing("curl ", with: "curl -q -sS -f --noproxy '*' ")
                 return try await ChildProcess.run(
-                    "sh", ["-e", "-c", "PATH=$PWD/bin:$PATH\n\(preparation)\n\(pasted)"], folder: folder)
+                    "sh", ["-e", "-c", "PATH=$PWD/bin:$PATH\n\(preparation)\n\(pasted)\n\(further)"], folder: folder)
             }
         }
     }
 
     @Test func `The readmes commands work`() async throws {
         #expect(try Self.script("README.md").contains("carillon send"))
-        let finished = try await run("README.md")
+        let finished = try await run(try Self.script("README.md"))
+        #expect(finished.status == 0, "\(finished.output) \(finished.errors)")
+    }
+
+    @Test func `The provider server's first campaign works`() async throws {
+        let document = "docs/provider-server.md"
+        let block = try Self.blocks(document).first ?? ""
+        #expect(block.contains("carillon provider serve &") && block.split(separator: "\n").count == 5)
+        // The server runs in the background, and ends with the shell.
+        let finished = try await run(
+            block.replacing("provider serve", with: "provider serve --listen 127.0.0.1:0"),
+            after: "trap 'kill $!; wait' EXIT",
+            then: """
+                id=$(carillon provider message list | cut -d ' ' -f 1)
+                carillon provider message show --follow $id | grep 'finished  accepted 1  failed 0'
+                """)
         #expect(finished.status == 0, "\(finished.output) \(finished.errors)")
     }
 
@@ -44,7 +67,7 @@ import Testing
         let document = "docs/test-your-provider.md"
         #expect(try Self.script(document).contains("carillon key create"))
         let key = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out AuthKey_KEY1234567.p8"
-        let finished = try await run(document, after: key)
+        let finished = try await run(try Self.script(document), after: key)
         #expect(finished.status == 0, "\(finished.output) \(finished.errors)")
     }
 }

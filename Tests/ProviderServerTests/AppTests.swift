@@ -109,6 +109,45 @@ import Testing
         }
     }
 
+    @Test func `Of keys that are replaced at the same time the last one is valid, also after a restart`() async throws {
+        try await TestProvider.withFolder { folder in
+            var keys: [String] = []
+            func valid(_ provider: TestProvider) async throws -> [String] {
+                var valid: [String] = []
+                for key in keys where try await provider.ask(.GET, "/v1/messages", key: key).status == 200 {
+                    valid.append(key)
+                }
+                return valid
+            }
+            let path = "/v1/apps/com.example.app"
+            var before: [String] = []
+            try await TestProvider.run(folder: folder) { provider in
+                let made = try await provider.ask(.PUT, path, TestShop.other())
+                keys.append(try made.text("serverKey"))
+                let document: JSONValue = ["teamID": "ABCDE12345", "environments": ["development": [:]]]
+                try await withThrowingTaskGroup(of: String?.self) { group in
+                    for index in 0..<12 {
+                        group.addTask {
+                            if index % 2 == 0 {
+                                try await provider.ask(.POST, path + "/keys", #"{"key":"server"}"#).text("key")
+                            } else {
+                                try await provider.ask(.PUT, path, document.text).status == 200 ? nil : "refused"
+                            }
+                        }
+                    }
+                    for try await key in group { if let key { keys.append(key) } }
+                }
+                #expect(keys.count == 7)
+                before = try await valid(provider)
+                #expect(before.count == 1 && before != [keys[0]])
+            }
+            try await TestProvider.run(folder: folder) { provider in
+                let after = try await valid(provider)
+                #expect(after == before)
+            }
+        }
+    }
+
     @Test func `A second server on the same folder is refused`() async throws {
         try await TestProvider.run { provider in
             await #expect(throws: (any Error).self) {

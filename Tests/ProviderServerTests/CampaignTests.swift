@@ -41,7 +41,7 @@ import Testing
             #expect(paused["accepted"] == .integer(Int64(sent)) && sent < 40)
             // Pausing again changes nothing.
             #expect(try await shop.provider.ask(.POST, "/v1/messages/\(id)/pause")["state"] == "paused")
-            _ = try await shop.provider.ask(.PATCH, "/v1/messages/\(id)", "{}", key: shop.serverKey)
+            _ = try await shop.provider.ask(.PATCH, "/v1/messages/\(id)", #"{"rate":null}"#, key: shop.serverKey)
             _ = try await shop.provider.ask(.POST, "/v1/messages/\(id)/resume", key: shop.serverKey)
             #expect(try await shop.provider.finished(id)["accepted"] == 40)
             #expect(try await shop.received().map(\.token).sorted() == shop.tokens.sorted())
@@ -85,7 +85,7 @@ import Testing
                 #expect((1..<40).contains(sent))
                 try await TestProvider.run(folder: folder) { provider in
                     let message = id
-                    _ = try await provider.ask(.PATCH, "/v1/messages/\(message)", "{}")
+                    _ = try await provider.ask(.PATCH, "/v1/messages/\(message)", #"{"rate":null}"#)
                     #expect(try await provider.finished(message)["accepted"] == 40)
                 }
                 #expect(try await #require(shop).received().map(\.token).sorted() == tokens.sorted())
@@ -134,6 +134,126 @@ import Testing
                 #expect(try await shop.received().count == count)
             }
             #expect(try await shop.provider.finished(id)["state"] == "finished")
+        }
+    }
+
+    @Test func `Messages that wait for a local time leave room for others, and go on at their time`() async throws {
+        let time = TestClock()
+        try await TestShop.run(devices: [nil]) {
+            $0.clock = time.clock
+        } _: { shop in
+            try await shop.register()
+            let day = Date(timeIntervalSince1970: Double(time.now.milliseconds) / 1000 + 2 * 86_400)
+            let text = day.formatted(.iso8601.year().month().day()) + "T12:00"
+            let local = try #require(LocalTime(text))
+            func advance(to moment: Timestamp) {
+                time.advance(by: .milliseconds(Int64(moment.milliseconds) - Int64(time.now.milliseconds)))
+            }
+            var waiting: [String] = []
+            for _ in 0..<ProviderServerLimits.messagesAtOnce {
+                waiting.append(try await shop.send(#","localTime":"\#(text)""#))
+            }
+            advance(to: local.earliest)
+            for id in waiting {
+                #expect(try await shop.provider.message(id) { $0["state"] == "running" }["accepted"] == 0)
+            }
+            #expect(try await shop.provider.finished(try await shop.send())["accepted"] == 1)
+            // One that is paused while it waits, and goes on later.
+            let path = "/v1/messages/\(waiting[0])"
+            #expect(try await shop.provider.ask(.POST, path + "/pause")["state"] == "paused")
+            advance(to: local.moment(in: "GMT"))
+            for id in waiting.dropFirst() { #expect(try await shop.provider.finished(id)["accepted"] == 1) }
+            #expect(try await shop.provider.ask(.GET, path)["accepted"] == 0)
+            _ = try await shop.provider.ask(.POST, path + "/resume")
+            #expect(try await shop.provider.message(waiting[0]) { $0["state"] == "finished" }["accepted"] == 1)
+        }
+    }
+
+    @Test func `A recipient who is deleted before their turn does not get the message`() async throws {
+        try await TestShop.run(devices: Array(repeating: nil, count: 40)) { shop in
+            try await shop.register()
+            let id = try await shop.send(#","rate":4"#)
+            _ = try await shop.provider.message(id) { $0["accepted"] != 0 }
+            #expect(try await shop.provider.ask(.DELETE, "/v1/installations/i39", key: shop.serverKey).status == 204)
+            _ = try await shop.provider.ask(.PATCH, "/v1/messages/\(id)", #"{"rate":null}"#, key: shop.serverKey)
+            #expect(try await shop.provider.finished(id)["accepted"] == 39)
+            #expect(try await shop.received().map(\.token).sorted() == shop.tokens.dropLast().sorted())
+        }
+    }
+
+    @Test func `A change of the rate names it, and a message that has ended has none`() async throws {
+        try await TestShop.run(devices: [nil]) { shop in
+            try await shop.register()
+            let later = ProviderClock.system.now().advanced(by: .seconds(86_400))
+            let id = try await shop.send(#","rate":4,"sendAt":"\#(later.text)""#)
+            func patch(_ body: String) async throws -> TestProvider.Answer {
+                try await shop.provider.ask(.PATCH, "/v1/messages/\(id)", body, key: shop.serverKey)
+            }
+            #expect(try await patch("{}").status == 400)
+            #expect(try await shop.provider.ask(.GET, "/v1/messages/\(id)")["rate"] == 4)
+            #expect(try await patch(#"{"rate":5}"#)["rate"] == 5)
+            let unlimited = try await patch(#"{"rate":null}"#)
+            #expect(unlimited.status == 200 && unlimited["rate"] == nil)
+            _ = try await shop.provider.ask(.POST, "/v1/messages/\(id)/cancel")
+            #expect(try await patch(#"{"rate":5}"#).status == 409)
+        }
+    }
+
+    @Test func `A deleted app takes its running message with it`() async throws {
+        try await TestShop.run(devices: Array(repeating: nil, count: 20)) { shop in
+            try await shop.register()
+            let id = try await shop.send(#","rate":4"#)
+            _ = try await shop.provider.message(id) { $0["accepted"] != 0 }
+            let path = "/v1/apps/\(TestShop.bundleID)"
+            #expect(try await shop.provider.ask(.DELETE, path).status == 200)
+            #expect(try await shop.provider.ask(.GET, "/v1/messages/\(id)").status == 404)
+            #expect(try await shop.provider.ask(.GET, "/v1/installations", key: shop.serverKey).status == 401)
+            let sent = try await shop.received().count
+            #expect((1..<20).contains(sent))
+            // The same bundle ID makes a new app, with nothing of the old one.
+            let made = try await shop.provider.ask(.PUT, path, TestShop.other())
+            let list = try await shop.provider.ask(.GET, "/v1/installations", key: try made.text("serverKey"))
+            #expect(made.status == 201 && list["items"] == .array([]))
+            #expect(try await shop.received().count == sent)
+        }
+    }
+
+    @Test func `A message that has ended is deleted with its outcomes, and no other`() async throws {
+        try await TestShop.run(devices: [nil]) { shop in
+            try await shop.register()
+            let id = try await shop.send()
+            _ = try await shop.provider.finished(id)
+            let later = ProviderClock.system.now().advanced(by: .seconds(86_400))
+            let open = try await shop.send(#","sendAt":"\#(later.text)""#)
+            func delete(_ id: String, key: String? = nil) async throws -> Int {
+                try await shop.provider.ask(.DELETE, "/v1/messages/\(id)", key: key ?? shop.serverKey).status
+            }
+            #expect(try await delete(id, key: shop.clientKey) == 403)
+            #expect(try await delete(open) == 409)
+            for status in [204, 404] { #expect(try await delete(id) == status) }
+            #expect(try await shop.provider.ask(.GET, "/v1/messages/\(id)/outcomes").status == 404)
+            _ = try await shop.provider.ask(.POST, "/v1/messages/\(open)/cancel")
+            #expect(try await delete(open) == 204)
+        }
+    }
+
+    @Test func `Messages that ended long ago are deleted, if a setting says so`() async throws {
+        let time = TestClock()
+        try await TestShop.run(devices: [nil]) {
+            $0.clock = time.clock
+            $0.messageDays = 2
+        } _: { shop in
+            try await shop.register()
+            let id = try await shop.send()
+            _ = try await shop.provider.finished(id)
+            time.advance(by: .seconds(86_400))
+            let newer = try await shop.send()
+            _ = try await shop.provider.finished(newer)
+            time.advance(by: .seconds(86_400 + 7_200))
+            while try await shop.provider.ask(.GET, "/v1/messages/\(id)").status != 404 {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            #expect(try await shop.provider.ask(.GET, "/v1/messages/\(newer)").status == 200)
         }
     }
 

@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Notifications
 import ServiceLifecycle
 import Logging
@@ -86,9 +87,65 @@ import Testing
         #expect(HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: signed, using: key))
     }
 
+    /// Counts the connections that are open at the same time.
+    private final class OpenConnections: ChannelInboundHandler, Sendable {
+        typealias InboundIn = ByteBuffer
+        private let state = Mutex((open: [any Channel](), most: 0))
+
+        /// The largest number of connections so far.
+        var most: Int { state.withLock { $0.most } }
+
+        func channelActive(context: ChannelHandlerContext) {
+            let channel = context.channel
+            state.withLock { state in
+                state.open.append(channel)
+                state.most = max(state.most, state.open.count)
+            }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            let channel = context.channel
+            state.withLock { state in state.open.removeAll { $0 === channel } }
+        }
+
+        func closeAll() { for channel in state.withLock({ $0.open }) { channel.close(promise: nil) } }
+    }
+
+    @Test func `A receiver that does not answer keeps nobody else waiting`() async throws {
+        let silent = OpenConnections()
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in channel.pipeline.addHandler(silent) }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let receiver = HookReceiver(failures: 0)
+        try await receiver.run { url in
+            try await TestShop.run(devices: []) { shop in
+                let port = try #require(server.localAddress?.port)
+                for url in ["http://127.0.0.1:\(port)/hook", url] {
+                    let made = try await shop.provider.ask(
+                        .POST, "/v1/hooks", #"{"url":"\#(url)"}"#, key: shop.serverKey)
+                    #expect(made.status == 201)
+                }
+                // More than can be sent at the same time.
+                let count = ProviderServerLimits.hooksAtOnce * 2
+                for _ in 0..<count { _ = try await shop.provider.finished(try await shop.send()) }
+                while receiver.received.count < count { try await Task.sleep(for: .milliseconds(10)) }
+                #expect(silent.most == ProviderServerLimits.hookEventsAtOnce)
+                // Ends the attempts, so that the server can end.
+                try await server.close()
+                silent.closeAll()
+                let hooks = try await shop.provider.ask(.GET, "/v1/hooks", key: shop.serverKey)
+                guard case .string(let id)? = hooks["items", "0", "id"] else { return }
+                #expect(try await shop.provider.ask(.DELETE, "/v1/hooks/\(id)", key: shop.serverKey).status == 204)
+            }
+        }
+    }
+
     @Test func `An address in the clear is refused`() async throws {
         try await TestShop.run(devices: []) { shop in
-            for url in ["http://example.com/x", "ftp://127.0.0.1/x", "https://", "https://user@example.com/", "x"] {
+            for url in [
+                "http://example.com/x", "ftp://127.0.0.1/x", "https://", "https://user@example.com/", "x",
+                "http://127.evil.example/", "http://127.0.0.1.example/x", "http://127..1/",
+            ] {
                 let answer = try await shop.provider.ask(
                     .POST, "/v1/hooks", #"{"url":"\#(url)"}"#, key: shop.serverKey)
                 #expect(answer.status == 400 && answer.pointer == "/url", "\(url)")

@@ -1,6 +1,8 @@
 import Foundation
+import Logging
 import NIOHTTP1
 import Notifications
+import Synchronization
 import Testing
 
 @testable import ProviderServer
@@ -198,6 +200,44 @@ import Testing
             #expect(try await setting.status([:]) == 503)
             try identity.write([identity.p256Key])
             #expect(try await setting.status([:]) == 200)
+        }
+    }
+
+    /// Counts the lines of a log by their level.
+    private final class CountingLog: LogHandler {
+        private let counts = Mutex<[Logger.Level: Int]>([:])
+        var all: [Logger.Level: Int] { counts.withLock(\.self) }
+        var metadata: Logger.Metadata {
+            get { [:] }
+            set {}
+        }
+        var logLevel: Logger.Level {
+            get { .info }
+            set {}
+        }
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { nil }
+            set {}
+        }
+
+        func log(event: LogEvent) { counts.withLock { $0[event.level, default: 0] += 1 } }
+    }
+
+    @Test func `A missing file of keys is logged once, and not for each request`() async throws {
+        try await TestProvider.withFolder { folder in
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let identity = try TestIdentityProvider(folder: folder)
+            let log = CountingLog()
+            let files = IdentityKeyFiles(logger: Logger(label: "test") { _ in log })
+            for round in 1...2 {
+                try? FileManager.default.removeItem(atPath: identity.file)
+                for _ in 0..<3 { #expect(throws: APIProblem.self) { try files.keysForRequest(identity.file) } }
+                #expect(log.all[.error] == round)
+                try identity.write([identity.p256Key])
+                for _ in 0..<3 { _ = try files.keysForRequest(identity.file) }
+                #expect(log.all[.info] == round)
+            }
         }
     }
 

@@ -103,6 +103,68 @@ import Testing
         }
     }
 
+    @Test(arguments: ["%2E", "%2e%2E", "a%2Fb", "%C3%A9"])
+    func `An identifier that paths cannot have is refused`(_ id: String) async throws {
+        try await TestShop.run(devices: []) { shop in
+            let answer = try await shop.provider.ask(
+                .PUT, "/v1/installations/\(id)", "{\(Self.token)}", key: shop.serverKey)
+            #expect(answer.status == 400, "\(answer.body.text)")
+        }
+        for id in [".", ".."] { #expect(!InstallationDocument.isIdentifier(id) && !AudienceReader.isName(id)) }
+        #expect(InstallationDocument.isIdentifier("..."))
+    }
+
+    @Test(arguments: ["null", "[]", "{"])
+    func `A body that is no object is named so`(_ body: String) async throws {
+        try await TestShop.run(devices: []) { shop in
+            let answer = try await shop.provider.ask(.PATCH, "/v1/installations/i", body, key: shop.serverKey)
+            #expect(answer.status == 400)
+            #expect(try answer.text("detail").contains("not a JSON object"), "\(answer.body.text)")
+        }
+    }
+
+    @Test func `Whoever does not know the secret cannot use up what the owner may do`() async throws {
+        try await TestShop.run(devices: []) {
+            $0.installationChanges = Rate(burst: 3, perSecond: 0.0001)
+        } _: { shop in
+            func ask(_ method: HTTPMethodName, _ secret: (String, String)) async throws -> Int {
+                try await shop.provider.ask(
+                    method.http, "/v1/installations/i", method == .put ? "{\(Self.token)}" : nil, key: shop.clientKey,
+                    headers: [secret]
+                ).status
+            }
+            #expect(try await ask(.put, Self.secret) == 200)
+            for method in [HTTPMethodName.put, .get] {
+                for _ in 0..<3 { #expect(try await ask(method, Self.other) == 403) }
+                #expect(try await ask(method, Self.other) == 429)
+            }
+            for status in [200, 200, 429] { #expect(try await ask(.put, Self.secret) == status) }
+            for expected in [200, 200, 200, 429] {
+                let status = try await ask(.get, Self.secret)
+                #expect(status == expected)
+            }
+        }
+    }
+
+    @Test func `Copies of the app may only add so many installations`() async throws {
+        try await TestShop.run(devices: []) {
+            $0.newInstallations = Rate(burst: 2, perSecond: 0.0001)
+        } _: { shop in
+            func put(_ id: String, key: String? = nil) async throws -> Int {
+                try await shop.provider.ask(
+                    .PUT, "/v1/installations/\(id)", #"{"deviceToken":"0\#(id)","environment":"development"}"#,
+                    key: key ?? shop.clientKey, headers: [Self.secret]
+                ).status
+            }
+            for (id, status) in [("1", 200), ("1", 200), ("2", 200), ("3", 429), ("2", 200)] {
+                #expect(try await put(id) == status, "\(id)")
+            }
+            // The backend may.
+            let status = try await put("3", key: shop.serverKey)
+            #expect(status == 200)
+        }
+    }
+
     private static let faults = [
         (#"{}"#, ""), (#"[]"#, ""), (#"{"#, ""),
         (#"{"deviceToken":"xyz"}"#, "/deviceToken"),

@@ -173,7 +173,42 @@ import Testing
         }
     }
 
+    @Test func `A repeated request gets its message also when it could not be sent any more`() async throws {
+        try await TestShop.run(devices: [nil]) { shop in
+            try await shop.register()
+            let audience = "/v1/audiences/all"
+            _ = try await shop.provider.ask(.PUT, audience, #"{"everybody":true}"#, key: shop.serverKey)
+            func post(_ audience: String = "all") async throws -> TestProvider.Answer {
+                try await shop.provider.ask(
+                    .POST, "/v1/messages", #"{"audience":{"saved":"\#(audience)"},"payload":{"aps":{"alert":"x"}}}"#,
+                    key: shop.serverKey, headers: [("idempotency-key", "k")])
+            }
+            let first = try await post()
+            #expect(try await shop.provider.ask(.DELETE, audience, key: shop.serverKey).status == 204)
+            let second = try await post()
+            #expect(second.status == 202)
+            #expect(try second.text("id") == first.text("id"))
+            #expect(second.headers.first(name: "location") == first.headers.first(name: "location"))
+            #expect(try await post("other").status == 409)
+        }
+    }
+
+    @Test func `Values for a user and for their installation count together`() async throws {
+        try await TestShop.run(devices: [nil]) { shop in
+            try await shop.register { _ in #","user":"anna""# }
+            let id = try await shop.send(
+                audience: #"{"users":{"anna":{"a":1,"b":2}},"installations":{"i0":{"b":3,"c":4}}}"#,
+                payload: #"{"aps":{"alert":"{{a}} {{b}} {{c}}"}}"#)
+            #expect(try await shop.provider.finished(id)["accepted"] == 1)
+            #expect(try await shop.received().last?.payload == ["aps": ["alert": "1 2 4"]])
+        }
+    }
+
     private static let faults = [
+        (
+            #"{"dryRun":true,"audience":{"everybody":true},"payload":{"aps":{}},"sendAt":"2999-01-01T00:00:00Z"}"#,
+            "/sendAt"
+        ),
         (#"{}"#, ""),
         (#"{"audience":{},"payload":{"aps":{"alert":"x"}}}"#, "/audience"),
         (#"{"audience":{"everybody":false},"payload":{"aps":{"alert":"x"}}}"#, "/audience/everybody"),

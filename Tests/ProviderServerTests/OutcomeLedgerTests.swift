@@ -70,7 +70,7 @@ struct OutcomeLedgerTests {
         #expect(await ledger.write() == nil)
         #expect(records.state.withLock(\.positions) == [2, 4, 9])
         #expect(records.state.withLock(\.numbers) == [8, 3, 9, 5])
-        #expect(ledger.result.cause == nil && ledger.result.hasAnswered)
+        #expect(ledger.result.cause == nil && ledger.result.isCounted)
     }
 
     @Test func `Whoever has to be tried again holds the position, and has no outcome`() async {
@@ -82,6 +82,46 @@ struct OutcomeLedgerTests {
         #expect(await ledger.write() == nil)
         #expect(records.state.withLock(\.positions) == [2] && records.state.withLock(\.numbers) == [5])
         #expect(ledger.result.cause == "It failed.")
+    }
+
+    @Test func `In the last pass one is sent at a time`() {
+        for isLastPass in [false, true] {
+            let ledger = Self.ledger(Records(), isLastPass: isLastPass)
+            #expect(ledger.verdict == .goOn)
+            ledger.took(Self.recipient(1), as: Self.name(1))
+            #expect(ledger.verdict == (isLastPass ? .wait : .goOn))
+            ledger.add(Self.name(1), Self.failure(.connectionLost))
+            #expect(ledger.verdict == .goOn)
+        }
+    }
+
+    @Test func `A pass in which few fail counts, and one in which many fail does not`() {
+        let ledger = Self.ledger(Records())
+        for number in 1...Int64(ProviderServerLimits.failuresInARow) {
+            #expect(ledger.result.isCounted)
+            ledger.took(Self.recipient(number), as: Self.name(number))
+            ledger.add(Self.name(number), Self.failure(.deadlineExceeded))
+        }
+        #expect(!ledger.result.isCounted)
+    }
+
+    @Test(arguments: [
+        ("TooManyRequests", SendVerdict.final(status: 429, reason: "TooManyRequests", endedAt: nil)),
+        ("TooManyProviderTokenUpdates", nil),
+    ])
+    func `Only a 429 about the device token is an outcome`(_ reason: String, _ verdict: SendVerdict?) {
+        let rejection = PushRejection(PushAnswer(status: 429, reason: reason))
+        let expected = verdict ?? .again(cause: rejection.description)
+        #expect(SendVerdict(.failure(ProviderError(rejection)), isLastPass: false) == expected)
+    }
+
+    @Test func `A hold that has ended is not extended`() {
+        let control = RunControl(rate: nil, clock: .system)
+        let (now, later) = (ContinuousClock.now, ContinuousClock.now.advanced(by: .seconds(60)))
+        control.hold(until: later)
+        #expect(control.extendHold(until: later.advanced(by: .seconds(1))) && control.isHeld)
+        control.hold(until: now)
+        #expect(!control.extendHold(until: later) && !control.isHeld)
     }
 
     @Test func `What the store did not take is written again, and nothing is sent meanwhile`() async {

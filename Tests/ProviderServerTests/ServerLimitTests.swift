@@ -231,7 +231,7 @@ import Testing
     private static func shown(_ environment: [String: String]) throws -> String {
         let settings = try settings(environment)
         return "\(settings.openConnections) \(settings.idleTimeout) \(settings.requestTimeout) "
-            + "\(settings.installationChanges)"
+            + "\(settings.installationChanges) \(settings.newInstallations) \(settings.messageDays)"
     }
 
     @Test func `Each limit is read from its variable, and changes its own setting`() throws {

@@ -81,7 +81,8 @@
                 let stopped = try await second.provider.ask(.GET, "/v1/messages/\(id)")
                 #expect(stopped["accepted"] == .integer(Int64(try await first.received().count)))
                 #expect(stopped["accepted"] != 40)
-                _ = try await second.provider.ask(.PATCH, "/v1/messages/\(id)", "{}", key: second.serverKey)
+                _ = try await second.provider.ask(
+                    .PATCH, "/v1/messages/\(id)", #"{"rate":null}"#, key: second.serverKey)
                 _ = try await second.provider.ask(.POST, "/v1/messages/\(id)/resume", key: second.serverKey)
                 #expect(try await first.provider.finished(id)["accepted"] == 40)
                 #expect(try await first.received().map(\.token).sorted() == first.tokens.sorted())
@@ -100,6 +101,23 @@
                 while try await second.provider.ask(.GET, path).status != 404 {
                     try await Task.sleep(for: .milliseconds(20))
                 }
+            }
+        }
+
+        @Test func `An app that one of them deletes is sent to by neither`() async throws {
+            try await withTwo(devices: 40) { first, second in
+                try await first.register()
+                let id = try await first.send(#","rate":4"#)
+                _ = try await second.provider.message(id) { $0["accepted"] != 0 }
+                let path = "/v1/apps/\(TestShop.bundleID)"
+                #expect(try await second.provider.ask(.DELETE, path).status == 200)
+                for shop in [first, second] {
+                    while try await shop.provider.ask(.GET, path).status != 404 {
+                        try await Task.sleep(for: .milliseconds(20))
+                    }
+                    #expect(try await shop.provider.ask(.GET, "/v1/messages/\(id)").status == 404)
+                }
+                #expect(try await first.received().count < 40)
             }
         }
 

@@ -33,6 +33,16 @@ import Testing
             #expect(answer.status == 503, "\(method) \(path): \(answer.body.text)")
             #expect(answer.headers.first(name: "retry-after") != nil)
         }
+        let path = "/v1/apps/\(TestShop.bundleID)"
+        let place = try #require(try await shop.provider.ask(.GET, path)["environments", "development", "url"])
+        let app: JSONValue = ["teamID": "ABCDE12345", "environments": ["development": ["url": place]]]
+        for (method, body) in [(HTTPMethod.DELETE, nil), (.PUT, app.text), (.DELETE, nil)] {
+            #expect(try await shop.provider.ask(method, path, body).status == 503, "\(method)")
+            #expect(try await shop.provider.ask(.GET, path).status == 200, "\(method)")
+        }
+        let imported = try await shop.provider.importInstallations(
+            Array("id,deviceToken,environment\nnew,00,development\nbad,x,development\n".utf8), key: shop.serverKey)
+        #expect(imported.status == 503 && imported["imported"] == 0 && imported["bad"] == 1, "\(imported.body.text)")
         #expect(try await shop.provider.ask(.GET, "/ready").status == 503)
         #expect(try await shop.provider.ask(.GET, "/health").status == 200)
     }
@@ -58,7 +68,10 @@ import Testing
                 .POST, "/v1/messages", message, key: key, headers: [("idempotency-key", "k")])
         } while sent.status == 503
         #expect(sent.status == 202)
-        #expect(try await shop.provider.finished(try sent.text("id"))["accepted"] == .integer(Int64(shop.tokens.count)))
+        let id = try sent.text("id")
+        var message: TestProvider.Answer
+        repeat { message = try await shop.provider.finished(id) } while message.status == 503
+        #expect(message["accepted"] == .integer(Int64(shop.tokens.count)), "\(message.body.text)")
         #expect(try await shop.received().map(\.token).sorted() == shop.tokens.sorted())
     }
 

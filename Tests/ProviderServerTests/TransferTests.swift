@@ -21,6 +21,13 @@ import Testing
         return rows
     }
 
+    @Test func `A time that was shown is read as it was`() {
+        for milliseconds in (0..<1000).map({ 1_795_000_000_000 + $0 }) as [UInt64] {
+            let time = Timestamp(milliseconds: milliseconds)
+            #expect(Timestamp(text: time.text) == time)
+        }
+    }
+
     @Test(arguments: [1, 3, 1000])
     func `Rows are found however the bytes arrive`(_ step: Int) {
         let csv = Self.rows(.csv, "a,b\r\n\"x\ny\",1\n\nlast", step: step)
@@ -91,6 +98,48 @@ import Testing
             #expect(try await post("text/plain", "x").status == 415)
             let unknown = try await post("text/csv", "id,colour\n")
             #expect(unknown["imported"] == 0 && unknown["bad"] == 1)
+        }
+    }
+
+    @Test(arguments: ["text/csv", "application/x-ndjson"])
+    func `An import of an export brings no ended installation back`(_ type: String) async throws {
+        try await TestShop.run(devices: []) { shop in
+            let path = "/v1/installations/"
+            for id in ["b", "a"] {
+                let put = try await shop.provider.ask(
+                    .PUT, path + id, #"{"deviceToken":"01","environment":"development","user":"\#(id)"}"#,
+                    key: shop.serverKey)
+                try #require(put.status == 200)
+            }
+            let exported = try await shop.provider.text("/v1/installations", key: shop.serverKey, accept: type)
+            let shown = try await shop.provider.ask(.GET, path + "b", key: shop.serverKey)
+            for id in ["a", "b"] { _ = try await shop.provider.ask(.DELETE, path + id, key: shop.serverKey) }
+            let answer = try await shop.provider.ask(
+                .POST, "/v1/installations/import", exported, key: shop.serverKey, headers: [("content-type", type)])
+            #expect(answer["imported"] == 2 && answer["bad"] == 0, "\(answer.body.text)")
+            let again = try await shop.provider.ask(.GET, path + "b", key: shop.serverKey)
+            #expect(again["ended"] != nil && again["ended"] == shown["ended"])
+            #expect(again["registeredAt"] == shown["registeredAt"])
+            #expect(try await shop.provider.ask(.GET, path + "a", key: shop.serverKey)["ended"] == nil)
+        }
+    }
+
+    @Test func `An import is no registration: a 410 ends what it has added`() async throws {
+        let removed = #"{"kind":"removed","since":1700000000000}"#
+        try await TestShop.run(devices: [removed, removed, removed]) { shop in
+            let times = ["", "2023-11-14T22:13:19Z", "2999-01-01T00:00:00Z"]
+            let rows = zip(shop.tokens, times).enumerated().map { "i\($0),\($1.0),development,\($1.1)\n" }
+            let file = "id,deviceToken,environment,registeredAt\n" + rows.joined() + "i9,09,development,yesterday\n"
+            let answer = try await shop.provider.importInstallations(Array(file.utf8), key: shop.serverKey)
+            #expect(answer["imported"] == 3 && answer["badLines", "0", "pointer"] == "/registeredAt")
+            #expect(try await shop.provider.finished(try await shop.send())["failed"] == 3)
+            func shown(_ id: String) async throws -> TestProvider.Answer {
+                try await shop.provider.ask(.GET, "/v1/installations/\(id)", key: shop.serverKey)
+            }
+            for id in ["i0", "i1"] { #expect(try await shown(id)["ended", "reason"] == "Unregistered", "\(id)") }
+            // A time in the future is now, which is later than the service's time.
+            #expect(try await shown("i2")["ended"] == nil)
+            #expect(try await shown("i0")["registeredAt"] == nil)
         }
     }
 

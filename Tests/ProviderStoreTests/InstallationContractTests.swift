@@ -21,6 +21,50 @@ import Testing
         }
     }
 
+    private struct Refused: Error {}
+
+    @Test(arguments: StoreKind.allCases)
+    func `Changes of an app at the same time do not overwrite each other`(_ kind: StoreKind) async throws {
+        try await kind.with { store in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<12 as Range<UInt8> {
+                    group.addTask {
+                        _ = try await store.changeApp("com.example.shop") { known in
+                            var app = known ?? Sample.app()
+                            app.serverKeyDigest.append(10 + number)
+                            return app
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let apps = try await store.apps()
+            #expect(apps.count == 1 && apps[0].serverKeyDigest.sorted() == [3, 4] + Array(10..<22))
+            await #expect(throws: Refused.self) {
+                _ = try await store.changeApp("com.example.shop") { _ in throw Refused() }
+            }
+            #expect(try await store.apps() == apps)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `An import does not make a registration of the same device token older`(_ kind: StoreKind) async throws {
+        try await kind.with { store in
+            let app = try await store.put(Sample.app()).number
+            for (id, token) in [("a", "0a"), ("b", "0b")] {
+                try await store.put(Sample.installation(id, token: token), app: app)
+            }
+            let older = Timestamp(milliseconds: 5)
+            try await store.importInstallations(
+                [("a", "0a"), ("b", "0c"), ("d", "0d")].map { id, token in
+                    Sample.installation(id, token: token) { $0.registered = older }
+                }, app: app)
+            for (id, registered) in [("a", Sample.now), ("b", older), ("d", older)] {
+                #expect(try await store.installation(id, app: app)?.installation.registered == registered, "\(id)")
+            }
+        }
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `A deleted app takes its installations, messages and hooks with it, and no other's`(
         _ kind: StoreKind
@@ -84,8 +128,6 @@ import Testing
             #expect(try await store.installation("\0", app: app) == nil)
         }
     }
-
-    private struct Refused: Error {}
 
     @Test(arguments: StoreKind.allCases)
     func `A change that is refused changes nothing, and its error arrives`(_ kind: StoreKind) async throws {

@@ -110,10 +110,28 @@ enum Sample {
 }
 
 extension ProviderStore {
+    /// Adds an app, or replaces the app with the same bundle ID.
+    func put(_ app: ProviderApp) async throws -> ProviderApp { try await changeApp(app.bundleID) { _ in app } }
+
+    /// Adds a message without a limit.
+    func add(_ message: MessageRecord, idempotency: IdempotencyKey?) async throws(StoreError) -> MessageRecord {
+        try await add(message, idempotency: idempotency, limit: .max)
+    }
+
     func put(_ installation: Installation, app: Int64, secret: [UInt8]? = nil) async throws {
         _ = try await changeInstallation(installation.id, app: app) { _ in
             .put(StoredInstallation(installation, secretDigest: secret))
         }
+    }
+
+    /// The bodies of the events that have not arrived.
+    func openEvents() async throws -> [String] {
+        var bodies: [String] = []
+        for delivery in try await openDeliveries(limit: 10) {
+            let body = try #require(try await hold(delivery, for: .seconds(60)))
+            bodies.append(String(decoding: body, as: UTF8.self))
+        }
+        return bodies
     }
 
     func numbers(app: Int64) async throws -> [String: Int64] {

@@ -32,7 +32,9 @@ struct APIProblem: DocumentFault, Sendable, Hashable {
 }
 
 extension APIProblem {
-    var document: JSONValue {
+    var document: JSONValue { .object(members) }
+
+    private var members: [String: JSONValue] {
         var members: [String: JSONValue] = [
             "type": "about:blank",
             "title": .string(title),
@@ -40,10 +42,14 @@ extension APIProblem {
             "detail": .string(detail),
         ]
         members["pointer"] = pointer.map(JSONValue.string)
-        return .object(members)
+        return members
     }
 
-    var response: Response {
+    var response: Response { response(with: [:]) }
+
+    /// - Parameter more: further members of the problem document (RFC 9457, 3.2).
+    func response(with more: [String: JSONValue]) -> Response {
+        let document = JSONValue.object(members.merging(more) { known, _ in known })
         var response = document.response(HTTPResponse.Status(code: status))
         response.headers[.contentType] = "application/problem+json"
         if status == 401 { response.headers[.wwwAuthenticate] = "Bearer" }

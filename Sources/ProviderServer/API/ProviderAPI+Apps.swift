@@ -1,3 +1,4 @@
+import Delivery
 import HTTPTypes
 import Hummingbird
 import Notifications
@@ -21,13 +22,18 @@ extension ProviderAPI {
         router.delete("/v1/apps/:bundleID") { request, context in
             try access.administrator(request)
             let app = try app(context)
-            try await apps.delete(app)
+            do throws(StoreError) {
+                try await apps.delete(app) { await desk.stopAll(of: app.number) }
+            } catch {
+                await desk.look()
+                throw error
+            }
             await feedback.look()
             return JSONValue.object(AppDocument.show(app)).response()
         }
         router.post("/v1/apps/:bundleID/keys") { request, context in
             try access.administrator(request)
-            return try await renewKey(try app(context), request)
+            return try await renewKey(try app(context).bundleID, request)
         }
     }
 
@@ -44,38 +50,42 @@ extension ProviderAPI {
         }
         let document = try AppDocument(try await Self.document(request, upTo: ProviderServerLimits.bodyBytes))
         try document.checkIdentity(access.identityKeys)
-        let known = apps.app(bundleID)
         let client = AccessKey(prefix: AccessKey.clientPrefix)
         let server = AccessKey(prefix: AccessKey.serverPrefix)
-        let app = try await apps.put(
+        let app = try await apps.change(bundleID) { [vault] known in
             try document.app(
                 bundleID: bundleID, known: known, clientKey: known?.clientKeyDigest ?? client.digest,
-                serverKey: known?.serverKeyDigest ?? server.digest, vault))
+                serverKey: known?.serverKeyDigest ?? server.digest, vault)
+        }
         await feedback.look()
         var shown = AppDocument.show(app)
-        if known == nil {
+        let isNew = app.clientKeyDigest == client.digest
+        if isNew {
             shown["clientKey"] = .string(client.text)
             shown["serverKey"] = .string(server.text)
         }
-        return JSONValue.object(shown).response(known == nil ? .created : .ok)
+        return JSONValue.object(shown).response(isNew ? .created : .ok)
     }
 
     /// Replaces one of an app's keys. The old key is invalid at once.
-    private func renewKey(_ app: ProviderApp, _ request: Request) async throws -> Response {
+    private func renewKey(_ bundleID: String, _ request: Request) async throws -> Response {
         let value = try await Self.document(request, upTo: ProviderServerLimits.installationBytes)
         let reader = try DocumentReader(value, at: "", keys: ["key"])
-        var app = app
-        let key: AccessKey
+        let role: AppDirectory.Role
         switch try reader.text("key", maximum: 20) {
-        case "client":
-            key = AccessKey(prefix: AccessKey.clientPrefix)
-            app.clientKeyDigest = key.digest
-        case "server":
-            key = AccessKey(prefix: AccessKey.serverPrefix)
-            app.serverKeyDigest = key.digest
+        case "client": role = .client
+        case "server": role = .server
         default: throw reader.fault("key", "client or server")
         }
-        _ = try await apps.put(app)
+        let key = AccessKey(prefix: role == .client ? AccessKey.clientPrefix : AccessKey.serverPrefix)
+        _ = try await apps.change(bundleID) { known in
+            guard var app = known else { throw APIProblem.notFound("There is no app \(bundleID).") }
+            switch role {
+            case .client: app.clientKeyDigest = key.digest
+            case .server: app.serverKeyDigest = key.digest
+            }
+            return app
+        }
         return (["key": .string(key.text)] as JSONValue).response()
     }
 }

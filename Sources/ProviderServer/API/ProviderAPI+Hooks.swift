@@ -44,7 +44,9 @@ extension ProviderAPI {
         guard let parts = URLComponents(string: text), let host = parts.host, !host.isEmpty, parts.user == nil else {
             return false
         }
-        let isLoopback = host == "localhost" || host == "[::1]" || host.hasPrefix("127.")
+        // 127.example.com is a name, and may be any address.
+        let isAddress = host.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { UInt8($0) != nil }
+        let isLoopback = host == "localhost" || host == "[::1]" || (host.hasPrefix("127.") && isAddress)
         return parts.scheme == "https" || (parts.scheme == "http" && isLoopback)
     }
 

@@ -10,6 +10,7 @@ extension ProviderAPI {
         router.get("/v1/installations") { request, _ in try await listInstallations(request) }
         router.get("/v1/installations/:id") { request, context in
             let (id, app, registrant) = try place(request, context, try access.caller(of: request))
+            if case .backend = registrant {} else { try rates.checkReading(id, app: app.number, registrant) }
             let known = try await store.installation(id, app: app.number)
             let stored = try Self.owned(known, id, registrant)
             return InstallationDocument.show(stored.installation, bundleID: app.bundleID).response()
@@ -18,7 +19,7 @@ extension ProviderAPI {
         router.patch("/v1/installations/:id") { request, context in try await patchInstallation(request, context) }
         router.delete("/v1/installations/:id") { request, context in
             let (id, app, registrant) = try place(request, context, try access.caller(of: request))
-            try changes.check(id, app: app.number)
+            try rates.checkChange(id, app: app.number, registrant)
             _ = try await store.changeInstallation(id, app: app.number) { known in
                 _ = try Self.owned(known, id, registrant)
                 return .delete
@@ -141,13 +142,15 @@ extension ProviderAPI {
             try await Self.document(request, upTo: ProviderServerLimits.installationBytes))
         let (id, app, registrant) = try place(request, context, caller, bundleID: try document.bundleID)
         let now = clock.now()
-        try changes.check(id, app: app.number)
+        try rates.checkChange(id, app: app.number, registrant)
         let new = try document.installation(id, registered: now, now: now)
         guard app.endpoints[new.environment] != nil else {
             throw APIProblem.invalid("/environment", "The app has no \(new.environment.rawValue) environment.")
         }
+        let isNewAllowed = rates.newInstallation(app: app.number, registrant)
         let stored = try await store.changeInstallation(id, app: app.number) { known in
-            .put(try Self.replacement(of: known, with: new, app, registrant))
+            if known == nil { try isNewAllowed() }
+            return .put(try Self.replacement(of: known, with: new, app, registrant))
         }
         return InstallationDocument.show(stored?.installation ?? new, bundleID: app.bundleID).response()
     }
@@ -156,7 +159,7 @@ extension ProviderAPI {
         let (id, app, registrant) = try place(request, context, try access.caller(of: request))
         let patch = try await Self.document(request, upTo: ProviderServerLimits.installationBytes)
         let now = clock.now()
-        try changes.check(id, app: app.number)
+        try rates.checkChange(id, app: app.number, registrant)
         let stored = try await store.changeInstallation(id, app: app.number) { known in
             let stored = try Self.owned(known, id, registrant)
             let old = stored.installation
@@ -181,9 +184,13 @@ extension ProviderAPI {
 
     private func listInstallations(_ request: Request) async throws -> Response {
         let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
-        if let form = try ListForm(of: request) { return exportInstallations(form, of: app) }
+        let user = Self.query("user", request)
+        if let form = try ListForm(of: request) {
+            guard user == nil else { throw APIProblem(400, "An export has all installations: leave out user.") }
+            return exportInstallations(form, of: app)
+        }
         let (limit, after) = try Self.page(request)
-        if let user = Self.query("user", request) {
+        if let user {
             // All on one page: a user has only a few devices.
             let found = try await store.installations(app: app.number, user: user, limit: limit)
             return Self.list(

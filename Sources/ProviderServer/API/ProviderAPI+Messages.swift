@@ -16,6 +16,13 @@ extension ProviderAPI {
         }
         router.get("/v1/messages/:id/outcomes") { request, context in try await listOutcomes(request, context) }
         router.patch("/v1/messages/:id") { request, context in try await patchMessage(request, context) }
+        router.delete("/v1/messages/:id") { request, context in
+            let (message, _) = try await message(request, context)
+            // A cancelled message may still get the answers to notifications under way.
+            await desk.stop(message.id)
+            try await store.deleteMessage(message.number)
+            return Response(status: .noContent)
+        }
         for change in MessageChange.allCases {
             router.post(RouterPath("/v1/messages/:id/\(change.rawValue)")) { request, context in
                 try await self.change(change, request, context)
@@ -32,6 +39,13 @@ extension ProviderAPI {
         let value = try Self.json(bytes)
         var (document, stored) = (try MessageDocument(value), bytes)
         let app = try access.sendingApp(request, bundleID: document.bundleID)
+        let idempotency = try Self.idempotency(request, bytes)
+        // Whatever has changed since the first request, its repetition gets the same answer.
+        if let idempotency, !document.isDryRun,
+            let known = try await store.message(app: app.number, idempotency: idempotency)
+        {
+            return Self.accepted(known, app)
+        }
         if let name = document.savedAudience {
             guard let audience = try await store.audience(name, app: app.number) else {
                 throw APIProblem.invalid("/audience/saved", "The app has no saved audience \(name.debugDescription).")
@@ -44,16 +58,22 @@ extension ProviderAPI {
             throw APIProblem.invalid("/audience/environment", "The app has no \(environment.rawValue) environment.")
         }
         try document.headers.check(bundleID: app.bundleID, payload: document.template.shared)
-        if document.isDryRun { return try await dryRun(document, app) }
         let now = clock.now()
+        let starts = try document.start(now: now)
+        if document.isDryRun { return try await dryRun(document, app) }
         let message = MessageRecord(
             id: UUID().uuidString.lowercased(), app: app.number, state: .scheduled,
             document: stored, created: now,
-            starts: try document.start(now: now), rate: document.rate)
-        let added = try await store.add(message, idempotency: try Self.idempotency(request, bytes))
+            starts: starts, rate: document.rate)
+        let added = try await store.add(
+            message, idempotency: idempotency, limit: ProviderServerLimits.openMessages)
         await desk.look()
-        var response = MessageView.show(added, bundleID: app.bundleID).response(.accepted)
-        response.headers[.location] = "/v1/messages/\(added.id)"
+        return Self.accepted(added, app)
+    }
+
+    private static func accepted(_ message: MessageRecord, _ app: ProviderApp) -> Response {
+        var response = MessageView.show(message, bundleID: app.bundleID).response(.accepted)
+        response.headers[.location] = "/v1/messages/\(message.id)"
         return response
     }
 
@@ -186,13 +206,17 @@ extension ProviderAPI {
         return MessageView.show(newest, bundleID: app.bundleID).response()
     }
 
-    /// Changes the rate.
+    /// Changes the rate. Null removes it, as in a JSON Merge Patch.
     private func patchMessage(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
         let (message, app) = try await message(request, context)
         let value = try await Self.document(request, upTo: ProviderServerLimits.installationBytes)
         let reader = try DocumentReader(value, at: "", keys: ["rate"])
+        guard case .object(let members) = value, members["rate"] != nil else {
+            throw APIProblem.invalid("", "The key rate is missing; null removes the rate.")
+        }
         let rate = try reader.integer("rate", 1...ProviderServerLimits.rate)
         let changed = try await store.changeMessage(message.id) { message in
+            guard !message.state.isOver else { throw APIProblem(409, "The message is \(message.state.rawValue).") }
             message.rate = rate
             return nil
         }

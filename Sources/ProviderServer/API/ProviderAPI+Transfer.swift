@@ -1,3 +1,4 @@
+import Delivery
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -44,9 +45,14 @@ extension ProviderAPI {
             throw APIProblem(415, "The body has to be text/csv or application/x-ndjson.")
         }
         var reader = InstallationImport(form == .csv ? .csv : .lines, of: app, now: clock.now())
-        for try await part in request.body { try await store(reader.read(part.readableBytesView), app, &reader) }
-        try await store(reader.finish(), app, &reader)
-        return reader.report.response()
+        do {
+            for try await part in request.body { try await store(reader.read(part.readableBytesView), app, &reader) }
+            try await store(reader.finish(), app, &reader)
+        } catch let error as StoreError {
+            // The file has any length, so it is stored in parts. Say how much is stored; the import can be repeated.
+            return APIProblem(error).response(with: reader.report)
+        }
+        return JSONValue.object(reader.report).response()
     }
 
     private func store(
@@ -94,7 +100,7 @@ extension ProviderAPI {
 
     func exportInstallations(_ form: ListForm, of app: ProviderApp) -> Response {
         Self.export(
-            form, name: "installations", columns: InstallationImport.columns + InstallationImport.exportedColumns
+            form, name: "installations", columns: InstallationImport.columns + InstallationImport.historyColumns
         ) { after in
             let page = try await store.installations(
                 app: app.number, after: after, limit: ProviderServerLimits.listItems)
@@ -103,7 +109,7 @@ extension ProviderAPI {
             [
                 item.id, item.deviceToken, item.environment.rawValue, item.languages.joined(separator: " "),
                 item.timeZone ?? "", item.user ?? "", item.tags.joined(separator: " "), item.appVersion ?? "",
-                item.registered.text, item.end?.at.text ?? "", item.end?.reason ?? "",
+                item.registeredText ?? "", item.end?.at.text ?? "", item.end?.reason ?? "",
             ]
         } json: {
             InstallationDocument.show($0, bundleID: app.bundleID)

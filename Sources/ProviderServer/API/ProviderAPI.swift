@@ -1,7 +1,5 @@
 import Console
-import Crypto
 import Delivery
-import Dispatch
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -9,8 +7,6 @@ import Logging
 import NIOCore
 import Notifications
 import ProviderStore
-import Rates
-import Synchronization
 
 /// The operations of the API, and the objects that they use.
 struct ProviderAPI: Sendable {
@@ -23,7 +19,7 @@ struct ProviderAPI: Sendable {
     let clock: ProviderClock
     let console: ProviderConsole
     let metrics: (@Sendable () -> String)?
-    let changes: ChangeRates
+    let rates: InstallationRates
     let logger: Logger
 
     func router() -> Router<BasicRequestContext> {
@@ -70,7 +66,8 @@ struct ProviderAPI: Sendable {
     static func json(_ bytes: [UInt8]) throws(APIProblem) -> JSONValue {
         let depth = ProviderServerLimits.documentDepth
         guard let value = JSONValue(bytes, maximumDepth: depth) else {
-            throw .invalid("", "The body is not JSON, or objects and lists are nested in more than \(depth) levels.")
+            throw .invalid(
+                "", "The body is not a JSON object, or objects and lists are nested in more than \(depth) levels.")
         }
         return value
     }
@@ -114,22 +111,6 @@ struct ProviderAPI: Sendable {
         // The number is sent as a text, because clients must not compute with it.
         members["next"] = next.map { .string(String($0)) }
         return JSONValue.object(members).response()
-    }
-}
-
-/// Limits how often each installation can be changed.
-final class ChangeRates: Sendable {
-    private let table: Mutex<RateTable<String>>
-
-    init(_ rate: Rate) { table = Mutex(RateTable(rate)) }
-
-    /// - Throws: a problem with status 429 if the installation was changed too often.
-    func check(_ id: String, app: Int64) throws(APIProblem) {
-        // Do not use the time of day, because it can be set back.
-        let now = DispatchTime.now().uptimeNanoseconds
-        guard table.withLock({ $0.admits("\(app) \(id)", at: now) }) else {
-            throw APIProblem(429, "The installation changes too often: send its newest state after a delay.")
-        }
     }
 }
 

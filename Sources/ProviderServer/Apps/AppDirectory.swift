@@ -15,8 +15,10 @@ final class AppDirectory: Sendable {
     fileprivate struct State {
         var apps: [String: ProviderApp] = [:]
         var keys: [[UInt8]: (bundleID: String, role: Role)] = [:]
-        /// How many changes this server has made.
+        /// How many changes this server has begun or made.
         var changes = 0
+        /// The numbers of the apps that are being deleted. They are still in the store, and count as deleted.
+        var deleting: Set<Int64> = []
     }
 
     private let state = Mutex(State())
@@ -28,15 +30,19 @@ final class AppDirectory: Sendable {
     }
 
     /// Reads the apps again, because another server may have changed them.
-    func refresh() async throws(StoreError) {
+    func refresh() async throws(StoreError) { _ = try await readAgain() }
+
+    /// - Returns: false if this server has changed an app meanwhile. What was read may then be older, and does not count.
+    private func readAgain() async throws(StoreError) -> Bool {
         let changes = state.withLock { $0.changes }
         let apps = try await store.apps()
-        state.withLock { state in
-            // If this server has changed an app meanwhile, what was read may be older.
-            guard state.changes == changes else { return }
-            let known = Set(apps.map(\.bundleID))
+        return state.withLock { state in
+            guard state.changes == changes else { return false }
+            let present = apps.filter { !state.deleting.contains($0.number) }
+            let known = Set(present.map(\.bundleID))
             for bundleID in state.apps.keys where !known.contains(bundleID) { state.remove(bundleID) }
-            for app in apps where state.apps[app.bundleID] != app { state.publish(app) }
+            for app in present where state.apps[app.bundleID] != app { state.publish(app) }
+            return true
         }
     }
 
@@ -54,20 +60,59 @@ final class AppDirectory: Sendable {
         }
     }
 
-    func put(_ app: ProviderApp) async throws(StoreError) -> ProviderApp {
-        let stored = try await store.put(app)
-        publish(stored)
+    /// Adds or changes an app.
+    /// - Parameter change: makes the new value from the stored one; nil if there is no such app.
+    func change(
+        _ bundleID: String,
+        _ change: @escaping @Sendable (ProviderApp?) throws -> ProviderApp,
+    ) async throws -> ProviderApp {
+        let changes = state.withLock { state in
+            state.changes += 1
+            return state.changes
+        }
+        let stored = try await store.changeApp(bundleID, change)
+        let isNewest = state.withLock { state in
+            guard state.changes == changes else { return false }
+            state.changes += 1
+            state.publish(stored)
+            return true
+        }
+        if isNewest { return stored }
+        // Another request changed an app at the same time, and only the store knows which change was the last.
+        do throws(StoreError) {
+            while try await !readAgain() {}
+        } catch {
+            publish(stored)
+        }
         return stored
     }
 
-    func delete(_ app: ProviderApp) async throws(StoreError) {
+    /// Deletes an app. If that fails, the app is there again.
+    /// - Parameter stop: stops its messages.
+    func delete(_ app: ProviderApp, stop: () async -> Void) async throws(StoreError) {
         // Remove the keys first, so that nothing can register with an app that is being deleted.
         state.withLock { state in
             state.changes += 1
             state.remove(app.bundleID)
+            state.deleting.insert(app.number)
         }
-        try await store.deleteApp(app.number)
-        state.withLock { $0.changes += 1 }
+        await stop()
+        do throws(StoreError) {
+            try await store.deleteApp(app.number)
+        } catch {
+            state.withLock { state in
+                state.changes += 1
+                state.deleting.remove(app.number)
+                if state.apps[app.bundleID] == nil { state.publish(app) }
+            }
+            throw error
+        }
+        state.withLock { state in
+            state.changes += 1
+            state.deleting.remove(app.number)
+            // Another request may have changed it while it was being deleted.
+            if state.apps[app.bundleID]?.number == app.number { state.remove(app.bundleID) }
+        }
     }
 
     private func publish(_ app: ProviderApp) {

@@ -21,6 +21,9 @@ actor CampaignDesk {
     /// Called when there is a new event for hooks.
     private let noted: @Sendable () -> Void
     private var running: [String: Running] = [:]
+    /// When to go on with the messages whose next recipients wait for their local time. These messages are not sent now, so
+    /// they do not count for the limit.
+    private var waiting: [String: Timestamp] = [:]
     /// How long the service may take to answer a notification.
     private let deadline: Duration
     private var isClosed = false
@@ -56,9 +59,13 @@ actor CampaignDesk {
             let now = clock.now()
             // Other servers add messages and change apps too.
             var next = store.isShared ? now.advanced(by: ProviderServerLimits.sharedInterval) : nil
-            for message in try await store.openMessages() where running[message.id] == nil {
-                guard message.starts <= now else {
-                    next = min(next ?? message.starts, message.starts)
+            let open = try await store.openMessages()
+            waiting = waiting.filter { id, _ in open.contains { $0.id == id } }
+            // An app that is being deleted is not found any more, and its messages are still there.
+            for message in open where running[message.id] == nil && apps.app(number: message.app) != nil {
+                let due = max(message.starts, waiting[message.id] ?? message.starts)
+                guard due <= now else {
+                    next = min(next ?? due, due)
                     continue
                 }
                 let busy = running.values.count { $0.app == message.app }
@@ -100,8 +107,13 @@ actor CampaignDesk {
                     running.control.stop()
                     continue
                 }
+                guard running.control.extendHold(until: taken.until) else {
+                    // Begin again from what is stored: the recipients in memory may have outcomes by now.
+                    logger.info("A message was not held for a while", metadata: ["message": "\(id)"])
+                    running.control.stop()
+                    continue
+                }
                 running.control.rate = taken.hold.rate
-                running.control.hold(until: taken.until)
             } catch {
                 // Sending waits when the time has ended, and goes on when the store answers again.
                 logger.warning("A message cannot be held", metadata: ["message": "\(id)", "cause": "\(error)"])
@@ -126,6 +138,7 @@ actor CampaignDesk {
                 return nil
             }
             guard let begun, running[begun.id] == nil, !isClosed else { return true }
+            waiting[begun.id] = nil
             let document = try MessageDocument(stored: begun.document)
             start(begun, document, heldUntil: store.isShared ? taken.until : nil)
             return true
@@ -162,10 +175,17 @@ actor CampaignDesk {
         // Until the message is released, this server must not start it again.
         running[message.id]?.isEnding = true
         do {
-            if end != .stopped { try await keep(end, of: message) }
-            try await store.release(message.number)
-            logger.info("A message has ended", metadata: ["message": "\(message.id)", "how": "\(end)"])
-            if end != .stopped { noted() }
+            switch end {
+            case .finished, .refused:
+                try await keep(end, of: message)
+                try await store.release(message.number)
+                noted()
+            case .stopped: try await store.release(message.number)
+            case .waits(let due):
+                waiting[message.id] = due
+                try await store.release(message.number)
+            }
+            logger.info("A message is not sent any more", metadata: ["message": "\(message.id)", "how": "\(end)"])
         } catch {
             // After the next start the message runs again, and finds that every recipient has an outcome.
             logger.error("A message's end cannot be kept", metadata: ["message": "\(message.id)", "cause": "\(error)"])
@@ -188,7 +208,7 @@ actor CampaignDesk {
             case .refused(let cause):
                 message.state = .paused
                 message.cause = cause
-            case .stopped: return nil
+            case .stopped, .waits: return nil
             }
             return ProviderEvents.messageEnded(message, bundleID: bundleID)
         }
@@ -197,13 +217,19 @@ actor CampaignDesk {
     // MARK: Control
 
     /// Stops sending a message that was paused or cancelled. Waits a limited time for the answers that are under way.
-    func stop(_ id: String) async {
-        guard let running = running[id] else { return }
-        running.control.stop()
+    func stop(_ id: String) async { await stop { $0.key == id } }
+
+    /// Stops sending all messages of an app, in the same way.
+    func stopAll(of app: Int64) async { await stop { $0.value.app == app } }
+
+    private func stop(_ isStopped: ((key: String, value: Running)) -> Bool) async {
+        let stopped = running.filter(isStopped).values
+        guard !stopped.isEmpty else { return }
+        for running in stopped { running.control.stop() }
         let (ends, end) = AsyncStream<Void>.makeStream()
         let waits = [
             Task {
-                await running.task.value
+                for running in stopped { await running.task.value }
                 end.finish()
             },
             Task { [clock] in

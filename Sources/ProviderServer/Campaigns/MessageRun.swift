@@ -8,7 +8,7 @@ import ProviderStore
 
 /// Sends one message to its recipients, from the stored position to the end.
 ///
-/// The store returns recipients in the order of their numbers, first for one environment, then for the other. If the
+/// The store returns recipients in the order of their numbers, first for production, then for development. If the
 /// message has a local time, it is sent to one group of time zones after the other. After a crash, recipients whose
 /// outcome is not on the disk get the notification again, with the same `apns-id`.
 struct MessageRun: Sendable {
@@ -28,6 +28,8 @@ struct MessageRun: Sendable {
         case finished
         /// The message was paused or cancelled, or the server shuts down.
         case stopped
+        /// The next recipients get the message at this local time.
+        case waits(until: Timestamp)
         /// The message cannot continue until a person has solved the problem.
         case refused(cause: String)
     }
@@ -37,17 +39,14 @@ struct MessageRun: Sendable {
         var position = message.position
         while let part = await next(from: position) {
             guard !control.isStopped else { return .stopped }
-            if let wait = part.due.wait(from: clock.now()) {
-                await control.sleep(for: wait)
-                continue
-            }
+            guard part.due <= clock.now() else { return .waits(until: part.due) }
             guard let app = apps.app(number: message.app) else { return .stopped }
             for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
                 guard let start = position.start(of: part.due, environment) else { continue }
                 if let end = await work(part, start) { return end }
             }
             position.due = part.due.advanced(by: .milliseconds(1))
-            position.environment = .development
+            position.environment = .production
             position.after = 0
         }
         return control.isStopped ? .stopped : .finished
@@ -97,10 +96,9 @@ struct MessageRun: Sendable {
             switch outcome {
             case .done: return nil
             case .refused(let cause): return .refused(cause: cause)
-            case .again(let cause, let hasAnswered):
-                failures = hasAnswered ? 1 : failures + 1
-                // Count a pass only if somebody was answered. Otherwise the service is unreachable, perhaps for hours.
-                if hasAnswered { passes += 1 }
+            case .again(let cause, let isCounted):
+                failures = isCounted ? 1 : failures + 1
+                if isCounted { passes += 1 }
                 await wait(for: cause, failures)
             }
             position = await kept(start)
@@ -120,7 +118,8 @@ struct MessageRun: Sendable {
     private enum PassEnd {
         case done
         case refused(String)
-        case again(cause: String, hasAnswered: Bool)
+        /// - Parameter isCounted: whether the pass counts for ``ProviderServerLimits/passes``.
+        case again(cause: String, isCounted: Bool)
     }
 
     private func pass(
@@ -163,7 +162,8 @@ struct MessageRun: Sendable {
         let result = ledger.result
         if let refusal = result.refusal { return .refused(refusal) }
         guard let cause = trouble ?? result.cause else { return .done }
-        return .again(cause: cause, hasAnswered: result.hasAnswered)
+        // If the store failed, the pass did not reach all recipients.
+        return .again(cause: cause, isCounted: trouble == nil && result.isCounted)
     }
 
     private func ledger(
@@ -200,16 +200,10 @@ struct MessageRun: Sendable {
     }
 }
 
-extension Timestamp {
-    /// Returns the time until this moment; nil if the moment is now or past.
-    fileprivate func wait(from now: Timestamp) -> Duration? {
-        self > now ? .milliseconds(Int64(clamping: milliseconds - now.milliseconds)) : nil
-    }
-}
-
 extension Environment {
-    /// The order in which a message works through the environments.
-    static let sendingOrder: [Environment] = [.development, .production]
+    /// The order in which a message works through the environments. Production is the first, because a message waits for a
+    /// server that cannot be reached, and a forgotten development server must not keep it from its users.
+    static let sendingOrder: [Environment] = [.production, .development]
 }
 
 extension MessageRecord.Position {
@@ -218,7 +212,7 @@ extension MessageRecord.Position {
         var start = self
         (start.due, start.environment, start.after) = (due, environment, 0)
         guard self.due == due else { return start }
-        if self.environment == .production, environment == .development { return nil }
+        if self.environment == .development, environment == .production { return nil }
         start.after = self.environment == environment ? after : 0
         return start
     }

@@ -18,7 +18,8 @@ final class OutcomeLedger: Sendable {
         /// The number of the first recipient that has to be tried again.
         var again: Int64?
         var failuresInARow = 0
-        var answered = 0
+        /// How many recipients have to be tried again.
+        var failures = 0
         /// Why recipients have to be tried again.
         var cause: String?
         var refusal: String?
@@ -68,7 +69,10 @@ final class OutcomeLedger: Sendable {
             if state.refusal != nil || state.failuresInARow >= ProviderServerLimits.failuresInARow { return .stop }
             // If the store fails, send no more until the known outcomes are on the disk.
             let isFull = state.outcomes.count >= ProviderServerLimits.waitingOutcomes
-            return state.failure != nil || isFull ? .wait : .goOn
+            // In the last pass send one at a time: if a notification makes the service end the connection, this must not
+            // be the outcome of others.
+            let isBusy = isLastPass && !state.underWay.isEmpty
+            return state.failure != nil || isFull || isBusy ? .wait : .goOn
         }
     }
 
@@ -78,15 +82,16 @@ final class OutcomeLedger: Sendable {
         let refusal: String?
         /// Why recipients have to be tried again; nil if there are none.
         let cause: String?
-        /// Whether the service answered anybody.
-        let hasAnswered: Bool
+        /// Whether the pass counts for ``ProviderServerLimits/passes``. If many failed, the service is out of order, perhaps
+        /// for hours, and this is nobody's fault.
+        let isCounted: Bool
     }
 
     var result: Result {
         state.withLock { state in
             Result(
                 refusal: state.refusal, cause: state.again == nil ? nil : state.cause,
-                hasAnswered: state.answered > 0)
+                isCounted: state.failures < ProviderServerLimits.failuresInARow)
         }
     }
 
@@ -117,13 +122,14 @@ final class OutcomeLedger: Sendable {
             switch verdict {
             case .final(let status, let reason, let endedAt):
                 state.failuresInARow = 0
-                state.answered += 1
                 state.outcomes.append(
                     SendOutcome(
                         installation: recipient.number, status: status, reason: reason, at: now,
-                        endedAt: status == 410 ? endedAt ?? now : nil))
+                        endedAt: status == 410 ? endedAt ?? now : nil,
+                        endedToken: status == 410 ? recipient.installation.deviceToken : nil))
             case .again(let cause):
                 state.failuresInARow += 1
+                state.failures += 1
                 state.cause = cause
                 state.again = min(state.again ?? .max, recipient.number)
             case .refused(let cause):
@@ -214,7 +220,8 @@ enum SendVerdict: Hashable {
         switch rejection.advice {
         case .fixCredentials: self = .refused(cause: rejection.description)
         // This device token got too many notifications. The client has already retried until its deadline.
-        case .retryLater where rejection.status == 429:
+        // TooManyProviderTokenUpdates, which is a 429 too, is about the connection.
+        case .retryLater where rejection.reason == .tooManyRequests:
             self = .final(status: 429, reason: reason, endedAt: nil)
         case .retryLater, .reconnect, .renewProviderToken:
             self =

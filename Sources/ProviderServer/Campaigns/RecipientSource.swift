@@ -17,6 +17,13 @@ struct RecipientSource: AsyncSequence, Sendable {
     let control: RunControl
     let clock: ProviderClock
 
+    /// How many recipients to read at once. With a rate, only those of a second: an installation that is deleted or changed
+    /// later must not get the message as it was.
+    private var pageSize: Int {
+        guard let rate = control.rate else { return ProviderServerLimits.page }
+        return Int(clamping: Swift.max(1, Swift.min(rate, Int64(ProviderServerLimits.page))))
+    }
+
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: self, query: query) }
 
     struct AsyncIterator: AsyncIteratorProtocol {
@@ -64,9 +71,10 @@ struct RecipientSource: AsyncSequence, Sendable {
                 case .goOn: break
                 }
                 if page.isEmpty, !isAtEnd {
-                    page = try await source.store.recipients(query, limit: ProviderServerLimits.page)[...]
+                    let limit = source.pageSize
+                    page = try await source.store.recipients(query, limit: limit)[...]
                     if let last = page.last { query.after = last.number }
-                    isAtEnd = page.count < ProviderServerLimits.page
+                    isAtEnd = page.count < limit
                 }
                 guard !page.isEmpty else { return nil }
                 guard source.control.isHeld else {

@@ -31,6 +31,16 @@ final class RunControl: Sendable {
 
     func hold(until moment: ContinuousClock.Instant) { state.withLock { $0.heldUntil = moment } }
 
+    /// Extends the time for which this server holds the message.
+    /// - Returns: false if that time has ended before. Another server may have sent the message since.
+    func extendHold(until moment: ContinuousClock.Instant) -> Bool {
+        state.withLock { state in
+            if let heldUntil = state.heldUntil, heldUntil <= ContinuousClock.now { return false }
+            state.heldUntil = moment
+            return true
+        }
+    }
+
     /// Stops taking recipients. Answers under way are still recorded.
     func stop() {
         let sleeper = state.withLock { state in

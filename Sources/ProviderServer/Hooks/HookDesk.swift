@@ -16,7 +16,8 @@ actor HookDesk {
     private let logger: Logger
     /// The HTTP client, created at the first use.
     private var client: HTTPClient?
-    private var underWay: [Int64: Task<Void, Never>] = [:]
+    /// The deliveries that are being sent, by their numbers.
+    private var underWay: [Int64: (hook: Int64, task: Task<Void, Never>)] = [:]
     /// The deliveries that ended while `lookOnce()` read the store. The data that it read about them is outdated.
     private var settled: Set<Int64> = []
     private var isClosed = false
@@ -50,14 +51,17 @@ actor HookDesk {
             let now = clock.now()
             // Other servers add events too, and one of them may have been killed.
             var next = store.isShared ? now.advanced(by: ProviderServerLimits.sharedInterval) : nil
-            for delivery in try await store.openDeliveries(limit: ProviderServerLimits.listItems)
+            for delivery in try await store.openDeliveries(limit: ProviderServerLimits.hookEventsAtOnce)
             where underWay[delivery.number] == nil && !settled.contains(delivery.number) && !isClosed {
                 guard let due = delivery.next, due <= now else {
                     next = min(next ?? .distant, delivery.next ?? .distant)
                     continue
                 }
                 guard underWay.count < ProviderServerLimits.hooksAtOnce else { break }
-                underWay[delivery.number] = Task { await send(delivery) }
+                // A receiver that does not answer must not keep the others' events waiting.
+                let busy = underWay.values.count { $0.hook == delivery.hook.number }
+                guard busy < ProviderServerLimits.hookEventsAtOnce else { continue }
+                underWay[delivery.number] = (delivery.hook.number, Task { await send(delivery) })
             }
             return next
         } catch {
@@ -69,17 +73,33 @@ actor HookDesk {
     private func send(_ delivery: HookDelivery) async {
         do throws(StoreError) {
             // Another server may have sent it since it was read.
-            if try await store.hold(delivery, for: ProviderServerLimits.hookHold) {
-                try await store.record(await attempted(delivery))
+            if let body = try await store.hold(delivery, for: ProviderServerLimits.hookHold) {
+                var delivery = delivery
+                delivery.event.body = body
+                await keep(await attempted(delivery))
             }
         } catch {
-            // The event is sent again, with the same identifier.
-            logger.warning("The outcome of an event cannot be kept", metadata: ["cause": "\(error)"])
-            await clock.sleep(.seconds(1))
+            logger.warning("An event cannot be read", metadata: ["cause": "\(error)"])
+            await clock.sleep(ProviderServerLimits.storeDelay)
         }
         underWay[delivery.number] = nil
         settled.insert(delivery.number)
         await look()
+    }
+
+    /// Stores the result of an attempt. While the store fails, repeats only this: the receiver must not get the event again
+    /// and again.
+    private func keep(_ delivery: HookDelivery) async {
+        while true {
+            do throws(StoreError) {
+                return try await store.record(delivery)
+            } catch {
+                logger.warning("The outcome of an event cannot be kept", metadata: ["cause": "\(error)"])
+                // After the next start the event is sent again, with the same identifier.
+                guard !isClosed else { return }
+                await clock.sleep(ProviderServerLimits.storeDelay)
+            }
+        }
     }
 
     /// Sends an event, and returns the delivery with the result.
@@ -134,7 +154,7 @@ actor HookDesk {
     func shutDown() async {
         isClosed = true
         await agenda.close()
-        for task in underWay.values { await task.value }
+        for delivery in underWay.values { await delivery.task.value }
         // This fails only if the client was shut down before.
         try? await client?.shutdown()
     }

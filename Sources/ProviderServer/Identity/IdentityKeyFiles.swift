@@ -23,6 +23,8 @@ final class IdentityKeyFiles: Sendable {
     }
 
     private let known = Mutex<[String: (version: Version, keys: IdentityKeySet)]>([:])
+    /// Why files cannot be used now. The log says it once and not for each request, because strangers can send those.
+    private let troubles = Mutex<[String: String]>([:])
     private let logger: Logger
 
     init(logger: Logger) { self.logger = logger }
@@ -42,11 +44,18 @@ final class IdentityKeyFiles: Sendable {
     /// The same for a request with a token, which is answered 503 if the file cannot be used. The log says why.
     func keysForRequest(_ path: String) throws(APIProblem) -> IdentityKeySet {
         do throws(StoreError) {
-            return try keys(path)
+            let keys = try keys(path)
+            if troubles.withLock({ $0.removeValue(forKey: path) }) != nil {
+                logger.info("The keys of an identity provider can be read again", metadata: ["file": "\(path)"])
+            }
+            return keys
         } catch {
-            logger.error(
-                "The keys of an identity provider cannot be read",
-                metadata: ["file": "\(path)", "cause": "\(error.cause)"])
+            let isNew = troubles.withLock { $0.updateValue(error.cause, forKey: path) != error.cause }
+            if isNew {
+                logger.error(
+                    "The keys of an identity provider cannot be read",
+                    metadata: ["file": "\(path)", "cause": "\(error.cause)"])
+            }
             throw APIProblem(503, "The server cannot read the identity provider's keys now; its log says why.")
         }
     }

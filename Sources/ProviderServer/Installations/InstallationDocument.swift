@@ -79,9 +79,10 @@ struct InstallationDocument {
             }
     }
 
-    /// Whether a text is a valid identifier of an installation.
+    /// Whether a text is a valid identifier of an installation. Clients remove the segments `.` and `..` from a path (RFC
+    /// 3986, 5.2.4), so nobody could ask for an installation with such a name.
     static func isIdentifier(_ text: String) -> Bool {
-        (1...ProviderServerLimits.identifierBytes).contains(text.utf8.count)
+        (1...ProviderServerLimits.identifierBytes).contains(text.utf8.count) && text != "." && text != ".."
             && text.utf8.allSatisfy {
                 switch $0 {
                 case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
@@ -113,13 +114,18 @@ struct InstallationDocument {
         var members = members(installation)
         members["id"] = .string(installation.id)
         members["bundleID"] = .string(bundleID)
-        members["registeredAt"] = .string(installation.registered.text)
+        members["registeredAt"] = installation.registeredText.map(JSONValue.string)
         members["changedAt"] = .string(installation.changed.text)
         if let end = installation.end {
             members["ended"] = ["at": .string(end.at.text), "reason": .string(end.reason)]
         }
         return .object(members)
     }
+}
+
+extension Installation {
+    /// When the app last registered its device token; nil if an import did not say it.
+    var registeredText: String? { registered.milliseconds == 0 ? nil : registered.text }
 }
 
 extension JSONValue {

@@ -117,8 +117,9 @@ struct MessageDocument: Sendable {
     /// - Throws: ``MissingValue`` if the recipient has no value for a name; ``ProviderError`` if the notification
     ///   breaks a rule.
     func notification(for installation: Installation, of bundleID: String, id: UUID) throws -> PushNotification {
-        let own = installation.user.flatMap { ownValues["user " + $0] } ?? ownValues["installation " + installation.id]
+        let user = installation.user.flatMap { ownValues["user " + $0] } ?? [:]
+        let own = user.merging(ownValues["installation " + installation.id] ?? [:]) { user, _ in user }
         return try headers.notification(
-            bundleID: bundleID, payload: try template.payload(for: installation, own: own ?? [:]), id: id)
+            bundleID: bundleID, payload: try template.payload(for: installation, own: own), id: id)
     }
 }

@@ -15,8 +15,9 @@ struct InstallationImport {
         "id", "deviceToken", "environment", "languages", "timeZone", "user", "tags", "appVersion",
     ]
 
-    /// Columns that only an export has. An import ignores them.
-    static let exportedColumns = ["registeredAt", "endedAt", "endReason"]
+    /// Further columns, which an export writes. So an import of an export, for example into another store, does not bring
+    /// ended installations back.
+    static let historyColumns = ["registeredAt", "endedAt", "endReason"]
 
     private let app: ProviderApp
     private let form: RowReader.Form
@@ -89,7 +90,7 @@ struct InstallationImport {
             throw .invalid("", "A quotation mark in the line is missing or misplaced.")
         }
         guard let header else {
-            for name in fields where !(Self.columns + Self.exportedColumns).contains(name) {
+            for name in fields where !(Self.columns + Self.historyColumns).contains(name) {
                 throw .invalid(
                     "",
                     "The column \(name.debugDescription) is unknown; there may be \(Self.columns.joined(separator: ", "))."
@@ -102,11 +103,18 @@ struct InstallationImport {
             throw .invalid("", "The line has \(fields.count) fields; the header has \(header.count).")
         }
         var members: [String: JSONValue] = [:]
-        for (name, field) in zip(header, fields.map(CSVRow.unmarked))
-        where !field.isEmpty && Self.columns.contains(name) {
+        var ended: [String: JSONValue] = [:]
+        for (name, field) in zip(header, fields.map(CSVRow.unmarked)) where !field.isEmpty {
+            switch name {
+            case "endedAt": ended["at"] = .string(field)
+            case "endReason": ended["reason"] = .string(field)
+            default: break
+            }
+            guard name != "endedAt", name != "endReason" else { continue }
             let isList = name == "languages" || name == "tags"
             members[name] = isList ? .array(field.split(separator: " ").map { .string(String($0)) }) : .string(field)
         }
+        if !ended.isEmpty { members["ended"] = .object(ended) }
         return .object(members)
     }
 
@@ -116,22 +124,46 @@ struct InstallationImport {
             throw .invalid(
                 "/id", "The value has to be 1 to \(ProviderServerLimits.identifierBytes) letters, digits and - _ .")
         }
-        // Remove the members that only an export has.
+        let history = try history(members)
         for name in ["registeredAt", "changedAt", "ended"] { members[name] = nil }
         let document = try InstallationDocument(.object(members))
         let bundleID = try document.bundleID
         guard bundleID == nil || bundleID == app.bundleID else {
             throw .invalid("/bundleID", "The file is imported into the app \(app.bundleID).")
         }
-        let installation = try document.installation(id, registered: now, now: now)
+        var installation = try document.installation(id, registered: history.registered, now: now)
+        installation.end = history.end
         guard app.endpoints[installation.environment] != nil else {
             throw .invalid("/environment", "The app has no \(installation.environment.rawValue) environment.")
         }
         return installation
     }
 
+    /// Reads when the installation was registered, and when and why it ended. An import is no registration by the app, so
+    /// without a time of registration every 410 ends the installation (Guide, Table 8-5).
+    private func history(
+        _ members: [String: JSONValue],
+    ) throws(APIProblem) -> (registered: Timestamp, end: Installation.End?) {
+        let reader = try DocumentReader(.object(members), at: "", keys: nil)
+        let registered = try time("registeredAt", reader) ?? Timestamp(milliseconds: 0)
+        guard let ended = try reader.object("ended", keys: ["at", "reason"]) else { return (registered, nil) }
+        let end = Installation.End(
+            at: try ended.required("at", try time("at", ended)),
+            reason: try ended.required("reason", try ended.line("reason", maximum: ProviderServerLimits.nameBytes)))
+        return (registered, end)
+    }
+
+    /// A time in the future counts as now: it would let the installation outlast every 410.
+    private func time(_ key: String, _ reader: DocumentReader) throws(APIProblem) -> Timestamp? {
+        guard let text = try reader.text(key, maximum: 40) else { return nil }
+        guard let time = Timestamp(text: text) else {
+            throw reader.fault(key, "a time with a time zone, such as 2027-01-31T09:00:00Z")
+        }
+        return min(time, now)
+    }
+
     /// The report: the number of imported installations, and the first bad lines.
-    var report: JSONValue {
+    var report: [String: JSONValue] {
         let lines = bad.map { bad -> JSONValue in
             var members: [String: JSONValue] = [
                 "line": .integer(Int64(bad.line)), "detail": .string(bad.problem.detail),

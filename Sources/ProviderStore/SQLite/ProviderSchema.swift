@@ -8,8 +8,15 @@ enum ProviderSchema {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { try $0.execute(sql: version1) }
         migrator.registerMigration("2") { try $0.execute(sql: version2) }
+        migrator.registerMigration("3") { try $0.execute(sql: version3) }
         return migrator
     }
+
+    private static let version3 = """
+        -- The next events of each hook.
+        CREATE INDEX open_delivery_by_hook ON hook_delivery (hook, next) WHERE next IS NOT NULL;
+        DROP INDEX open_hook_delivery;
+        """
 
     private static let version2 = """
         -- document: JSON, as in a message.

@@ -7,15 +7,12 @@ import SQLiteSupport
 extension SQLiteProviderStore {
     package func apps() async throws(StoreError) -> [ProviderApp] {
         try await read { database in
-            let rows = try Row.fetchAll(
-                database,
-                sql: """
-                    SELECT number, bundle_id, team, endpoints, client_key, server_key, accepts_claimed_users, identity
-                    FROM app ORDER BY bundle_id
-                    """)
-            return try rows.map(Self.app)
+            try Row.fetchAll(database, sql: Self.columns + " ORDER BY bundle_id").map(Self.app)
         }
     }
+
+    private static let columns =
+        "SELECT number, bundle_id, team, endpoints, client_key, server_key, accepts_claimed_users, identity FROM app"
 
     private static func app(_ row: Row) throws -> ProviderApp {
         let decoder = JSONDecoder()
@@ -30,8 +27,14 @@ extension SQLiteProviderStore {
             identity: try row.optionalBlob(7).map { try decoder.decode(ProviderApp.IdentityProvider.self, from: $0) })
     }
 
-    package func put(_ app: ProviderApp) async throws(StoreError) -> ProviderApp {
-        try await write { database in
+    package func changeApp(
+        _ bundleID: String,
+        _ change: @escaping @Sendable (ProviderApp?) throws -> ProviderApp,
+    ) async throws -> ProviderApp {
+        try await commit { database in
+            let known = try Row.fetchOne(database, sql: Self.columns + " WHERE bundle_id = ?", arguments: [bundleID])
+                .map(Self.app)
+            var app = try change(known)
             let encoder = JSONEncoder()
             let endpoints = Dictionary(
                 app.endpoints.map { ($0.key.rawValue, $0.value) }, uniquingKeysWith: { $1 })
@@ -48,18 +51,46 @@ extension SQLiteProviderStore {
                     RETURNING number
                     """,
                 arguments: [
-                    app.bundleID, app.teamID, try encoder.encode(endpoints), Data(app.clientKeyDigest),
+                    bundleID, app.teamID, try encoder.encode(endpoints), Data(app.clientKeyDigest),
                     Data(app.serverKeyDigest), app.acceptsClaimedUsers, try app.identity.map(encoder.encode),
                 ])
-            var stored = app
-            stored.number = number ?? 0
-            return stored
+            app.number = number ?? 0
+            return app
         }
     }
 
+    /// The largest number of rows that one transaction deletes. Requests that register installations wait for it.
+    private static let deletedTogether = 20_000
+
     package func deleteApp(_ number: Int64) async throws(StoreError) {
+        let messages = try await write { database in
+            try database.execute(
+                sql: "UPDATE message SET state = 'cancelled' WHERE app = ? AND state <> 'finished'",
+                arguments: [number])
+            return try Int64.fetchAll(database, sql: "SELECT number FROM message WHERE app = ?", arguments: [number])
+        }
+        for message in messages { try await deleteOutcomes(of: message) }
+        try await deleteInSteps(
+            "DELETE FROM installation WHERE number IN (SELECT number FROM installation WHERE app = ? LIMIT ?)", number)
         try await write { database in
             try database.execute(sql: "DELETE FROM app WHERE number = ?", arguments: [number])
         }
+    }
+
+    func deleteOutcomes(of message: Int64) async throws(StoreError) {
+        try await deleteInSteps(
+            """
+            DELETE FROM outcome WHERE message = ?1
+                AND installation IN (SELECT installation FROM outcome WHERE message = ?1 LIMIT ?2)
+            """, message)
+    }
+
+    /// Deletes rows until there are no more.
+    /// - Parameter sql: deletes some of the rows; its parameters are `number` and how many to delete at most.
+    private func deleteInSteps(_ sql: String, _ number: Int64) async throws(StoreError) {
+        while try await write({ database in
+            try database.execute(sql: sql, arguments: [number, Self.deletedTogether])
+            return database.changesCount
+        }) > 0 {}
     }
 }

@@ -62,31 +62,41 @@ extension SQLiteProviderStore {
     }
 
     private static let deliveries = """
-        SELECT d.number, d.id, d.kind, d.body, d.created, d.attempts, d.next, d.status, d.cause,
+        SELECT d.number, d.id, d.kind, d.created, d.attempts, d.next, d.status, d.cause,
             h.number, h.id, h.app, h.url, h.secret
-        FROM hook_delivery d JOIN hook h ON h.number = d.hook
+        FROM hook h JOIN hook_delivery d
         """
 
     private static func delivery(_ row: Row) -> HookDelivery {
         HookDelivery(
-            number: row.integer(0), id: row.text(1), hook: hook(row, from: 9),
-            event: ProviderEvent(kind: row.text(2), body: Array(row.blob(3))),
-            created: Timestamp(column: row.integer(4)), attempts: row.integer(5),
-            next: row.optionalInteger(6).map(Timestamp.init(column:)), status: row.optionalInteger(7),
-            cause: row.optionalText(8))
+            number: row.integer(0), id: row.text(1), hook: hook(row, from: 8),
+            event: ProviderEvent(kind: row.text(2), body: []),
+            created: Timestamp(column: row.integer(3)), attempts: row.integer(4),
+            next: row.optionalInteger(5).map(Timestamp.init(column:)), status: row.optionalInteger(6),
+            cause: row.optionalText(7))
     }
 
     package func openDeliveries(limit: Int) async throws(StoreError) -> [HookDelivery] {
         try await read { database in
             try Row.fetchAll(
-                database, sql: Self.deliveries + " WHERE d.next IS NOT NULL ORDER BY d.next LIMIT ?",
-                arguments: [limit]
+                database,
+                sql: Self.deliveries + """
+                     ON d.number IN (
+                        SELECT number FROM hook_delivery WHERE hook = h.number AND next IS NOT NULL ORDER BY next LIMIT ?)
+                    ORDER BY d.next
+                    """, arguments: [limit]
             ).map(Self.delivery)
         }
     }
 
-    /// Nobody else uses the store.
-    package func hold(_ delivery: HookDelivery, for time: Duration) async throws(StoreError) -> Bool { true }
+    /// Nobody else uses the store, so this only reads the body.
+    package func hold(_ delivery: HookDelivery, for time: Duration) async throws(StoreError) -> [UInt8]? {
+        try await read { database in
+            try Data.fetchOne(
+                database, sql: "SELECT body FROM hook_delivery WHERE number = ?", arguments: [delivery.number]
+            ).map { Array($0) }
+        }
+    }
 
     package func record(_ delivery: HookDelivery) async throws(StoreError) {
         try await write { database in
@@ -105,7 +115,8 @@ extension SQLiteProviderStore {
         limit: Int,
     ) async throws(StoreError) -> [HookDelivery] {
         try await read { database in
-            let rest = " WHERE h.id = ? AND h.app = ? AND d.number < ? ORDER BY d.number DESC LIMIT ?"
+            let rest =
+                " ON d.hook = h.number WHERE h.id = ? AND h.app = ? AND d.number < ? ORDER BY d.number DESC LIMIT ?"
             return try Row.fetchAll(
                 database, sql: Self.deliveries + rest, arguments: [hook, app, before ?? .max, limit]
             ).map(Self.delivery)

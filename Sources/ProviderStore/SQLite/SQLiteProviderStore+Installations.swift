@@ -74,7 +74,10 @@ extension SQLiteProviderStore {
         try await write { [now] database in
             for installation in installations {
                 let known = try Self.stored(installation.id, app, database)
-                let stored = StoredInstallation(installation, secretDigest: known?.1.secretDigest)
+                var stored = StoredInstallation(installation, secretDigest: known?.1.secretDigest)
+                if let old = known?.1.installation, old.deviceToken == installation.deviceToken {
+                    stored.installation.registered = max(old.registered, installation.registered)
+                }
                 try Self.put(stored, number: known?.number, app: app, database, now: now())
             }
         }

@@ -1,13 +1,17 @@
 package import Delivery
 import Foundation
 import GRDB
-import Notifications
+package import Notifications
 import SQLiteSupport
 
 extension SQLiteProviderStore {
-    private static let columns = """
-        number, id, app, state, document, created, starts, finished, rate, cause, last, due, environment, after, accepted
+    /// - Parameter document: the SQL that selects the document.
+    private static func columns(_ document: String) -> String {
         """
+        number, id, app, state, \(document), created, starts, finished, rate, cause, last, due, environment, after, \
+        accepted
+        """
+    }
 
     private static func message(_ row: Row, _ database: Database) throws -> MessageRecord {
         var message = MessageRecord(
@@ -19,7 +23,7 @@ extension SQLiteProviderStore {
         message.cause = row.optionalText(9)
         message.position.last = row.optionalInteger(10)
         message.position.due = Timestamp(column: row.integer(11))
-        message.position.environment = Environment(column: row.integer(12)) ?? .development
+        message.position.environment = Environment(column: row.integer(12)) ?? .production
         message.position.after = row.integer(13)
         message.tally.accepted = row.integer(14)
         let reasons = try Row.fetchCursor(
@@ -33,41 +37,80 @@ extension SQLiteProviderStore {
         _ rest: String,
         _ arguments: StatementArguments,
         _ database: Database,
+        document: String = "document",
     ) throws -> [MessageRecord] {
-        try Row.fetchAll(database, sql: "SELECT \(columns) FROM message \(rest)", arguments: arguments)
+        try Row.fetchAll(database, sql: "SELECT \(columns(document)) FROM message \(rest)", arguments: arguments)
             .map { try message($0, database) }
     }
 
     package func add(
         _ message: MessageRecord,
         idempotency: IdempotencyKey?,
+        limit: Int,
     ) async throws(StoreError) -> MessageRecord {
         try await write { database in
-            if let idempotency {
-                let row = try Row.fetchOne(
-                    database, sql: "SELECT id, idempotency_digest FROM message WHERE app = ? AND idempotency_key = ?",
-                    arguments: [message.app, idempotency.name])
-                if let row {
-                    guard Array(row.blob(1)) == idempotency.digest else {
-                        throw StoreError(.conflict, "The idempotency key was used for a different request.")
-                    }
-                    if let known = try Self.messages("WHERE id = ?", [row.text(0)], database).first { return known }
-                }
-            }
+            if let idempotency, let known = try Self.message(message.app, idempotency, database) { return known }
+            let open = try Int.fetchOne(
+                database,
+                sql: "SELECT count(*) FROM message WHERE state IN ('scheduled', 'running') AND app = ?",
+                arguments: [message.app])
+            guard (open ?? 0) < limit else { throw StoreError.tooManyMessages(limit) }
             try database.execute(
                 sql: """
                     INSERT INTO message (
                         id, app, state, document, created, starts, rate, last, due, environment, after, accepted,
                         idempotency_key, idempotency_digest
-                    ) VALUES (?, ?, ?, ?, ?, ?, ?, NULL, 0, 0, 0, 0, ?, ?)
+                    ) VALUES (?, ?, ?, ?, ?, ?, ?, NULL, 0, ?, 0, 0, ?, ?)
                     """,
                 arguments: [
                     message.id, message.app, message.state.rawValue, Data(message.document), message.created.column,
-                    message.starts.column, message.rate, idempotency?.name, idempotency.map { Data($0.digest) },
+                    message.starts.column, message.rate, message.position.environment.column, idempotency?.name,
+                    idempotency.map { Data($0.digest) },
                 ])
             var stored = message
             stored.number = database.lastInsertedRowID
             return stored
+        }
+    }
+
+    private static func message(
+        _ app: Int64,
+        _ idempotency: IdempotencyKey,
+        _ database: Database,
+    ) throws -> MessageRecord? {
+        let row = try Row.fetchOne(
+            database, sql: "SELECT id, idempotency_digest FROM message WHERE app = ? AND idempotency_key = ?",
+            arguments: [app, idempotency.name])
+        guard let row else { return nil }
+        guard Array(row.blob(1)) == idempotency.digest else { throw StoreError.otherRequest }
+        return try messages("WHERE id = ?", [row.text(0)], database).first
+    }
+
+    package func message(app: Int64, idempotency: IdempotencyKey) async throws(StoreError) -> MessageRecord? {
+        try await read { try Self.message(app, idempotency, $0) }
+    }
+
+    package func deleteMessage(_ number: Int64) async throws(StoreError) {
+        let isOver = try await read { database in
+            try Bool.fetchOne(
+                database, sql: "SELECT state IN ('finished', 'cancelled') FROM message WHERE number = ?",
+                arguments: [number])
+        }
+        guard isOver ?? true else { throw StoreError.notOver }
+        try await deleteOutcomes(of: number)
+        try await write { database in
+            try database.execute(sql: "DELETE FROM message WHERE number = ?", arguments: [number])
+        }
+    }
+
+    package func endedMessages(before: Timestamp, limit: Int) async throws(StoreError) -> [Int64] {
+        try await read { database in
+            try Int64.fetchAll(
+                database,
+                sql: """
+                    SELECT number FROM message
+                    WHERE state IN ('finished', 'cancelled') AND coalesce(finished, starts) < ? ORDER BY number LIMIT ?
+                    """, arguments: [before.column, limit])
         }
     }
 
@@ -88,7 +131,9 @@ extension SQLiteProviderStore {
     }
 
     package func openMessages() async throws(StoreError) -> [MessageRecord] {
-        try await read { try Self.messages("WHERE state IN ('scheduled', 'running') ORDER BY number", [], $0) }
+        try await read {
+            try Self.messages("WHERE state IN ('scheduled', 'running') ORDER BY number", [], $0, document: "x''")
+        }
     }
 
     /// Nobody else uses the store, so this only reads whether the message is open.

@@ -66,7 +66,7 @@ extension SQLiteProviderStore {
     }
 
     /// Ends an installation, unless the app registered its device token after the service found it invalid (Guide,
-    /// Table 8-5).
+    /// Table 8-5), or has another one by now.
     /// - Returns: The installation's identifier, if it ended now.
     private static func end(
         _ outcome: SendOutcome,
@@ -77,12 +77,13 @@ extension SQLiteProviderStore {
         let statement = try database.cachedStatement(
             sql: """
                 UPDATE installation SET ended = ?, end_reason = ?, changed = ?
-                WHERE number = ? AND ended IS NULL AND registered <= ? RETURNING id
+                WHERE number = ? AND ended IS NULL AND registered <= ? AND token = coalesce(?, token) RETURNING id
                 """)
         return try String.fetchOne(
             statement,
             arguments: [
                 endedAt.column, outcome.reason, now.column, outcome.installation, endedAt.column,
+                outcome.endedToken.map { Data(hexadecimal: $0) },
             ])
     }
 

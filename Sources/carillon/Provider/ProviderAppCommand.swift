@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NIOHTTP1
 import Notifications
+import Service
 
 struct ProviderAppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -20,15 +21,23 @@ struct ProviderAppCommand: AsyncParsableCommand {
     struct Put: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make an app, or change its servers and credentials.",
-            discussion: "Give a signing key or a certificate for each environment that the app uses.")
+            discussion: """
+                Give a signing key or a certificate for each environment that the app uses. What you do not give stays: the \
+                other environment, the identity provider, and who says who the user is.
+                """)
 
         @OptionGroup var options: ProviderOptions
 
         @Argument(help: ArgumentHelp("The app's bundle ID.", valueName: "bundle-id"))
         var bundleID: String
 
-        @Option(name: .customLong("team-id"), help: "The team's ID.")
-        var teamID: String
+        @Option(
+            help: "The data folder of a Carillon on this machine: sends to it, with its development team and key.",
+            completion: .directory)
+        var carillon: String?
+
+        @Option(name: .customLong("team-id"), help: "The team's ID; for a new app, unless there is --carillon.")
+        var teamID: String?
 
         @Option(name: .customLong("key-file"), help: "The signing key, a .p8 file.")
         var keyFile: String?
@@ -39,7 +48,7 @@ struct ProviderAppCommand: AsyncParsableCommand {
         @Option(help: "A provider certificate with its key, PEM, instead of a signing key.")
         var certificate: String?
 
-        @Option(help: "development or production; repeatable, production by default.")
+        @Option(help: "development or production; repeatable, production by default, development with --carillon.")
         var environment: [Environment] = []
 
         @Option(help: "The server to send to, https://host:port; Apple's by default.")
@@ -48,7 +57,7 @@ struct ProviderAppCommand: AsyncParsableCommand {
         @Option(help: "The certificate that the server's certificate is verified with, PEM; the system's by default.")
         var authority: String?
 
-        @Option(help: "The feedback service of the binary API, host:port; for apps with a certificate.")
+        @Option(help: "The feedback service of the binary API, https://host:port; for apps with a certificate.")
         var feedback: String?
 
         @Option(help: "The issuer (iss) of your identity provider's tokens.")
@@ -60,34 +69,71 @@ struct ProviderAppCommand: AsyncParsableCommand {
         @Option(name: .customLong("keys-file"), help: "The identity provider's keys on the server's machine (JWKS).")
         var keysFile: String?
 
-        @Flag(name: .customLong("accept-claimed-users"), help: "Let the app itself say who its user is.")
-        var acceptsClaimedUsers = false
+        @Flag(inversion: .prefixedNo, help: "Let the app itself say who its user is.")
+        var acceptClaimedUsers: Bool?
 
         func run() async throws {
-            var place: [String: JSONValue] = [:]
-            place["url"] = url.map(JSONValue.string)
-            place["authority"] = try authority.map { .string(try text($0, "certificate")) }
-            place["certificate"] = try certificate.map { .string(try text($0, "certificate")) }
-            if let keyFile, let keyID {
-                place["key"] = ["keyID": .string(keyID), "privateKey": .string(try text(keyFile, "signing key"))]
-            } else if keyFile != nil || keyID != nil {
-                throw ValidationError("--key-file and --key-id go together.")
+            let client = try options.client()
+            let known = try await known(client)
+            let own = try carillon.map { try ServiceDescription.read(DataFolder($0)) }
+            guard let teamID = teamID ?? own?.key?.teamID ?? known["teamID"] else {
+                throw ValidationError("A new app needs --team-id.")
             }
-            let names = environment.isEmpty ? [.production] : environment
-            place["feedback"] = feedback.map(JSONValue.string)
+            let names = environment.isEmpty ? [carillon == nil ? .production : .development] : environment
+            var environments: [String: JSONValue] = [:]
+            // The stored credentials stay if a place comes without any.
+            if case .object(let places)? = known.members["environments"] {
+                environments = places.mapValues { $0.only(["url", "authority", "feedback"]) }
+            }
+            for name in names { environments[name.rawValue] = try place(name, own) }
+            let claims = acceptClaimedUsers.map(JSONValue.bool) ?? known.members["acceptsClaimedUsers"] ?? false
             var document: [String: JSONValue] = [
-                "teamID": .string(teamID), "acceptsClaimedUsers": .bool(acceptsClaimedUsers),
-                "environments": .object(
-                    Dictionary(names.map { ($0.rawValue, .object(place)) }, uniquingKeysWith: { $1 })),
+                "teamID": .string(teamID), "acceptsClaimedUsers": claims, "environments": .object(environments),
             ]
-            document["identity"] = try identity()
-            let app = try await options.client()
+            document["identity"] = try identity() ?? known.members["identity"]
+            let app =
+                try await client
                 .ask(.PUT, "/v1/apps/\(escaped(bundleID))", Array(JSONValue.object(document).text.utf8))
             var lines = [ProviderAppCommand.line(app)]
             if let key = app["clientKey"] { lines.append("The key for the app itself:     \(key)") }
             if let key = app["serverKey"] { lines.append("The key for the app's backend:  \(key)") }
             if lines.count > 1 { lines.append("Keep them: they are not shown again.") }
             options.output.print(app, lines.joined(separator: "\n"))
+        }
+
+        /// Returns the app as it is now; an empty object for a new one.
+        private func known(_ client: ProviderServerClient) async throws -> JSONValue {
+            var found: JSONValue = [:]
+            try await client.list("/v1/apps") { if $0["bundleID"] == bundleID { found = $0 } }
+            return found
+        }
+
+        /// Returns the server of one environment, and the credentials for it.
+        /// - Parameter own: the Carillon that the app sends to; nil for another server.
+        private func place(_ environment: Environment, _ own: ServiceDescription?) throws -> JSONValue {
+            var place: [String: JSONValue] = [:]
+            if let own {
+                guard let addresses = own.addresses(environment) else {
+                    throw ValidationError("This Carillon has no \(environment.rawValue) environment.")
+                }
+                place["url"] = .string("https://\(addresses.provider)")
+                place["authority"] = .string(try text(own.ca, "certificate"))
+                if let key = own.key, keyFile == nil, certificate == nil {
+                    place["key"] = [
+                        "keyID": .string(key.keyID), "privateKey": .string(try text(key.path, "signing key")),
+                    ]
+                }
+            }
+            if let url { place["url"] = .string(url) }
+            if let authority { place["authority"] = .string(try text(authority, "certificate")) }
+            place["certificate"] = try certificate.map { .string(try text($0, "certificate")) }
+            if let keyFile, let keyID {
+                place["key"] = ["keyID": .string(keyID), "privateKey": .string(try text(keyFile, "signing key"))]
+            } else if keyFile != nil || keyID != nil {
+                throw ValidationError("--key-file and --key-id go together.")
+            }
+            place["feedback"] = feedback.map(JSONValue.string)
+            return .object(place)
         }
 
         private func identity() throws -> JSONValue? {

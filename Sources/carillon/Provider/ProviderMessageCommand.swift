@@ -8,7 +8,7 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         commandName: "message", abstract: "Messages to the installations of an app.",
         subcommands: [
             Send.self, List.self, Show.self, Change<Pause>.self, Change<Resume>.self, Change<Cancel>.self, Rate.self,
-            Outcomes.self,
+            Outcomes.self, Delete.self,
         ])
 
     fileprivate static func line(_ message: JSONValue) -> String {
@@ -85,9 +85,44 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         @Argument(help: "The message's identifier.")
         var id: String
 
+        @Flag(help: "Wait until the message has ended or is paused, and show its progress.")
+        var follow = false
+
+        /// The time between two requests for the progress.
+        private static let interval = Duration.milliseconds(500)
+
         func run() async throws {
-            let message = try await options.client().ask(.GET, "/v1/messages/\(escaped(id))")
+            let client = try options.client()
+            let path = "/v1/messages/\(escaped(id))"
+            var message = try await client.ask(.GET, path)
+            if follow {
+                // Counting the recipients takes long, and their number rarely changes.
+                let count = try await client.ask(.GET, path + "?include=recipients").count("recipients")
+                let bar = ProgressBar(isQuiet: options.json)
+                defer { bar.end() }
+                while ["scheduled", "running"].contains(message["state"]) {
+                    let done = message.count("accepted") + message.count("failed")
+                    bar.show(message["cause"] ?? message["state"] ?? "", done, of: max(done, count))
+                    try await Task.sleep(for: Self.interval)
+                    message = try await client.ask(.GET, path)
+                }
+            }
             options.output.print(message, ProviderMessageCommand.line(message))
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a message that has ended, with its outcomes. This cannot be undone.")
+
+        @OptionGroup var options: ProviderOptions
+
+        @Argument(help: "The message's identifier.")
+        var id: String
+
+        func run() async throws {
+            _ = try await options.client().ask(.DELETE, "/v1/messages/\(escaped(id))")
+            options.output.print(["id": id], "Deleted the message \(id).")
         }
     }
 

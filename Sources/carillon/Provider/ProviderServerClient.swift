@@ -28,7 +28,7 @@ struct ProviderServerClient: Sendable {
             certificate = environment["CARILLON_PROVIDER_CA"]
             return
         }
-        guard let description = ProviderServer.Description.read(folder: folder) else {
+        guard let description = Self.description(folder) else {
             throw CommandError(
                 "No provider server runs on \(folder); start one with: carillon provider serve --data \(folder)")
         }
@@ -36,6 +36,20 @@ struct ProviderServerClient: Sendable {
         certificate = description.certificate
         key = String(decoding: try InputFile.read(description.keyFile, "key"), as: UTF8.self)
             .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// How long to wait for a server that is just starting, as in `carillon provider serve & carillon provider app list`.
+    /// A server with a million installations starts in less than two seconds.
+    private static let startPatience = Duration.seconds(3)
+
+    /// - Returns: nil if no server runs on the folder.
+    private static func description(_ folder: String) -> ProviderServer.Description? {
+        let start = ContinuousClock.now
+        while true {
+            if let description = ProviderServer.Description.read(folder: folder) { return description }
+            guard ContinuousClock.now < start.advanced(by: startPatience) else { return nil }
+            Thread.sleep(forTimeInterval: 0.05)
+        }
     }
 
     /// Sends a request, and returns the answer's JSON.
@@ -157,6 +171,17 @@ extension JSONValue {
     subscript(_ key: String) -> String? {
         guard case .object(let members) = self, case .string(let text)? = members[key] else { return nil }
         return text
+    }
+
+    /// The members of an object; empty for any other value.
+    var members: [String: JSONValue] { if case .object(let members) = self { members } else { [:] } }
+
+    /// An object with only some of the members.
+    func only(_ names: [String]) -> JSONValue { .object(members.filter { names.contains($0.key) }) }
+
+    /// The number of a member; 0 if it is missing.
+    func count(_ key: String) -> Int {
+        if case .integer(let number)? = members[key] { Int(clamping: number) } else { 0 }
     }
 
     /// The number of a member, as text; 0 if it is missing.
