@@ -161,7 +161,7 @@ let package = Package(
             swiftSettings: settings,
         ),
         .target(
-            name: "SQLiteSupport", dependencies: ["Notifications", "Delivery", "PrivateFiles", grdb],
+            name: "SQLiteSupport", dependencies: ["Delivery", "PrivateFiles", grdb],
             swiftSettings: settings),
         .target(
             name: "SQLiteStore",

@@ -5,23 +5,6 @@ import PostgresSupport
 
 // How the service's values are represented in PostgreSQL's columns.
 
-extension DeviceID {
-    /// The same 64 bits as a signed number. SQL then sorts some devices differently, which does no harm.
-    var column: Int64 { Int64(bitPattern: rawValue) }
-
-    init(column: Int64) { self.init(rawValue: UInt64(bitPattern: column)) }
-
-    /// The ranges of the column that hold the devices after this one, in the order of the IDs as unsigned numbers.
-    /// - Parameter device: nil for all devices.
-    static func columns(after device: DeviceID?) -> [ClosedRange<Int64>] {
-        let (lower, upper) = (Int64(0)...Int64.max, Int64.min...Int64(-1))
-        guard let device else { return [lower, upper] }
-        let range = device.column >= 0 ? lower : upper
-        let rest = device.column < range.upperBound ? [(device.column + 1)...range.upperBound] : []
-        return device.column >= 0 ? rest + [upper] : rest
-    }
-}
-
 extension AppID {
     var column: Int64 { Int64(rawValue) }
 
