@@ -48,7 +48,7 @@ package final class PostgresProviderStore: ProviderStore {
     package static func open(_ configuration: Configuration) async throws(StoreError) -> PostgresProviderStore {
         let first = connection(configuration)
         do throws(StoreError) {
-            try await prepare(first, configuration)
+            try await ProviderTables.migrations.prepare(first, clock: configuration.now)
             let store = PostgresProviderStore(configuration, first)
             let known = try await store.keep(Self.checkValue, as: Self.checkName)
             guard known == Self.checkValue else { throw StoreError.wrongStoreKey }
@@ -66,26 +66,7 @@ package final class PostgresProviderStore: ProviderStore {
     }
 
     private static func connection(_ configuration: Configuration) -> PostgresConnection {
-        PostgresConnection(
-            configuration.location, name: "carillon provider", limits: configuration.limits,
-            setUp: PostgresServerCheck.setUp(configuration.limits)
-        ) { answers throws(PostgresError) in
-            try PostgresServerCheck.check(answers, allowsAsynchronousCommit: false)
-        }
-    }
-
-    private static func prepare(
-        _ connection: PostgresConnection,
-        _ configuration: Configuration,
-    ) async throws(StoreError) {
-        let refusal: String?
-        do throws(PostgresError) {
-            try await PostgresServerCheck.checkClock(configuration.now, connection)
-            refusal = try await ProviderTables.migrations.apply(connection)
-        } catch {
-            throw error.startError(schema: ProviderTables.migrations.schema)
-        }
-        if let refusal { throw StoreError(.unreadable, refusal) }
+        PostgresConnection(to: configuration.location, name: "carillon provider", limits: configuration.limits)
     }
 
     // MARK: Secrets

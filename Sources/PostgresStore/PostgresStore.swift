@@ -83,7 +83,7 @@ package final class PostgresStore: Sendable {
         let first = Self.connection(configuration)
         do {
             let start = ContinuousClock.now
-            try await prepare(first, configuration)
+            try await PostgresSchema.all.prepare(first, clock: configuration.machineTime)
             let sealed = SealedSecrets(first, configuration.storeKey)
             try await sealed.open()
             let snapshot = try await join(first, configuration)
@@ -128,30 +128,10 @@ package final class PostgresStore: Sendable {
         _ configuration: Configuration,
         isForReading: Bool = false,
     ) -> PostgresConnection {
-        let allows = configuration.allowsAsynchronousCommit
-        return PostgresConnection(
-            configuration.location, name: "carillon", limits: configuration.limits,
-            setUp: PostgresServerCheck.setUp(configuration.limits) + (isForReading ? [noWaitForDisk] : [])
-        ) { answers throws(PostgresError) in
-            try PostgresServerCheck.check(answers, allowsAsynchronousCommit: allows)
-        }
-    }
-
-    /// Makes the tables.
-    private static func prepare(
-        _ connection: PostgresConnection,
-        _ configuration: Configuration,
-    ) async throws(StoreError) {
-        let refusal: String?
-        do throws(PostgresError) {
-            if let machineTime = configuration.machineTime {
-                try await PostgresServerCheck.checkClock(machineTime, connection)
-            }
-            refusal = try await PostgresSchema.all.apply(connection)
-        } catch {
-            throw error.startError(schema: PostgresSchema.all.schema)
-        }
-        if let refusal { throw StoreError(.unreadable, refusal) }
+        PostgresConnection(
+            to: configuration.location, name: "carillon", limits: configuration.limits,
+            options: isForReading ? [noWaitForDisk] : [],
+            allowsAsynchronousCommit: configuration.allowsAsynchronousCommit)
     }
 
     /// Takes a lease and reads the accounts.

@@ -1,3 +1,4 @@
+package import Delivery
 package import Notifications
 package import PostgresClient
 
@@ -58,7 +59,7 @@ package enum PostgresServerCheck {
     private static let maximumClockDifference = 10_000
 
     /// - Throws: ``PostgresError/Kind/unsuitable`` if the clocks of this machine and of the server differ too much.
-    package static func checkClock(
+    static func checkClock(
         _ now: @Sendable () -> Timestamp,
         _ connection: PostgresConnection,
     ) async throws(PostgresError) {
@@ -72,5 +73,42 @@ package enum PostgresServerCheck {
                 .unsuitable,
                 "The clock of this machine and the clock of PostgreSQL differ by \(seconds) seconds: set both by NTP.")
         }
+    }
+}
+
+extension PostgresConnection {
+    /// A connection of a store. Each time that it is made, it checks the server and sets its options.
+    /// - Parameters:
+    ///   - options: further statements that set options of each connection.
+    ///   - allowsAsynchronousCommit: whether commits may be lost when the server crashes.
+    package convenience init(
+        to location: PostgresLocation,
+        name: String,
+        limits: PostgresLimits,
+        options: [PostgresStatement] = [],
+        allowsAsynchronousCommit: Bool = false,
+    ) {
+        self.init(location, name: name, limits: limits, setUp: PostgresServerCheck.setUp(limits) + options) {
+            answers throws(PostgresError) in
+            try PostgresServerCheck.check(answers, allowsAsynchronousCommit: allowsAsynchronousCommit)
+        }
+    }
+}
+
+extension PostgresMigrations {
+    /// Prepares a database for a store that opens: compares the clocks, and makes or updates the tables.
+    /// - Parameter clock: this machine's clock, which has to agree with the server's; nil if they are not to be compared.
+    package func prepare(
+        _ connection: PostgresConnection,
+        clock: (@Sendable () -> Timestamp)?,
+    ) async throws(StoreError) {
+        let refusal: String?
+        do throws(PostgresError) {
+            if let clock { try await PostgresServerCheck.checkClock(clock, connection) }
+            refusal = try await apply(connection)
+        } catch {
+            throw error.startError(schema: schema)
+        }
+        if let refusal { throw StoreError(.unreadable, refusal) }
     }
 }
