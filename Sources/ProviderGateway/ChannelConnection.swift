@@ -63,18 +63,10 @@ final class ChannelConnection: HTTP2Connection {
         switch header {
         case .method: requests[index].method = value.text
         case .path: requests[index].path = value.text
-        case .authorization where certificate == nil: requests[index].sender = tokenSender(value)
+        case .authorization where certificate == nil: requests[index].sender = memory.sender(value, gateway: provider)
         case .channelID: requests[index].channel = BroadcastRequest.channel(value)
         case .requestID: requests[index].id = BroadcastRequest.requestID(value)
         default: break
-        }
-    }
-
-    private func tokenSender(_ value: Span<UInt8>) -> ProviderRequest.Sender {
-        do throws(Rejection) {
-            return .token(try memory.token(value, gateway: provider))
-        } catch {
-            return .rejected(error)
         }
     }
 
@@ -82,7 +74,7 @@ final class ChannelConnection: HTTP2Connection {
         guard let index = requests.index(of: stream) else { return }
         if let certificate {
             do throws(Rejection) {
-                try check(certificate)
+                try memory.check(certificate, gateway: provider)
                 requests[index].sender = .certificate(certificate)
             } catch {
                 requests[index].sender = .rejected(error)
@@ -119,12 +111,6 @@ final class ChannelConnection: HTTP2Connection {
         case .certificate, .management, .unknown, .undecided:
             break
         }
-    }
-
-    private func check(_ certificate: ProviderIdentity) throws(Rejection) {
-        try certificate.check(
-            environment: provider.environment, isTrusted: memory.current(provider).trusts(certificate.serial),
-            now: Double(provider.clock.machineTime.milliseconds) / 1000)
     }
 
     func headersTooLarge(_ stream: StreamID) -> Bool {
@@ -199,7 +185,7 @@ final class ChannelConnection: HTTP2Connection {
         guard let certificate else { return }
         defer { memory.endBatch() }
         do throws(Rejection) {
-            try check(certificate)
+            try memory.check(certificate, gateway: provider)
         } catch {
             guard error.reason == .badCertificate else { return }
             // Do not wait for requests that have not ended.
@@ -277,7 +263,7 @@ extension ChannelConnection {
 
     private func checkTrust(_ request: ChannelRequest) throws(Rejection) {
         // The certificate or the key may have been revoked since the request's headers.
-        if let certificate { try check(certificate) }
+        if let certificate { try memory.check(certificate, gateway: provider) }
         if case .token(let token) = request.sender, memory.version(provider) != request.accountsVersion {
             try token.checkKey(in: memory.current(provider))
         }

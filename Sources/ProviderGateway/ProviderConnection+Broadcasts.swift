@@ -30,7 +30,9 @@ extension ProviderConnection {
         guard let broadcast = request.broadcast else { return }
         do throws(Rejection) {
             guard let addressed = try broadcast.verdict?.get() else { throw Rejection(.internalServerError) }
-            try checkAgain(request, for: addressed.app)
+            try memory.checkAgain(
+                request, to: addressed.app.id, gateway: gateway,
+                deletion: Rejection(.topicMismatch, detail: "The app \(addressed.app.bundleID) was deleted."))
             let notification = try gateway.rules.broadcast(
                 request, to: addressed.app, id: broadcast.identify(using: &random))
             let decision = decision(request, nil, nil)
@@ -93,21 +95,6 @@ extension ProviderConnection {
         gateway.deliveryLog.record(
             DeliveryEvent(time: gateway.clock.time, step: .rejected(rejection.reason), subject: subject))
     }
-
-    /// Checks the sender and the app again, because the accounts may have changed since the request's headers.
-    private func checkAgain(_ request: ProviderRequest, for app: App) throws(Rejection) {
-        guard memory.isCurrent(gateway) else { throw .accountsNotCurrent }
-        guard memory.version(gateway) != request.accountsVersion else { return }
-        let accounts = memory.current(gateway)
-        switch request.sender {
-        case .certificate(let certificate): try check(certificate)
-        case .token(let token): try token.checkKey(in: accounts)
-        default: break
-        }
-        guard accounts.app(app.id) != nil else {
-            throw Rejection(.topicMismatch, detail: "The app \(app.bundleID) was deleted.")
-        }
-    }
 }
 
 extension RequestOutcome {
@@ -120,18 +107,7 @@ extension RequestOutcome {
 extension RequestRules {
     /// Parses the body of a broadcast and creates the notification.
     func broadcast(_ request: ProviderRequest, to app: App, id: NotificationID) throws(Rejection) -> Notification {
-        if request.isCompressed {
-            throw Rejection(.payloadEmpty, detail: "The body must not be compressed.")
-        }
-        let payload: Payload
-        do {
-            payload = try Payload(request.body)
-        } catch {
-            throw Rejection(.payloadEmpty, detail: error.description)
-        }
-        if conformance == .strict, !payload.contents.contains(.aps) {
-            throw Rejection(.payloadEmpty, detail: "The payload holds no aps dictionary.")
-        }
+        let payload = try payload(of: request)
         return Notification(
             id: id, topic: app.bundleID.topic(.liveActivity), pushType: .liveActivity,
             priority: request.priority.present ?? .immediate, expiration: request.expiration.present ?? .unspecified,

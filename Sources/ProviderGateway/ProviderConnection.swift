@@ -84,7 +84,7 @@ final class ProviderConnection: HTTP2Connection {
         if header == .authorization, hasCertificate { return }
         request.note(header)
         switch header {
-        case .authorization: request.sender = tokenSender(value)
+        case .authorization: request.sender = memory.sender(value, gateway: gateway)
         case .topic: request.topic = memory.topic(value, gateway: gateway)
         default: request.read(header, value)
         }
@@ -258,7 +258,7 @@ final class ProviderConnection: HTTP2Connection {
         guard let certificate else { return }
         defer { memory.endBatch() }
         do throws(Rejection) {
-            try check(certificate)
+            try memory.check(certificate, gateway: gateway)
         } catch {
             guard error.reason == .badCertificate else { return }
             // Do not wait for requests that have not ended.

@@ -186,13 +186,8 @@ struct RequestRules: Sendable {
         }
     }
 
-    /// Parses the body and creates the notification.
-    func notification(
-        _ request: ProviderRequest,
-        to addressed: ProviderRequest.Addressed,
-        id: NotificationID,
-    ) throws(Rejection) -> Notification {
-        let topic = addressed.topic
+    /// Parses the body.
+    func payload(of request: ProviderRequest) throws(Rejection) -> Payload {
         if request.isCompressed {
             throw Rejection(.payloadEmpty, detail: "The body must not be compressed.")
         }
@@ -205,6 +200,17 @@ struct RequestRules: Sendable {
         if conformance == .strict, !payload.contents.contains(.aps) {
             throw Rejection(.payloadEmpty, detail: "The payload holds no aps dictionary.")
         }
+        return payload
+    }
+
+    /// Parses the body and creates the notification.
+    func notification(
+        _ request: ProviderRequest,
+        to addressed: ProviderRequest.Addressed,
+        id: NotificationID,
+    ) throws(Rejection) -> Notification {
+        let topic = addressed.topic
+        let payload = try payload(of: request)
         if conformance == .strict, let fault = StrictPayload.fault(in: request.body, for: request.pushType.present) {
             throw Rejection(.payloadEmpty, detail: fault)
         }
