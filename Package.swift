@@ -454,7 +454,8 @@ let package = Package(
             name: "ServiceTesting",
             dependencies: [
                 "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Management", "PrivateFiles",
-                "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore, nioPosix, nioSSL,
+                "DeliveryTesting", "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore,
+                nioPosix, nioSSL,
                 crypto, x509, asn1, logging,
                 httpClient,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),

@@ -1,6 +1,7 @@
 import BinaryGateway
 import Connections
 import Delivery
+import DeliveryTesting
 import MemoryStore
 import NIOCore
 import Notifications
@@ -246,12 +247,10 @@ struct FeedbackTests {
     }
 
     /// A list that cannot be read.
-    private struct FailingFeedback: Feedback {
-        let store: MemoryStore
+    private struct FailingFeedback: ForwardingStore {
+        let inner: any Store
 
-        init(_ store: MemoryStore) { self.store = store }
-
-        func note(_ entries: [FeedbackEntry]) async throws(StoreError) { try await store.note(entries) }
+        init(_ store: MemoryStore) { inner = store }
 
         func take(
             _ list: FeedbackList,
@@ -259,10 +258,6 @@ struct FeedbackTests {
             limit: Int,
         ) async throws(StoreError) -> [TakenFeedback] {
             throw StoreError(.unavailable, "A test wants it so.")
-        }
-
-        func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError) {
-            try await store.confirm(list, through: mark)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Delivery
+import DeliveryTesting
 import Dispatch
 import MemoryStore
 import Notifications
@@ -139,8 +140,9 @@ extension Switchboard {
 }
 
 /// Registrations of which only some are known without a look-up.
-final class RegistrationsElsewhere: Registrations {
+final class RegistrationsElsewhere: ForwardingStore {
     let memory = MemoryStore()
+    var inner: any Store { memory }
     private let isReachable: Bool
     private let isHeld: Bool
     private let knowing: Set<Destination>
@@ -165,35 +167,5 @@ final class RegistrationsElsewhere: Registrations {
         if isHeld { _ = await releases.first(1) }
         guard isReachable else { throw StoreError(.unavailable, "A test wants it so.") }
         return try await memory.lookUp(destinations)
-    }
-
-    func register(
-        _ destination: Destination,
-        tokenKeyID: UInt32,
-        at moment: Timestamp,
-    ) async throws(StoreError) -> Registration {
-        try await memory.register(destination, tokenKeyID: tokenKeyID, at: moment)
-    }
-
-    func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
-        try await memory.end(destination, at: moment)
-    }
-
-    func renewTokens(of device: DeviceKey, tokenKeyID: UInt32, at moment: Timestamp) async throws(StoreError) {
-        try await memory.renewTokens(of: device, tokenKeyID: tokenKeyID, at: moment)
-    }
-
-    func removeOrphaned(limit: Int) async throws(StoreError) -> Int { try await memory.removeOrphaned(limit: limit) }
-
-    func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
-        try await memory.registrations(of: device)
-    }
-
-    func devices(
-        in environment: Environment,
-        after device: DeviceID?,
-        limit: Int,
-    ) async throws(StoreError) -> [ListedDevice] {
-        try await memory.devices(in: environment, after: device, limit: limit)
     }
 }

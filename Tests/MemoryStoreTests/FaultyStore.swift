@@ -1,10 +1,11 @@
 import Delivery
+import DeliveryTesting
 import MemoryStore
 import Notifications
 import Synchronization
 
 /// A store that breaks one of the ports' promises.
-final class FaultyStore: Store {
+final class FaultyStore: ForwardingStore {
     enum Fault: CaseIterable {
         /// Storing does not check that the app is on its device.
         case storesForRemoved
@@ -49,6 +50,7 @@ final class FaultyStore: Store {
 
     private let fault: Fault
     private let memory: MemoryStore
+    var inner: any Store { memory }
     private let state = Mutex(State())
 
     init(_ fault: Fault, log: any DeliveryLog) {
@@ -58,8 +60,6 @@ final class FaultyStore: Store {
 
     var secrets: any Secrets { FaultySecrets(fault, memory.secrets) }
     var knownRegistrations: any KnownRegistrations { self }
-    var broadcastChannels: any Channels { memory.broadcastChannels }
-    func close() async { await memory.close() }
 }
 
 private final class FaultySecrets: Secrets {
@@ -85,8 +85,8 @@ private final class FaultySecrets: Secrets {
     }
 }
 
-extension FaultyStore: Mailboxes {
-    var isShared: Bool { memory.isShared }
+extension FaultyStore {
+    // MARK: Mailboxes
 
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
         let results = await memory.store(entries)
@@ -121,10 +121,6 @@ extension FaultyStore: Mailboxes {
         return try await memory.entries(of: device) + left
     }
 
-    func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
-        try await memory.removeExpired(before: moment, limit: limit)
-    }
-
     /// If the fault keeps them, records the contents of the device's mailboxes.
     private func keep(of device: DeviceKey, where condition: (Destination) -> Bool) async throws(StoreError) {
         guard fault == .keepsMailboxes else { return }
@@ -134,13 +130,11 @@ extension FaultyStore: Mailboxes {
     }
 }
 
-extension FaultyStore: Registrations {
+extension FaultyStore {
+    // MARK: Registrations
+
     func known(_ destination: Destination) -> KnownRegistration? {
         fault == .saysWrongThing ? .neverRegistered : memory.known(destination)
-    }
-
-    func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
-        try await memory.lookUp(destinations)
     }
 
     func register(
@@ -175,10 +169,6 @@ extension FaultyStore: Registrations {
         fault == .keepsOrphans ? 0 : try await memory.removeOrphaned(limit: limit)
     }
 
-    func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
-        try await memory.registrations(of: device)
-    }
-
     func devices(
         in environment: Environment,
         after device: DeviceID?,
@@ -189,10 +179,10 @@ extension FaultyStore: Registrations {
     }
 }
 
-extension FaultyStore: Accounts {
-    var isCurrent: Bool { memory.isCurrent }
+extension FaultyStore {
+    // MARK: Accounts
+
     var current: AccountsSnapshot { state.withLock { $0.accounts } ?? memory.current }
-    func changes() -> AsyncStream<AccountsSnapshot> { memory.changes() }
 
     func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot {
         let before = memory.current
@@ -207,18 +197,12 @@ extension FaultyStore: Accounts {
     }
 }
 
-extension FaultyStore: Invitations {
+extension FaultyStore {
+    // MARK: Invitations
+
     func invite(_ invitation: Invitation, at moment: Timestamp) async throws(StoreError) {
         state.withLock { _ = $0.invited.insert(invitation.digest) }
         try await memory.invite(invitation, at: moment)
-    }
-
-    func isInvited(
-        _ digest: [UInt8],
-        to environment: Environment,
-        at moment: Timestamp,
-    ) async throws(StoreError) -> Bool {
-        try await memory.isInvited(digest, to: environment, at: moment)
     }
 
     func useInvitation(
@@ -231,8 +215,8 @@ extension FaultyStore: Invitations {
     }
 }
 
-extension FaultyStore: Feedback {
-    func note(_ entries: [FeedbackEntry]) async throws(StoreError) { try await memory.note(entries) }
+extension FaultyStore {
+    // MARK: Feedback and numbers
 
     func take(
         _ list: FeedbackList,
@@ -242,12 +226,6 @@ extension FaultyStore: Feedback {
         try await memory.take(list, after: mark, limit: limit) + state.withLock { $0.listed }
     }
 
-    func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError) {
-        try await memory.confirm(list, through: mark)
-    }
-}
-
-extension FaultyStore: AttemptNumbers {
     func attemptMark() async throws(StoreError) -> AttemptMark? {
         let kept = try await memory.attemptMark()
         return fault == .keepsLastMark ? state.withLock { $0.mark } : kept

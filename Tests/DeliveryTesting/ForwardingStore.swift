@@ -1,0 +1,120 @@
+package import Delivery
+package import Notifications
+
+/// A store that passes every call on to another one. A test's store implements only what it does differently.
+package protocol ForwardingStore: Store {
+    var inner: any Store { get }
+}
+
+extension ForwardingStore {
+    package var secrets: any Secrets { inner.secrets }
+    package var knownRegistrations: any KnownRegistrations { inner.knownRegistrations }
+    package var broadcastChannels: any Channels { inner.broadcastChannels }
+    package func trouble() async -> StoreError? { await inner.trouble() }
+    package func close() async { await inner.close() }
+
+    // MARK: Accounts
+
+    package var isCurrent: Bool { inner.isCurrent }
+    package var current: AccountsSnapshot { inner.current }
+    package func changes() -> AsyncStream<AccountsSnapshot> { inner.changes() }
+
+    package func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot {
+        try await inner.apply(change, to: version)
+    }
+
+    // MARK: Registrations
+
+    package func known(_ destination: Destination) -> KnownRegistration? { inner.known(destination) }
+
+    package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
+        try await inner.lookUp(destinations)
+    }
+
+    package func register(
+        _ destination: Destination, tokenKeyID: UInt32, at moment: Timestamp,
+    ) async throws(StoreError) -> Registration {
+        try await inner.register(destination, tokenKeyID: tokenKeyID, at: moment)
+    }
+
+    package func end(_ destination: Destination, at moment: Timestamp) async throws(StoreError) -> Registration? {
+        try await inner.end(destination, at: moment)
+    }
+
+    package func renewTokens(
+        of device: DeviceKey, tokenKeyID: UInt32, at moment: Timestamp,
+    ) async throws(StoreError) {
+        try await inner.renewTokens(of: device, tokenKeyID: tokenKeyID, at: moment)
+    }
+
+    package func removeOrphaned(limit: Int) async throws(StoreError) -> Int {
+        try await inner.removeOrphaned(limit: limit)
+    }
+
+    package func registrations(of device: DeviceKey) async throws(StoreError) -> [AppID: Registration] {
+        try await inner.registrations(of: device)
+    }
+
+    package func devices(
+        in environment: Environment, after device: DeviceID?, limit: Int,
+    ) async throws(StoreError) -> [ListedDevice] {
+        try await inner.devices(in: environment, after: device, limit: limit)
+    }
+
+    // MARK: Mailboxes
+
+    package var isShared: Bool { inner.isShared }
+
+    package func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
+        await inner.store(entries)
+    }
+
+    package func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>] {
+        await inner.remove(references)
+    }
+
+    package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
+        try await inner.entries(of: device)
+    }
+
+    package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        try await inner.removeExpired(before: moment, limit: limit)
+    }
+
+    // MARK: Invitations
+
+    package func invite(_ invitation: Invitation, at moment: Timestamp) async throws(StoreError) {
+        try await inner.invite(invitation, at: moment)
+    }
+
+    package func isInvited(
+        _ digest: [UInt8], to environment: Environment, at moment: Timestamp,
+    ) async throws(StoreError) -> Bool {
+        try await inner.isInvited(digest, to: environment, at: moment)
+    }
+
+    package func useInvitation(
+        _ digest: [UInt8], to environment: Environment, at moment: Timestamp,
+    ) async throws(StoreError) -> Bool {
+        try await inner.useInvitation(digest, to: environment, at: moment)
+    }
+
+    // MARK: Feedback
+
+    package func note(_ entries: [FeedbackEntry]) async throws(StoreError) { try await inner.note(entries) }
+
+    package func take(
+        _ list: FeedbackList, after mark: FeedbackMark?, limit: Int,
+    ) async throws(StoreError) -> [TakenFeedback] {
+        try await inner.take(list, after: mark, limit: limit)
+    }
+
+    package func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError) {
+        try await inner.confirm(list, through: mark)
+    }
+
+    // MARK: AttemptNumbers
+
+    package func attemptMark() async throws(StoreError) -> AttemptMark? { try await inner.attemptMark() }
+    package func keep(_ mark: AttemptMark) async throws(StoreError) { try await inner.keep(mark) }
+}
