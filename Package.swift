@@ -24,6 +24,7 @@ let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "s
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let inMemoryLogging: Target.Dependency = .product(name: "InMemoryLogging", package: "swift-log")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -344,7 +345,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ConnectionsTests",
-            dependencies: ["Rates", "Connections", nioCore, nioEmbedded, nioSSL, logging],
+            dependencies: ["Rates", "Connections", nioCore, nioEmbedded, nioSSL, logging, inMemoryLogging],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -443,7 +444,7 @@ let package = Package(
             dependencies: [
                 "Notifications", "Trust", "Connections", "HTTP2", "APNSProvider", "ProviderTesting", nioCore, nioSSL,
                 crypto, logging, lifecycle,
-                .product(name: "InMemoryLogging", package: "swift-log"),
+                inMemoryLogging,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"), coreMetrics, tracing,
@@ -489,6 +490,7 @@ let package = Package(
                 logging,
                 lifecycle,
                 httpTypes, httpClient, hummingbird, grdb,
+                inMemoryLogging,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + postgresProviderStore + postgresTesting,
@@ -514,7 +516,7 @@ let package = Package(
                 configuration,
                 httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "InMemoryLogging", package: "swift-log"),
+                inMemoryLogging,
                 grdb,
             ] + postgresTesting,
             swiftSettings: settings,

@@ -1,3 +1,4 @@
+import InMemoryLogging
 import Logging
 import NIOCore
 import Synchronization
@@ -7,7 +8,7 @@ import Testing
 
 @Suite struct ConnectionLogTests {
     @Test func `What strangers cause is logged now and then`() {
-        let lines = LoggedLines()
+        let lines = InMemoryLogHandler()
         let log = ConnectionLog(Logger(label: "test") { _ in lines })
         let causes = Mutex(0)
         for _ in 0..<1000 {
@@ -19,9 +20,9 @@ import Testing
         // Each kind of line is counted separately.
         log.report("A client certificate was refused", peer: nil) { "" }
         // Five lines of the first kind and one of the second; on a slow machine there may be more.
-        #expect((6..<500).contains(lines.all.count))
-        #expect(causes.withLock { $0 } == lines.all.count - 1)
-        #expect(lines.all.allSatisfy { "\($0["cause"] ?? "")".utf8.count <= 500 })
+        #expect((6..<500).contains(lines.entries.count))
+        #expect(causes.withLock { $0 } == lines.entries.count - 1)
+        #expect(lines.entries.allSatisfy { "\($0.metadata["cause"] ?? "")".utf8.count <= 500 })
     }
 
     @Test func `Lines that were left out are counted`() {

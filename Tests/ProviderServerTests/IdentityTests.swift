@@ -1,4 +1,5 @@
 import Foundation
+import InMemoryLogging
 import Logging
 import NIOHTTP1
 import Notifications
@@ -203,40 +204,19 @@ import Testing
         }
     }
 
-    /// Counts the lines of a log by their level.
-    private final class CountingLog: LogHandler {
-        private let counts = Mutex<[Logger.Level: Int]>([:])
-        var all: [Logger.Level: Int] { counts.withLock(\.self) }
-        var metadata: Logger.Metadata {
-            get { [:] }
-            set {}
-        }
-        var logLevel: Logger.Level {
-            get { .info }
-            set {}
-        }
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { nil }
-            set {}
-        }
-
-        func log(event: LogEvent) { counts.withLock { $0[event.level, default: 0] += 1 } }
-    }
-
     @Test func `A missing file of keys is logged once, and not for each request`() async throws {
         try await TestProvider.withFolder { folder in
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             let identity = try TestIdentityProvider(folder: folder)
-            let log = CountingLog()
+            let log = InMemoryLogHandler()
             let files = IdentityKeyFiles(logger: Logger(label: "test") { _ in log })
             for round in 1...2 {
                 try? FileManager.default.removeItem(atPath: identity.file)
                 for _ in 0..<3 { #expect(throws: APIProblem.self) { try files.keysForRequest(identity.file) } }
-                #expect(log.all[.error] == round)
+                #expect(log.entries.count { $0.level == .error } == round)
                 try identity.write([identity.p256Key])
                 for _ in 0..<3 { _ = try files.keysForRequest(identity.file) }
-                #expect(log.all[.info] == round)
+                #expect(log.entries.count { $0.level == .info } == round)
             }
         }
     }
