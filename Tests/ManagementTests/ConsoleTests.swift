@@ -131,9 +131,7 @@ struct ConsoleTests {
     }
 
     @Test func `A sampled stream shows some requests, and counts the others`() async throws {
-        try await TestService.run {
-            $0.store = .memory
-        } _: { test in
+        try await TestService.runInMemory { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(token, token: try test.providerToken()).with("apns-push-type", "alert")
@@ -172,9 +170,7 @@ struct ConsoleTests {
     }
 
     @Test func `The service shows the metrics of its last hour`() async throws {
-        try await TestService.run {
-            $0.store = .memory
-        } _: { test in
+        try await TestService.runInMemory { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(token, token: try test.providerToken()).with("apns-push-type", "alert")
@@ -236,9 +232,7 @@ struct ConsoleTests {
     }
 
     @Test func `A stream ends with its session`() async throws {
-        try await TestService.run {
-            $0.store = .memory
-        } _: { test in
+        try await TestService.runInMemory { test in
             let browser = try await Self.signIn(test)
             let request = try test.request(
                 "GET", "/v1/requests?follow=true&changes=true", key: "",
@@ -253,9 +247,7 @@ struct ConsoleTests {
     }
 
     @Test func `The journal's events show each request, and again when it changes`() async throws {
-        try await TestService.run {
-            $0.store = .memory
-        } _: { test in
+        try await TestService.runInMemory { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(token, token: try test.providerToken()).with("apns-push-type", "alert")

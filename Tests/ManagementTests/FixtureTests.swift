@@ -27,12 +27,10 @@ struct FixtureTests {
                      {"name":"slow","behaviour":{"kind":"slow","delay":"PT0.02S"}}]}]}
         """
 
-    private static func run(_ body: (TestService) async throws -> Void) async throws {
-        try await TestService.run {
-            $0.store = .memory
-        } _: {
-            try await body($0)
-        }
+    /// Makes the team ABCDE12345 with the app `a.b` and this device, whose name is `phone`.
+    private static func makeDevice(_ test: TestService, _ device: String) async throws -> (id: String, token: String) {
+        let body = #"{"teams":[{"teamID":"ABCDE12345","apps":["a.b"],"devices":[\#(device)]}]}"#
+        return try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: body)).device("phone", bundleID: "a.b")
     }
 
     private static func outcome(_ test: TestService, _ number: Int, _ outcome: String) async throws {
@@ -43,7 +41,7 @@ struct FixtureTests {
     }
 
     @Test func `Every behaviour gets the documented answer`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             #expect(made.team["name"] as? String == "Shop")
             let service = try required(made.document["service"] as? [String: Any])
@@ -78,7 +76,7 @@ struct FixtureTests {
 
     @Test func `A behaviour can be changed while the service runs, and stored notifications then arrive`() async throws
     {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let (id, token) = try made.device("tablet")
             let client = try await test.connectProvider()
@@ -108,7 +106,7 @@ struct FixtureTests {
     }
 
     @Test func `Deleting a team deletes its devices, tokens and requests`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(
@@ -158,7 +156,7 @@ struct FixtureTests {
         status: Int,
         pointer: String,
     ) async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let before = try await test.ask("GET", "/v1/teams").text
             let answer = try await test.ask("POST", "/v1/fixtures", body: document)
             #expect(answer.status == status, "\(answer.text)")
@@ -185,7 +183,7 @@ struct FixtureTests {
             ),
         ]
         let offline = list(#"{"behaviour":{"kind":"offline"}}"#, devices)
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             for fixture in bad {
                 let answer = try await test.ask("POST", "/v1/fixtures", body: #"{"teams":[\#(fixture.team)]}"#)
                 #expect(answer.status == fixture.status)
@@ -269,7 +267,7 @@ struct FixtureTests {
     }
 
     @Test func `A fixture can return a certificate as PKCS12 too`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: Self.document))
             let certificate = try required((made.team["certificates"] as? [[String: Any]])?.first)
             let p12 = try required(Data(base64Encoded: required(certificate["p12"] as? String)))
@@ -282,14 +280,8 @@ struct FixtureTests {
     }
 
     @Test func `A dry run returns the answers of the gateway and of strict, and sends nothing`() async throws {
-        try await Self.run { test in
-            let made = try await test.ask(
-                "POST", "/v1/fixtures",
-                body: #"{"teams":[{"teamID":"ABCDE12345","apps":["a.b"],"devices":[{"name":"phone"}]}]}"#)
-            let teams = try required(made.problem?["teams"] as? [[String: Any]])
-            let device = try required((teams.first?["devices"] as? [[String: Any]])?.first)
-            let token = try required((device["tokens"] as? [String: String])?["a.b"])
-            let id = try required(device["deviceID"] as? String)
+        try await TestService.runInMemory { test in
+            let (id, token) = try await Self.makeDevice(test, #"{"name":"phone"}"#)
             func check(_ more: String, token: String = token) async throws -> [String: Any] {
                 let answer = try await test.ask(
                     "POST", "/v1/notifications?dryRun=true",
@@ -320,13 +312,8 @@ struct FixtureTests {
     @Test func `A notification without a provider is in the journal with its outcome, and in no report`()
         async throws
     {
-        try await Self.run { test in
-            let made = try await test.ask(
-                "POST", "/v1/fixtures",
-                body: #"{"teams":[{"teamID":"ABCDE12345","apps":["a.b"],"devices":[{"name":"phone"}]}]}"#)
-            let teams = try required(made.problem?["teams"] as? [[String: Any]])
-            let device = try required((teams.first?["devices"] as? [[String: Any]])?.first)
-            let token = try required((device["tokens"] as? [String: String])?["a.b"])
+        try await TestService.runInMemory { test in
+            let token = try await Self.makeDevice(test, #"{"name":"phone"}"#).token
             // Rehearsals affect only requests of providers, and this test sends without a provider.
             let rehearsal = #"{"rules":[{"name":"all","fault":{"answer":{"reason":"TooManyRequests"}}}]}"#
             #expect(try await test.ask("POST", "/v1/rehearsals", body: rehearsal).status == 200)
@@ -351,14 +338,8 @@ struct FixtureTests {
     }
 
     @Test func `A virtual device with low power delays notifications that can wait`() async throws {
-        try await Self.run { test in
-            let made = try await test.ask(
-                "POST", "/v1/fixtures",
-                body: #"{"teams":[{"teamID":"ABCDE12345","apps":["a.b"],"devices":[{"power":"low"}]}]}"#)
-            let teams = try required(made.problem?["teams"] as? [[String: Any]])
-            let device = try required((teams.first?["devices"] as? [[String: Any]])?.first)
-            let token = try required((device["tokens"] as? [String: String])?["a.b"])
-            let id = try required(device["deviceID"] as? String)
+        try await TestService.runInMemory { test in
+            let (id, token) = try await Self.makeDevice(test, #"{"name":"phone","power":"low"}"#)
             #expect(try await test.ask("GET", "/v1/devices/\(id)").problem?["power"] as? String == "low")
             _ = try await test.ask(
                 "POST", "/v1/notifications",
@@ -378,7 +359,7 @@ struct FixtureTests {
     }
 
     @Test func `A device is added to a team, and gets a notification without a provider`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let made = try await test.ask(
                 "POST", "/v1/fixtures", body: #"{"teams":[{"teamID":"ABCDE12345","apps":["a.b"]}]}"#)
             #expect(made.status == 200)

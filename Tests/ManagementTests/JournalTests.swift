@@ -9,29 +9,15 @@ import Testing
 /// The journal of what providers sent, over the wire.
 @Suite(.timeLimit(.minutes(3)))
 struct JournalTests {
-    private static func run(_ body: (TestService) async throws -> Void) async throws {
-        try await TestService.run {
-            $0.store = .memory
-        } _: {
-            try await body($0)
-        }
-    }
-
-    private static func requests(_ test: TestService, _ query: String = "") async throws -> [[String: Any]] {
-        let answer = try await test.ask("GET", "/v1/requests\(query)")
-        #expect(answer.status == 200)
-        return try required(JSONSerialization.jsonObject(with: answer.body) as? [[String: Any]])
-    }
-
     @Test func `A request is kept with its headers, its payload, its answer and its outcome`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
             let jwt = try test.providerToken()
             let headers = ProviderHeaders(token, token: jwt).with("apns-push-type", "alert")
                 .with("apns-id", "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab").with("x-mine", "yes")
             #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"hi"}}"#).status == 200)
-            let request = try required(try await Self.requests(test).first)
+            let request = try required(try await test.requests().first)
             #expect(request["number"] as? Int == 1)
             #expect(request["connection"] as? String == "c1")
             #expect(request["protocol"] as? String == "h2")
@@ -57,11 +43,11 @@ struct JournalTests {
     }
 
     @Test func `A rejected request is kept with its reason and with its payload`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let client = try await test.connectProvider()
             let headers = ProviderHeaders("00", token: try test.providerToken())
             #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"x"}}"#).reason == "BadDeviceToken")
-            let request = try required(try await Self.requests(test, "?reason=BadDeviceToken").first)
+            let request = try required(try await test.requests("?reason=BadDeviceToken").first)
             #expect(request["status"] as? Int == 400)
             #expect(request["outcome"] as? String == "rejected")
             #expect(request["token"] as? String == "00")
@@ -71,7 +57,7 @@ struct JournalTests {
             #expect(try await client.send(bad.fields).reason == "InvalidProviderToken")
             let team = try required(test.description.key).teamID
             let unknown = try required(
-                try await Self.requests(test, "?reason=InvalidProviderToken&team=\(team)").first)
+                try await test.requests("?reason=InvalidProviderToken&team=\(team)").first)
             #expect(unknown["keyID"] == nil)
             await client.close()
         }
@@ -80,7 +66,7 @@ struct JournalTests {
     @Test func `A wait ends with the last request, and after a timeout it names the most similar requests`()
         async throws
     {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(token, token: try test.providerToken())
@@ -112,24 +98,24 @@ struct JournalTests {
     }
 
     @Test func `The journal keeps as many requests as it should, and removes those it is told to`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(token, token: try test.providerToken())
             #expect(try await test.ask("PUT", "/v1/journal", body: #"{"keep":2}"#).status == 200)
             for _ in 0..<3 { _ = try await client.send(headers.fields) }
-            #expect(try await Self.requests(test).compactMap { $0["number"] as? Int } == [2, 3])
-            #expect(try await Self.requests(test, "?after=2").count == 1)
+            #expect(try await test.requests().compactMap { $0["number"] as? Int } == [2, 3])
+            #expect(try await test.requests("?after=2").count == 1)
             let page = try await test.ask("GET", "/v1/requests?limit=1&status=200")
             #expect(page.headers["link"] == ["</v1/requests?status=200&limit=1&after=2>; rel=\"next\""])
             let other = try await test.ask("DELETE", "/v1/requests?team=ABCDE12345")
             #expect(other.problem?["deleted"] as? Int == 0)
             let all = try await test.ask("DELETE", "/v1/requests")
             #expect(all.problem?["deleted"] as? Int == 2)
-            #expect(try await Self.requests(test).isEmpty)
+            #expect(try await test.requests().isEmpty)
             #expect(try await test.ask("PUT", "/v1/journal", body: #"{"keep":0}"#).status == 200)
             _ = try await client.send(headers.fields)
-            #expect(try await Self.requests(test).isEmpty)
+            #expect(try await test.requests().isEmpty)
             await client.close()
         }
     }
@@ -142,7 +128,7 @@ struct JournalTests {
         ("POST", "/v1/requests/wait", #"{"timeout":"5"}"#), ("POST", "/v1/requests/wait", #"{"count":-1}"#),
     ])
     func `Invalid requests are refused`(method: String, path: String, body: String?) async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let answer = try await test.ask(method, path, body: body)
             #expect(answer.status == 400)
             #expect(answer.headers["content-type"] == ["application/problem+json"])
@@ -150,7 +136,7 @@ struct JournalTests {
     }
 
     @Test func `An invalid match is refused, with the place of the fault`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let answer = try await test.ask("POST", "/v1/requests/wait", body: #"{"match":{"team":"abc"}}"#)
             #expect(answer.problem?["pointer"] as? String == "/match/team")
         }

@@ -49,9 +49,7 @@ import Testing
 
     @Test func `A message keeps the audience that it was accepted with`() async throws {
         let (now, later) = (Timestamp(milliseconds: 1_800_000_000_000), Timestamp(milliseconds: 1_800_003_600_000))
-        try await TestService.run {
-            $0.store = .memory
-        } _: { carillon in
+        try await TestService.runInMemory { carillon in
             let (document, tokens) = try await TestShop.makeFixture(carillon, [nil, nil])
             func makeShop(_ provider: TestProvider, _ key: String) -> TestShop {
                 TestShop(carillon: carillon, provider: provider, tokens: tokens, clientKey: "", serverKey: key)

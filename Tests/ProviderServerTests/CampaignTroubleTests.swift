@@ -150,9 +150,7 @@ import Testing
     }
 
     @Test func `A development server that cannot be reached does not keep the message from production`() async throws {
-        try await TestService.run {
-            $0.store = .memory
-        } _: { carillon in
+        try await TestService.runInMemory { carillon in
             let (text, tokens) = try await TestShop.makeFixture(carillon, [nil, nil])
             guard case .object(var app) = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)),
                 case .object(var environments)? = app["environments"],

@@ -12,11 +12,11 @@ struct MadeFixture {
         team = try required((document["teams"] as? [[String: Any]])?.first)
     }
 
-    func device(_ name: String) throws -> (id: String, token: String) {
+    func device(_ name: String, bundleID: String = "com.example.shop") throws -> (id: String, token: String) {
         let devices = try required(team["devices"] as? [[String: Any]])
         let device = try required(devices.first { $0["name"] as? String == name })
         let tokens = try required(device["tokens"] as? [String: String])
-        return (try required(device["deviceID"] as? String), try required(tokens["com.example.shop"]))
+        return (try required(device["deviceID"] as? String), try required(tokens[bundleID]))
     }
 
     /// A provider token of the fixture's key.

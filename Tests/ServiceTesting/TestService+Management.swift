@@ -4,6 +4,7 @@ import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
 import Service
+import Testing
 
 // The management API over TCP.
 extension TestService {
@@ -61,6 +62,13 @@ extension TestService {
         let bytes = try await response.body.collect(upTo: 1 << 24)
         return ManagementAnswer(
             status: Int(response.status.code), headers: response.headers, body: Data(buffer: bytes))
+    }
+
+    /// The requests in the journal.
+    func requests(_ query: String = "") async throws -> [[String: Any]] {
+        let answer = try await ask("GET", "/v1/requests\(query)")
+        #expect(answer.status == 200, "\(answer.text)")
+        return try required(JSONSerialization.jsonObject(with: answer.body) as? [[String: Any]])
     }
 
     /// Reads the lines of an answer that does not end by itself, until `isLast` returns true.

@@ -32,6 +32,11 @@ struct TestService: Sendable {
         try await Turns.services.hold { try await runNow(environment: environment, { $0 }, change, body) }
     }
 
+    /// Runs a service that keeps everything in memory.
+    static func runInMemory(_ body: (TestService) async throws -> Void) async throws {
+        try await runWrapping({ $0 }, { _ in }, body)
+    }
+
     /// Runs a service in memory, with another store that wraps its own.
     static func runWrapping(
         _ wrap: @Sendable (any Store) -> any Store,

@@ -41,9 +41,7 @@ import Testing
     }
 
     private static func run(_ body: (Rig) async throws -> Void) async throws {
-        try await TestService.run {
-            $0.store = .memory
-        } _: { test in
+        try await TestService.runInMemory { test in
             try await body(
                 Rig(
                     test: test, certificate: try await test.makeCertificate("development"),

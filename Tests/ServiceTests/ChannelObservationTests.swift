@@ -11,20 +11,6 @@ import Testing
 struct ChannelObservationTests {
     private static let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
 
-    private static func run(_ body: (TestService) async throws -> Void) async throws {
-        try await TestService.run {
-            $0.store = .memory
-        } _: {
-            try await body($0)
-        }
-    }
-
-    private static func requests(_ test: TestService, _ query: String = "") async throws -> [[String: Any]] {
-        let answer = try await test.ask("GET", "/v1/requests\(query)")
-        #expect(answer.status == 200, "\(answer.text)")
-        return try required(JSONSerialization.jsonObject(with: answer.body) as? [[String: Any]])
-    }
-
     /// The first request that matches, as soon as there is one.
     private static func wait(_ match: String, _ test: TestService) async throws -> [String: Any] {
         let answer = try await test.ask(
@@ -54,7 +40,7 @@ struct ChannelObservationTests {
     }
 
     @Test func `The journal has the management of channels`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let channels = try await test.connectChannels()
             let token = try test.providerToken()
             let created = try await channels.send(
@@ -87,13 +73,13 @@ struct ChannelObservationTests {
                 ChannelHeaders("GET", "nothing", token: token).fields, body: "")
             #expect(badPath.status == 404)
             #expect(try await Self.wait(#"{"reason":"BadPath"}"#, test)["protocol"] as? String == "channels")
-            #expect(try await Self.requests(test, "?protocol=channels").count == 3)
+            #expect(try await test.requests("?protocol=channels").count == 3)
             await channels.close()
         }
     }
 
     @Test func `The journal has a broadcast with what became of it`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let (kept, passing) = (try await test.makeChannel(keepsNewest: true), try await test.makeChannel())
             let provider = try await Provider(test)
             #expect(try await provider.broadcast(to: kept, id: Self.id).status == 200)
@@ -127,7 +113,7 @@ struct ChannelObservationTests {
     }
 
     @Test func `A wait that times out says that only the channel differs`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let channel = try await test.makeChannel()
             let provider = try await Provider(test)
             #expect(try await provider.broadcast(to: channel).status == 200)
@@ -150,7 +136,7 @@ struct ChannelObservationTests {
     }
 
     @Test func `A rehearsal answers the creation of a channel, and nothing is created`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             try await Self.begin(
                 #"""
                 {"match":{"protocol":"channels"},"when":{"first":1},
@@ -173,7 +159,7 @@ struct ChannelObservationTests {
     }
 
     @Test func `A late answer of the management of channels is otherwise the usual one`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             try await Self.begin(#"{"match":{"protocol":"channels"},"fault":{"delay":"PT0.05S"}}"#, test)
             let channels = try await test.connectChannels()
             let token = try test.providerToken()
@@ -192,7 +178,7 @@ struct ChannelObservationTests {
 
     @Test(arguments: [#"{"reset":"REFUSED_STREAM"}"#, #"{"close":"fin"}"#, #"{"close":"rst"}"#])
     func `A reset or closed request of the management of channels has no answer`(fault: String) async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             try await Self.begin(#"{"match":{"protocol":"channels"},"when":{"first":1},"fault":\#(fault)}"#, test)
             let channels = try await test.connectChannels()
             let token = try test.providerToken()
@@ -208,7 +194,7 @@ struct ChannelObservationTests {
     }
 
     @Test func `A rehearsal answers, loses and duplicates broadcasts`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let channel = try await test.makeChannel()
             let device = try await test.connectRegistered().client
             let stream = try await device.listen()
@@ -245,7 +231,7 @@ struct ChannelObservationTests {
     }
 
     @Test func `Faults that channels cannot have are refused`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             for fault in [#"{"lose":true}"#, #"{"duplicate":2}"#, #"{"settings":{"maxConcurrentStreams":1}}"#] {
                 let answer = try await test.ask(
                     "POST", "/v1/rehearsals",

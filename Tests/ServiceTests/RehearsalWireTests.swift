@@ -318,9 +318,7 @@ import Testing
     // MARK: Determinism
 
     @Test func `With the same seed, the same requests get faults over 1, 2 and 8 connections`() async throws {
-        try await TestService.run {
-            $0.store = .memory
-        } _: { test in
+        try await TestService.runInMemory { test in
             let headers = ProviderHeaders(try await test.makeDeviceToken(), token: try test.providerToken())
             // The numbers of the requests that got a fault.
             var fired: [[Int]] = []

@@ -8,10 +8,6 @@ import Testing
 
 /// The report about a client that makes faults on purpose, and about a client that makes none.
 @Suite("The report over the wire", .timeLimit(.minutes(2))) struct ReportWireTests {
-    private static func run(_ body: (TestService) async throws -> Void) async throws {
-        try await TestService.run({ $0.store = .memory }, body)
-    }
-
     private static func findings(_ test: TestService, _ query: String = "") async throws -> [ManagementMessages.Finding]
     {
         let report: ManagementMessages.Report = try await test.administer("GET", "/v1/reports" + query)
@@ -19,7 +15,7 @@ import Testing
     }
 
     @Test func `A faulty client gets findings with advice, and the requests that show them`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let token = try await test.makeDeviceToken()
             let good = ProviderHeaders(token, token: try test.providerToken()).adding("apns-push-type", "alert")
             let client = try await test.connectProvider()
@@ -42,7 +38,7 @@ import Testing
     }
 
     @Test func `An update with the token that starts Live Activities is found`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let device = try await test.connectRegistered().client
             func token(_ path: String) async throws -> String {
                 let answer = try await device.send(TestService.deviceHeaders("PUT", path), body: "")
@@ -68,7 +64,7 @@ import Testing
     @Test func `A notification that a rehearsal left unprocessed is lost if the client does not send it again`()
         async throws
     {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let token = try await test.makeDeviceToken()
             let headers = ProviderHeaders(token, token: try test.providerToken()).adding("apns-push-type", "alert")
             let begun = try await test.ask(
@@ -86,7 +82,7 @@ import Testing
     }
 
     @Test func `Our own provider library gets no findings, even in trouble`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let key = try required(test.description.key)
             let begun = try await test.ask(
                 "POST", "/v1/rehearsals",
