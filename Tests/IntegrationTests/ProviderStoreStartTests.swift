@@ -10,12 +10,9 @@
             _ arguments: [String],
             environment: [String: String] = [:],
         ) async throws -> ChildProcess.Finished {
-            let arguments = ["provider", "serve", "--json", "--listen", "127.0.0.1:0", "--data", data] + arguments
-            return try await ChildProcess.with(BuiltCommand.path, arguments, environment: environment) { child in
-                // If the server starts, its ready line ends the wait.
-                if await child.output.nextLine() != nil { child.signal(SIGTERM) }
-                return await child.finished()
-            }
+            try await BuiltCommand.startInVain(
+                ["provider", "serve", "--json", "--listen", "127.0.0.1:0", "--data", data] + arguments,
+                environment: environment)
         }
 
         private func makeKey(_ path: String, _ digit: String = "c") throws -> String {
