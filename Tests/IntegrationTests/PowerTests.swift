@@ -45,13 +45,18 @@ import Testing
         }
     }
 
-    @Test func `Priority 5 comes in a burst`() async throws {
-        try await CarillonProcess.with(environment: ["CARILLON_LIMIT_BURST_INTERVAL": "1"]) { service in
+    @Test func `Priority 5 waits for a burst`() async throws {
+        let environment = ["CARILLON_LIMIT_BURST_INTERVAL": "3600", "CARILLON_CLOCK": "virtual"]
+        try await CarillonProcess.with(environment: environment) { service in
             let device = try await device(service)
             try await service.listen(as: device.identity) { stream in
                 try await send(service, "First", to: device.token, priority: 10)
                 try await stream.expectNext(alert: "First")
                 try await send(service, "Held", to: device.token, priority: 5)
+                let log = try await service.carillon("log")
+                #expect(try log.objects.contains { $0["event"] == "deferred" }, "\(log.output)")
+                let advanced = try await service.carillon("clock", "advance", "PT1H")
+                #expect(advanced.status == 0, "\(advanced.errors)")
                 try await stream.expectNext(alert: "Held")
             }
         }
