@@ -159,6 +159,7 @@ extension BinaryConnection {
             submission = try gateway.rules.submission(
                 notification, to: topic, id: id, ticket: exchange.nextTicket)
         } catch {
+            gateway.recordRejected(notification, to: topic, id: id, notification.reason(for: error))
             watched?.refused(notification, error, topic, id: id)
             throw BinaryFault(status: error, identifier: notification.identifier, command: notification.command)
         }
@@ -187,7 +188,9 @@ extension BinaryConnection {
         keyless = nil
         do throws(BinaryFault) {
             if !isAnswered, gateway.rules.lacksKey(notification) {
-                watched?.refused(notification, .processingError, topic, id: .random(using: &random))
+                let id = NotificationID.random(using: &random)
+                gateway.recordRejected(notification, to: topic, id: id, .serviceUnavailable)
+                watched?.refused(notification, .processingError, topic, id: id)
                 throw BinaryFault(
                     status: .processingError, identifier: notification.identifier, command: notification.command)
             }

@@ -9,11 +9,13 @@ package final class BinaryGateway: CertifiedService {
     package let certificates: ProviderCertificates
     let rules: BinaryRules
     let delivery: Delivery
+    let deliveryLog: any DeliveryLog
     /// Shows notifications to observers; nil if nobody may observe them.
     let watch: RequestWatch?
     package let limits: BinaryLimits
 
     /// - Parameters:
+    ///   - deliveryLog: records the notifications that are refused before `Delivery` sees them.
     ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - tokensByService: whether an app's own device token does not serve the topics of its services.
     ///   - watch: shows notifications to tests; nil outside the development environment.
@@ -22,6 +24,7 @@ package final class BinaryGateway: CertifiedService {
         conformance: Conformance,
         tokenKeys: SharedTokenKeys,
         delivery: Delivery,
+        deliveryLog: any DeliveryLog = NoDeliveryLog(),
         names: NamedTokens? = nil,
         tokensByService: Bool = false,
         watch: RequestWatch? = nil,
@@ -32,6 +35,7 @@ package final class BinaryGateway: CertifiedService {
             environment: certificates.environment, conformance: conformance, tokenKeys: tokenKeys,
             names: names, tokensByService: tokensByService)
         self.delivery = delivery
+        self.deliveryLog = deliveryLog
         self.watch = watch
         self.limits = limits
     }

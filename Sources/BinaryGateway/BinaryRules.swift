@@ -36,7 +36,7 @@ struct BinaryRules: Sendable {
             notification: Notification(
                 id: id,
                 topic: topic.name,
-                priority: try priority(of: notification),
+                priority: try priority(of: notification, to: topic.kind),
                 expiration: notification.expiration,
                 payload: notification.payload,
             ),
@@ -44,7 +44,7 @@ struct BinaryRules: Sendable {
         )
     }
 
-    private func open(
+    func open(
         _ notification: BinaryNotification,
         app: App?,
         _ kind: TopicKind = .app,
@@ -63,9 +63,10 @@ struct BinaryRules: Sendable {
     func device(of notification: BinaryNotification, _ app: App?) -> DeviceID? { open(notification, app: app)?.device }
 
     /// Priority 10 is an error if the payload contains only content-available (Guide, Table A-3). If the provider
-    /// gave no priority, such a notification gets priority 5. The older formats cannot give one.
-    private func priority(of notification: BinaryNotification) throws(BinaryStatus) -> Priority {
-        guard notification.payload.isSilent else { return notification.priority ?? .immediate }
+    /// gave no priority, such a notification gets priority 5. The older formats cannot give one. This applies to the
+    /// app's own topic only: calls and complications are urgent with any payload.
+    private func priority(of notification: BinaryNotification, to kind: TopicKind) throws(BinaryStatus) -> Priority {
+        guard notification.payload.isSilent, kind == .app else { return notification.priority ?? .immediate }
         switch notification.priority {
         case .immediate: throw .processingError
         case nil where conformance == .strict: throw .processingError

@@ -21,16 +21,34 @@ package enum ConnectionFailure {
         case NIOSSLError.handshakeFailed(let error):
             return handshake("\(error)")
         case NIOSSLError.failedToLoadCertificate:
-            return "there is no certificate in PEM"
+            return noCertificate
         case NIOSSLError.failedToLoadPrivateKey:
             return "there is no private key in PEM that can be used"
+        case NIOSSLError.noSuchFilesystemObject:
+            return String(cString: strerror(ENOENT))
         default:
-            return tls("\(error)")
+            return file(error) ?? tls("\(error)")
+        }
+    }
+
+    /// The system's text for a file that cannot be read or written; nil if the error is not about a file.
+    package static func file(_ error: any Error) -> String? {
+        let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        if let underlying, underlying.domain == NSPOSIXErrorDomain {
+            return String(cString: strerror(Int32(underlying.code)))
+        }
+        switch (error as? CocoaError)?.code {
+        case .fileNoSuchFile, .fileReadNoSuchFile: return String(cString: strerror(ENOENT))
+        case .fileReadNoPermission, .fileWriteNoPermission: return String(cString: strerror(EACCES))
+        case .fileWriteOutOfSpace: return String(cString: strerror(ENOSPC))
+        default: return nil
         }
     }
 
     /// The text for a peer that ends the connection before TLS has begun.
     package static let endedInHandshake = "the other side ended the connection during the TLS handshake"
+
+    private static let noCertificate = "there is no certificate in PEM"
 
     private static func handshake(_ text: String) -> String {
         text.contains("OPENSSL_internal:") ? tls(text) : endedInHandshake
@@ -42,6 +60,10 @@ package enum ConnectionFailure {
             return text.contains("unknownError([])") ? "TLS: no reason given" : text
         }
         let word = text[start.upperBound...].prefix { $0.isUppercase || $0.isNumber || $0 == "_" }
-        return "TLS: \(word)"
+        switch word {
+        case "NO_CERTIFICATE_OR_CRL_FOUND": return noCertificate
+        case "KEY_VALUES_MISMATCH": return "the private key does not belong to the certificate"
+        default: return "TLS: \(word)"
+        }
     }
 }

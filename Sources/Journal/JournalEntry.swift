@@ -87,7 +87,7 @@ extension JournalEntry {
         }
         if isAnswered { text += #","status":\#(facts.status)"# }
         add("reason", facts.reason)
-        add("apnsID", facts.apnsID.description)
+        add("apnsID", facts.apnsID.textAsSent.span.text)
         // The management of channels ends with its answer.
         if facts.interface != .channels || facts.outcome == .rejected { add("outcome", facts.outcome.rawValue) }
         add("rule", rule)

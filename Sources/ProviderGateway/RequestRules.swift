@@ -7,7 +7,6 @@ import Trust
 ///
 /// The order is: the shape of the request, the sender, each header, the topic and the device token, and last the
 /// payload. docs/provider-api.md documents it.
-/// token, and last the payload.
 struct RequestRules: Sendable {
     let environment: Environment
     var conformance: Conformance

@@ -401,7 +401,8 @@ private struct ServiceBuilder {
         certifiedServices(secrets) { certificates in
             BinaryGateway(
                 certificates: certificates, conformance: settings.conformance, tokenKeys: secrets.tokenKeys.keys,
-                delivery: delivery, names: certificates.environment == .development ? development?.names : nil,
+                delivery: delivery, deliveryLog: log,
+                names: certificates.environment == .development ? development?.names : nil,
                 tokensByService: settings.tokensByService,
                 watch: certificates.environment == .development ? development?.watch : nil, limits: settings.binary)
         }

@@ -5,6 +5,7 @@ import Notifications
 enum Advice {
     /// Advice after a failed connection.
     static func onFailure(_ cause: String) -> String? {
+        if cause.contains("ca-certificates") { return "Name the server's root certificate with --ca FILE." }
         guard cause.contains("CERTIFICATE_VERIFY_FAILED") else { return nil }
         return
             "The server's certificate is not from an authority that is trusted here; if it has its own, name its root "

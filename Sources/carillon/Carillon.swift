@@ -33,13 +33,18 @@ struct Carillon: AsyncParsableCommand {
             }
         } catch {
             if let advice = Advice.onFailure("\(error)") {
-                Output.note("Error: \(error) \(advice)")
+                Output.note("Error: \(sentence("\(error)")) \(advice)")
                 exit(withError: ExitCode.failure)
             }
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             let message = message(for: error).split(separator: "\n").joined(separator: " ")
-            Output.note("Error: \(message) See the command's --help.")
+            Output.note("Error: \(sentence(message)) See the command's --help.")
             exit(withError: ExitCode.validationFailure)
         }
+    }
+
+    /// A text that another sentence can follow.
+    private static func sentence(_ text: String) -> String {
+        text.last.map { ".?!".contains($0) } == true ? text : text + "."
     }
 }

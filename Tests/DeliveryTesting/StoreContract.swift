@@ -94,10 +94,12 @@ package struct StoreContract: Sendable {
 }
 
 /// Records all events.
-final class RecordingLog: DeliveryLog {
+package final class RecordingLog: DeliveryLog {
     private let all = Mutex<[DeliveryEvent]>([])
 
-    var events: [DeliveryEvent] { all.withLock { $0 } }
+    package init() {}
 
-    func record(_ event: DeliveryEvent) { all.withLock { $0.append(event) } }
+    package var events: [DeliveryEvent] { all.withLock { $0 } }
+
+    package func record(_ event: DeliveryEvent) { all.withLock { $0.append(event) } }
 }

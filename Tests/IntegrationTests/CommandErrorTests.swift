@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import Notifications
 import Service
@@ -13,6 +14,13 @@ import Testing
         let names = arguments.filter { !$0.hasPrefix("-") }.joined(separator: " ")
         #expect(finished.errors.contains("There is no command carillon \(names); there are "))
         #expect(finished.errors.contains(arguments.count == 1 ? "serve, demo" : "create, ") || arguments[0] == "device")
+    }
+
+    @Test(arguments: [["wait", "--timeout", "soon"], ["health", "--metrics-port"]])
+    func `The cause and the advice are two sentences`(_ arguments: [String]) async throws {
+        let finished = try await BuiltCommand.run(arguments)
+        #expect(finished.status != 0)
+        #expect(finished.errors.contains(". See the command's --help."), "\(finished.errors)")
     }
 
     @Test func `Help is no unknown command`() async throws {
@@ -72,6 +80,73 @@ import Testing
             #expect(finished.status != 0)
             #expect(finished.errors.contains("/none") && finished.errors.contains("No such file"), "\(finished.errors)")
         }
+    }
+
+    /// A device identity that cannot be used. The TLS library's own errors name its types and its source files.
+    @Test func `An identity that cannot be used`() async throws {
+        try await CarillonProcess.with { service in
+            let texts = try await [service.activate(), service.activate()].map {
+                try String(contentsOfFile: $0, encoding: .utf8)
+            }
+            let certificate = "-----BEGIN CERTIFICATE-----"
+            let parts = try texts.map { text in
+                let start = try #require(text.range(of: certificate)).lowerBound
+                return (key: text[..<start], chain: text[start...])
+            }
+            let path = service.data + "-spoilt.pem"
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            let cases: [(text: Substring?, cause: String)] = [
+                (parts[0].key + parts[1].chain, "its private key does not belong to its certificate"),
+                (parts[0].key + parts[0].chain.prefix(100), "there is no certificate in PEM"),
+                (nil, "No such file or directory"),
+            ]
+            for (text, cause) in cases {
+                if let text {
+                    try String(text).write(toFile: path, atomically: true, encoding: .utf8)
+                } else {
+                    try FileManager.default.removeItem(atPath: path)
+                }
+                let finished = try await service.carillon("device", "listen", "--identity", path)
+                #expect(finished.status != 0)
+                #expect(finished.errors.contains(cause), "\(finished.errors)")
+            }
+        }
+    }
+
+    @Test func `A root certificate that cannot be used`() async throws {
+        try await withTemporaryFolder { folder in
+            let (key, nonsense) = (folder + "/key.p8", folder + "/nonsense.pem")
+            try P256.Signing.PrivateKey().pemRepresentation.write(toFile: key, atomically: true, encoding: .utf8)
+            try "nonsense".write(toFile: nonsense, atomically: true, encoding: .utf8)
+            for (ca, cause) in [
+                (nonsense, "there is no certificate in PEM"), (folder + "/none", "No such file or directory"),
+            ] {
+                let finished = try await BuiltCommand.run(Self.sending(with: key) + ["--ca", ca])
+                #expect(finished.status != 0)
+                #expect(finished.errors.contains("\(ca) cannot be read: \(cause)."), "\(finished.errors)")
+            }
+        }
+    }
+
+    @Test(.enabled(if: ServeCommandTests.canHideFolders, "needs unshare and the right to mount"))
+    func `A system without authorities`() async throws {
+        try await withTemporaryFolder { folder in
+            let key = folder + "/key.p8"
+            try P256.Signing.PrivateKey().pemRepresentation.write(toFile: key, atomically: true, encoding: .utf8)
+            let script = ServeCommandTests.hidingAuthorities + #"exec "$0" "$@""#
+            let finished = try await ChildProcess.run(
+                "unshare", ["-rm", "sh", "-c", script, BuiltCommand.path] + Self.sending(with: key))
+            #expect(finished.status != 0)
+            #expect(finished.errors.contains("ca-certificates"), "\(finished.errors)")
+            #expect(finished.errors.contains("--ca FILE"), "\(finished.errors)")
+        }
+    }
+
+    private static func sending(with key: String) -> [String] {
+        [
+            "send", "--url", "https://127.0.0.1:1", "--token", "ab", "--topic", "com.example.app", "--alert", "x",
+            "--key-file", key, "--key-id", "ABCDE12345", "--team-id", "ABCDE12345",
+        ]
     }
 
     /// `openssl ecparam -genkey` writes the curve's name before the key.

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    private static let hidingAuthorities = "mount -t tmpfs none /etc/ssl && "
+    static let hidingAuthorities = "mount -t tmpfs none /etc/ssl && "
 
     static let canHideFolders = canRun(["unshare", "-rm", "sh", "-c", hidingAuthorities + "true"])
 

@@ -1,3 +1,4 @@
+import Connections
 import Foundation
 import NIOCore
 import NIOSSL
@@ -23,14 +24,17 @@ package final class CourierTLS: Sendable {
         configuration.shutdownTimeout = .seconds(1)
         do {
             authority = Array(try Data(contentsOf: URL(fileURLWithPath: courier.authorityFile)))
-            configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(authority))
+            let roots = try NIOSSLCertificate.fromPEMBytes(authority)
+            guard !roots.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
+            configuration.trustRoots = .certificates(roots)
             configuration.sslContextCallback = { _, promise in
                 promise.succeed(CredentialsHandler.takeCurrent()?.override ?? NIOSSLContextConfigurationOverride())
             }
             context = try NIOSSLContext(configuration: configuration)
         } catch {
+            let cause = ConnectionFailure.cause(of: error)
             throw DeviceError(
-                .badAuthority, "The authority's certificate \(courier.authorityFile) cannot be read: \(error)")
+                .badAuthority, "The authority's certificate \(courier.authorityFile) cannot be read: \(cause).")
         }
     }
 

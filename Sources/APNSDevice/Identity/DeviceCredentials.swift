@@ -1,3 +1,4 @@
+import Connections
 import Foundation
 import NIOSSL
 
@@ -18,6 +19,11 @@ struct DeviceCredentials: Sendable {
         do {
             certificate = try Self.ownCertificate(identity.chainPEM)
             key = try NIOSSLPrivateKey(bytes: Array(identity.keyPEM.utf8), format: .pem)
+        } catch {
+            let cause = ConnectionFailure.cause(of: error)
+            throw DeviceError(.badIdentity, "The device identity cannot be used: \(cause).")
+        }
+        do {
             // Check here that the key belongs to the certificate, instead of failing in each handshake.
             var configuration = TLSConfiguration.makeClientConfiguration()
             configuration.trustRoots = .certificates([])
@@ -25,7 +31,8 @@ struct DeviceCredentials: Sendable {
             configuration.privateKey = .privateKey(key)
             _ = try NIOSSLContext(configuration: configuration)
         } catch {
-            throw DeviceError(.badIdentity, "The device identity cannot be used: \(error)")
+            let cause = "its private key does not belong to its certificate"
+            throw DeviceError(.badIdentity, "The device identity cannot be used: \(cause).")
         }
     }
 

@@ -1,3 +1,4 @@
+import Connections
 import Foundation
 
 // The file format of an identity: one PEM file that `curl --cert` accepts as well (docs/device-protocol.md).
@@ -46,10 +47,16 @@ extension DeviceIdentity {
     /// Reads an identity file.
     /// - Throws: ``DeviceError/Code/badIdentity`` if the file cannot be read or is not an identity file.
     public init(path: String) throws(DeviceError) {
-        guard let data = FileManager.default.contents(atPath: path), data.count <= Self.maximumBytes else {
-            throw DeviceError(.badIdentity, "The device identity \(path) cannot be read.")
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            let cause = ConnectionFailure.cause(of: error)
+            throw DeviceError(.badIdentity, "The device identity \(path) cannot be read: \(cause).")
         }
-        guard let identity = DeviceIdentity(text: String(decoding: data, as: UTF8.self)) else {
+        guard data.count <= Self.maximumBytes,
+            let identity = DeviceIdentity(text: String(decoding: data, as: UTF8.self))
+        else {
             throw DeviceError(.badIdentity, "\(path) is not a device identity.")
         }
         self = identity

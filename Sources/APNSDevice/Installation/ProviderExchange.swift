@@ -1,3 +1,4 @@
+import Connections
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -72,8 +73,9 @@ final class ProviderExchange: ChannelInboundHandler {
         } catch {
             // A promise that was answered ignores this.
             promise.fail(error)
+            let cause = ConnectionFailure.cause(of: error)
             throw error as? DeviceError
-                ?? DeviceError(.notConnected, "The provider server at \(server.authority) cannot be reached: \(error)")
+                ?? DeviceError(.notConnected, "The provider server at \(server.authority) cannot be reached: \(cause)")
         }
     }
 
@@ -104,7 +106,8 @@ final class ProviderExchange: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        promise.fail(DeviceError(.notConnected, "The connection to the provider server failed: \(error)"))
+        let cause = ConnectionFailure.cause(of: error)
+        promise.fail(DeviceError(.notConnected, "The connection to the provider server failed: \(cause)"))
         context.close(promise: nil)
     }
 

@@ -1,3 +1,4 @@
+import Connections
 import Foundation
 import NIOSSL
 
@@ -40,8 +41,9 @@ struct ProviderServerAddress: Sendable {
             if let authorityFile { configuration.trustRoots = .file(authorityFile) }
             tls = try NIOSSLContext(configuration: configuration)
         } catch {
+            let cause = ConnectionFailure.cause(of: error)
             throw DeviceError(
-                .badAuthority, "The certificates \(authorityFile ?? "of the system") cannot be read: \(error)")
+                .badAuthority, "The certificates \(authorityFile ?? "of the system") cannot be read: \(cause).")
         }
     }
 

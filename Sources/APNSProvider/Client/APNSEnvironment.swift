@@ -1,3 +1,4 @@
+import Connections
 import Foundation
 import NIOCore
 import NIOSSL
@@ -99,10 +100,18 @@ public struct APNSEnvironment: Sendable, Hashable {
         do {
             return try NIOSSLContext(configuration: tls)
         } catch {
-            guard case .file(let path) = authority else {
-                throw ProviderError(.badEnvironment, "TLS cannot be set up: \(error)")
-            }
-            throw ProviderError(.badEnvironment, "The authority's certificate \(path) cannot be read: \(error)")
+            throw ProviderError(.badEnvironment, unusable(authority, ConnectionFailure.cause(of: error)))
+        }
+    }
+
+    /// Why TLS cannot be set up, in a sentence. Of a missing trust store, TLS gives no cause.
+    private func unusable(_ authority: Authority, _ cause: String) -> String {
+        switch authority {
+        case .system:
+            "The authorities that this system trusts cannot be read: install ca-certificates, or name the server's own "
+                + "authority."
+        case .file(let path): "The authority's certificate \(path) cannot be read: \(cause)."
+        case .pem: "TLS cannot be set up: \(cause)."
         }
     }
 }

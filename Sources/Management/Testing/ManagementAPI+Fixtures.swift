@@ -196,7 +196,7 @@ extension ManagementAPI {
 extension ManagementAPI {
     func send(_ notification: ManagementMessages.NewNotification) async throws -> ManagementMessages.NotificationSent {
         let (id, outcome) = try await testing("Sending without a provider").send(notification)
-        var message = ManagementMessages.NotificationSent(status: 200, apnsID: id.description)
+        var message = ManagementMessages.NotificationSent(status: 200, apnsID: id.textAsSent.span.text)
         guard case .rejected(let rejection) = outcome else { return message }
         note(rejection, in: &message)
         return message

@@ -203,18 +203,8 @@ package struct DataFolder: Sendable {
         case let error as TrustError: return error.reason
         case is DecodingError, is EncodingError: return "its contents are not valid"
         case is NIOSSLError, is BoringSSLError, is IOError: return ConnectionFailure.cause(of: error)
-        default: break
-        }
-        let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-        if let underlying, underlying.domain == NSPOSIXErrorDomain {
-            return String(cString: strerror(Int32(underlying.code)))
-        }
         // Use the system's text, as other messages do.
-        switch (error as? CocoaError)?.code {
-        case .fileNoSuchFile, .fileReadNoSuchFile: return String(cString: strerror(ENOENT))
-        case .fileReadNoPermission, .fileWriteNoPermission: return String(cString: strerror(EACCES))
-        case .fileWriteOutOfSpace: return String(cString: strerror(ENOSPC))
-        default: return error.localizedDescription
+        default: return ConnectionFailure.file(error) ?? error.localizedDescription
         }
     }
 }

@@ -43,6 +43,7 @@ struct GatewayRig: Sendable {
         var findKeys: SharedTokenKeys.FindKeys?
         /// Replaces the store's feedback port.
         var feedback: (@Sendable (MemoryStore) -> any Feedback)?
+        var deliveryLog: any DeliveryLog = NoDeliveryLog()
         /// Observes requests.
         var watch: RequestWatch?
         var group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
@@ -104,7 +105,7 @@ struct GatewayRig: Sendable {
         binary = try await listen(
             BinaryGateway(
                 certificates: certificates, conformance: options.conformance, tokenKeys: tokenKeys,
-                delivery: delivery, watch: options.watch, limits: options.limits))
+                delivery: delivery, deliveryLog: options.deliveryLog, watch: options.watch, limits: options.limits))
         feedback = try await listen(
             FeedbackService(
                 certificates: certificates, feedback: options.feedback?(store) ?? store, delivery: delivery,
