@@ -41,6 +41,8 @@ final class ProviderRequest {
     }
 
     var isPost = false
+    /// Whether the answer must not have a body (RFC 9110, 9.3.2).
+    var isHead = false
     var path = Path.bad
     var sender = Sender.unknown
     var id = Field<NotificationID>.absent
