@@ -215,7 +215,7 @@ struct RequestRules: Sendable {
             priority: try priority(of: request, to: topic, payload),
             expiration: request.expiration.present ?? .unspecified,
             collapseID: request.collapseID.present,
-            activity: addressed.activity?.id,
+            activity: addressed.target,
             payload: payload,
         )
     }

@@ -216,6 +216,28 @@ class DeviceTests(ConsoleCase):
         push("end", now + 6, dismissal_date=now - 60)
         self.console.wait(lambda: self.console.all(card) == [], "the card is gone")
 
+    def test_the_token_that_starts_live_activities_changes_no_card(self):
+        account = self.provider.account
+        topic = account.bundle_id + ".push-type.liveactivity"
+        start_token = "0badc0ffee0badc0ffee0badc0ffee0badc0ffee0badc0ffee0badc0ffee0bad"
+        device = self.service.manage("POST", "/v1/devices", {"team": account.team_id, "tokens": {topic: start_token}})
+        own = next(each["token"] for each in device["apps"] if each["bundleID"] == account.bundle_id)
+        now = int(time.time())
+        def push(event, seconds, score, token, **more):
+            payload = {"aps": {"event": event, "timestamp": now + seconds, "content-state": {"score": score}, **more}}
+            self.assertEqual(self.provider.send(
+                payload, token=token, apns_push_type="liveactivity", apns_topic=topic), 200)
+        card = "article[aria-label='Live Activity']"
+        self.console.show(f"#/device/{device['deviceID']}")
+        push("start", 0, "1:0", start_token, **{"attributes-type": "Match", "attributes": {}, "alert": "It begins"})
+        self.console.wait_for_text('"score": "1:0"', card)
+        push("update", 1, "9:9", start_token)
+        push("end", 1, "9:9", start_token)
+        push("update", 1, "2:0", own)
+        self.console.wait_for_text('"score": "2:0"', card)
+        self.assertNotIn("Ended", self.console.one(card).text)
+        self.service.manage("DELETE", f"/v1/devices/{device['deviceID']}")
+
     def broadcast(self, channel, payload):
         account = self.provider.account
         headers = {"apns_push_type": "liveactivity", "apns_channel_id": channel, "apns_expiration": "0"}
