@@ -132,6 +132,9 @@ extension RequestRules {
         if conformance == .strict, !payload.contents.contains(.aps) {
             throw Rejection(.payloadEmpty, detail: "The payload holds no aps dictionary.")
         }
+        if conformance == .strict, let fault = StrictPayload.fault(in: request.body, for: .liveActivity) {
+            throw Rejection(.payloadEmpty, detail: fault)
+        }
         return Notification(
             id: id, topic: app.bundleID.topic(.liveActivity), pushType: .liveActivity,
             priority: request.priority.present ?? .immediate, expiration: request.expiration.present ?? .unspecified,
