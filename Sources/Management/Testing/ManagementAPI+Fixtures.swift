@@ -97,9 +97,28 @@ extension ManagementAPI {
             let team = try teamID(written.team ?? "")
             _ = try present(accounts.current.teams[team], "team", team)
             let planned = try FixturePlan.joining(written, team, self, testing)
-            return try await Self.create(planned, of: team, accounts.current.apps, testing)
+            let device = try await Self.create(planned, of: team, accounts.current.apps, testing)
+            do {
+                try await Self.subscribe(device, to: written.channels ?? [:], testing)
+            } catch {
+                await testing.devices.remove(device.key.device)
+                throw error
+            }
+            return device
         }
         return try await message(device, testing)
+    }
+
+    private static func subscribe(
+        _ device: VirtualDevice,
+        to written: [String: [String]],
+        _ testing: ManagementTesting,
+    ) async throws {
+        guard !written.isEmpty else { return }
+        let wanted = try channels(written, of: device)
+        _ = try await Problem.ofChannels { () async throws(Rejection) in
+            try await testing.devices.subscribe(device.key.device, to: wanted)
+        }
     }
 
     func changeDevice(
