@@ -98,7 +98,7 @@ extension ProviderGateway {
         return request
     }
 
-    private func newIdentifier() -> NotificationID {
+    func newIdentifier() -> NotificationID {
         var system = SystemRandomNumberGenerator()
         var random = IdentifierRandom(seededBy: &system)
         return .random(using: &random)

@@ -112,7 +112,7 @@ extension ProviderConnection {
 
 extension RequestOutcome {
     /// The outcome of a broadcast: what devices did with it is known of none.
-    fileprivate init(_ result: BroadcastResult) {
+    init(_ result: BroadcastResult) {
         self = result.receivers > 0 ? .delivered : result.isStored ? .stored : .dropped
     }
 }
