@@ -14,6 +14,10 @@ public struct TestRequest: Sendable, Decodable {
     public let token: String?
     public let device: String?
     public let topic: String?
+    /// The identifier of the broadcast channel that the request names, or that it has created.
+    public let channel: String?
+    /// What the device token is for, if it is one of Live Activities.
+    public let activityToken: ActivityToken?
     public let payload: JSONValue?
     /// The HTTP status of the answer; nil if there is none yet.
     public let status: Int?
@@ -23,4 +27,12 @@ public struct TestRequest: Sendable, Decodable {
     public let outcome: RequestPattern.Outcome?
     /// The name of the rehearsal's rule that fired for the request; nil if none did.
     public let rule: String?
+
+    /// The device tokens of Live Activities.
+    public enum ActivityToken: String, Sendable, Decodable {
+        /// The one of the app's service `liveactivity`, which starts Live Activities.
+        case start
+        /// A Live Activity's own, which updates and ends it.
+        case update
+    }
 }

@@ -52,11 +52,14 @@ enum NotificationLine {
                 line.append(#"","channel":""#)
                 line.append(channel)
             }
-            if let activity = notification.activity {
+            switch notification.activity {
+            case .one(let id):
                 line.append(#"","activity":""#)
-                line.append(activity.text.span.bytes)
+                line.append(id.text.span.bytes)
+                line.append(#"","priority":"#)
+            case .start: line.append(#"","startToken":true,"priority":"#)
+            case nil: line.append(#"","priority":"#)
             }
-            line.append(#"","priority":"#)
             line.append(decimal: UInt64(notification.priority.rawValue))
             if let seconds = clock.clientExpiration(of: notification.expiration).seconds {
                 line.append(#","expiration":"#)

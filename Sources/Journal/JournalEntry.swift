@@ -78,6 +78,7 @@ extension JournalEntry {
         text += #","headers":"# + headers
         add("token", facts.token)
         add("device", facts.device?.description)
+        add("activityToken", facts.activityToken?.rawValue)
         add("topic", facts.topic)
         add("channel", facts.channel)
         if let payload {

@@ -36,7 +36,7 @@ package struct RequestFacts: Sendable {
     package var status: Int
     package var reason: String?
     package var outcome: RequestOutcome
-    /// What an accepted request's device token is for, if it is one of Live Activities.
+    /// What the device token of a request that passed the checks of its headers is for, if it is one of Live Activities.
     package var activityToken: ActivityToken?
     /// What the client does in HTTP/2 against the Guide.
     package var practices: Set<Practice> = []
@@ -55,7 +55,7 @@ package struct RequestFacts: Sendable {
     }
 
     /// The device tokens of Live Activities, which are easily mixed up.
-    package enum ActivityToken: Sendable, Hashable {
+    package enum ActivityToken: String, Sendable, Hashable {
         /// The one of the app's service, which starts Live Activities.
         case start
         /// A Live Activity's own, which updates it.

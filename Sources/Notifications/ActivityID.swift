@@ -22,11 +22,22 @@ package struct ActivityID: Sendable, Hashable, CustomStringConvertible {
     package var description: String { text.span.text }
 }
 
-/// A notification's push type together with the Live Activity that it is for, in the one text that stores keep:
-/// `liveactivity.` and the UUID. An earlier release reads the text as a push type that it does not know.
+/// Which Live Activities a push may change, because of the device token that the provider used.
+package enum ActivityTarget: Sendable, Hashable {
+    /// The device token that starts Live Activities. It can change none that is already on show.
+    case start
+    /// A Live Activity's own device token.
+    case one(ActivityID)
+}
+
+/// A notification's push type together with the Live Activities that it may change, in the one text that stores keep:
+/// `liveactivity.` and the UUID, or `liveactivity.start`. An earlier release reads the text as a push type that it does
+/// not know.
 package struct StoredPushType: Sendable, Hashable {
+    private static let start = "start"
+
     package let pushType: PushType?
-    package let activity: ActivityID?
+    package let activity: ActivityTarget?
 
     package init(_ notification: Notification) {
         pushType = notification.pushType
@@ -36,7 +47,7 @@ package struct StoredPushType: Sendable, Hashable {
     /// - Returns: nil for text that no release writes.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let activity = ActivityID(String(parts[1])) else {
+        guard parts.count == 2, let activity = Self.activity(parts[1]) else {
             guard let type = PushType(stored: text) else { return nil }
             pushType = type
             self.activity = nil
@@ -51,9 +62,16 @@ package struct StoredPushType: Sendable, Hashable {
         pushType = type
     }
 
+    private static func activity(_ text: Substring) -> ActivityTarget? {
+        text == start ? .start : ActivityID(String(text)).map { .one($0) }
+    }
+
     /// Nil if there is neither.
     package var text: String? {
-        guard let activity else { return pushType?.rawValue }
-        return "\(pushType?.rawValue ?? "").\(activity)"
+        switch activity {
+        case .start: "\(pushType?.rawValue ?? "").\(Self.start)"
+        case .one(let id): "\(pushType?.rawValue ?? "").\(id)"
+        case nil: pushType?.rawValue
+        }
     }
 }

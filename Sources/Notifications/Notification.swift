@@ -19,8 +19,8 @@ package struct Notification: Sendable, Hashable {
         package var priority: Priority
         package var expiration: Expiration
         package var collapseID: CollapseIdentifier?
-        /// The Live Activity whose own device token the provider used; nil for every other device token.
-        package var activity: ActivityID?
+        /// Which Live Activities it may change; nil if the provider used no device token of Live Activities.
+        package var activity: ActivityTarget?
         package var payload: Payload
     }
 
@@ -31,7 +31,7 @@ package struct Notification: Sendable, Hashable {
         priority: Priority = .immediate,
         expiration: Expiration = .unspecified,
         collapseID: CollapseIdentifier? = nil,
-        activity: ActivityID? = nil,
+        activity: ActivityTarget? = nil,
         payload: Payload,
     ) {
         box = Box(
@@ -60,7 +60,7 @@ extension Notification {
     package var priority: Priority { box.fields.priority }
     package var expiration: Expiration { box.fields.expiration }
     package var collapseID: CollapseIdentifier? { box.fields.collapseID }
-    package var activity: ActivityID? { box.fields.activity }
+    package var activity: ActivityTarget? { box.fields.activity }
     package var payload: Payload { box.fields.payload }
 }
 

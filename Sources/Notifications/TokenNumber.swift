@@ -14,6 +14,10 @@ package enum TokenNumber {
 
     package static func generation(of number: UInt32) -> UInt32 { number & lastGeneration }
 
+    package static func isFor(_ service: TopicKind, _ number: UInt32) -> Bool {
+        number >> generationBits == service.tokenCode
+    }
+
     /// - Returns: nil for a service that only a later release knows.
     package static func service(of number: UInt32) -> TopicKind? {
         TopicKind.allCases.first { $0.tokenCode == number >> generationBits }

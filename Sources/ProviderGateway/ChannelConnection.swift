@@ -348,7 +348,7 @@ extension ChannelConnection {
         requests[index].body = []
         let id = requests[index].identify(using: &random)
         let (headers, body) = response.rejected(rejection, id, isBroadcast: true, retryAfter: retryAfter)
-        session?.respond(stream, headers, body: body)
+        session?.respond(stream, headers, body: requests[index].isHead ? nil : body)
         answered(index, on: stream, RequestAnswer(rejection))
     }
 }

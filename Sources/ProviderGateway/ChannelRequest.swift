@@ -7,6 +7,8 @@ import Notifications
 struct ChannelRequest {
     var method = ""
     var path = ""
+    /// Whether the answer must not have a body (RFC 9110, 9.3.2).
+    var isHead: Bool { method == "HEAD" }
     var sender = ProviderRequest.Sender.unknown
     var id = ProviderRequest.Field<NotificationID>.absent
     var channel = ProviderRequest.Field<ChannelID>.absent

@@ -98,7 +98,7 @@ extension ProviderGateway {
         return request
     }
 
-    private func newIdentifier() -> NotificationID {
+    func newIdentifier() -> NotificationID {
         var system = SystemRandomNumberGenerator()
         var random = IdentifierRandom(seededBy: &system)
         return .random(using: &random)
@@ -157,7 +157,7 @@ extension ProviderRequest {
             (.priority, direct.priority.map { "\($0)" }), (.topic, direct.topic), (.collapseID, direct.collapseID),
             (.pushType, direct.pushType),
         ]
-        return RequestFacts(
+        var facts = RequestFacts(
             time: time, connection: 0, environment: rules.environment, interface: .management,
             team: topic.present?.app?.team,
             headers: headers.compactMap { header, value in
@@ -168,6 +168,8 @@ extension ProviderRequest {
             priority: submission?.notification.priority ?? priority.present,
             body: submission?.notification.payload.json ?? body, status: rejection?.reason.status ?? 200,
             reason: rejection?.reason.rawValue)
+        facts.activityToken = submission?.notification.activity.map { RequestFacts.ActivityToken($0) }
+        return facts
     }
 }
 

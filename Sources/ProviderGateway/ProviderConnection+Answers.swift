@@ -31,7 +31,7 @@ extension ProviderConnection {
         let (headers, body) = response.rejected(
             rejection, id, isBroadcast: request.broadcast != nil, retryAfter: retryAfter)
         let watched = request.watched
-        session?.respond(stream, headers, body: body)
+        session?.respond(stream, headers, body: request.isHead ? nil : body)
         if let watched { answered(watched, RequestAnswer(rejection)) }
         if rehearsed != nil { countAnswer(of: stream) }
     }

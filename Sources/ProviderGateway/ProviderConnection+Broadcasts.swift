@@ -99,7 +99,7 @@ extension ProviderConnection {
 
 extension RequestOutcome {
     /// The outcome of a broadcast: what devices did with it is known of none.
-    fileprivate init(_ result: BroadcastResult) {
+    init(_ result: BroadcastResult) {
         self = result.receivers > 0 ? .delivered : result.isStored ? .stored : .dropped
     }
 }
@@ -107,7 +107,7 @@ extension RequestOutcome {
 extension RequestRules {
     /// Parses the body of a broadcast and creates the notification.
     func broadcast(_ request: ProviderRequest, to app: App, id: NotificationID) throws(Rejection) -> Notification {
-        let payload = try payload(of: request)
+        let payload = try payload(of: request, for: .liveActivity)
         return Notification(
             id: id, topic: app.bundleID.topic(.liveActivity), pushType: .liveActivity,
             priority: request.priority.present ?? .immediate, expiration: request.expiration.present ?? .unspecified,

@@ -5,7 +5,9 @@ extension ProviderRequest {
     /// Parses a header. Its value is checked by itself, without looking at other headers.
     func read(_ header: RequestHeader, _ value: Span<UInt8>) {
         switch header {
-        case .method: isPost = value.isEqual(to: "POST")
+        case .method:
+            isPost = value.isEqual(to: "POST")
+            isHead = !isPost && value.isEqual(to: "HEAD")
         case .path:
             path = Self.path(value)
             if case .broadcast = path { broadcast = BroadcastRequest(path: value) }

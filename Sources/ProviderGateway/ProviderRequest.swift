@@ -41,6 +41,8 @@ final class ProviderRequest {
     }
 
     var isPost = false
+    /// Whether the answer must not have a body (RFC 9110, 9.3.2).
+    var isHead = false
     var path = Path.bad
     var sender = Sender.unknown
     var id = Field<NotificationID>.absent
@@ -90,6 +92,12 @@ final class ProviderRequest {
         var deviceToken: DeviceToken
         /// The Live Activity that the device token is for.
         var activity: DeviceTokenContents.Activity?
+
+        /// Which Live Activities the request may change; nil if its device token is not one of Live Activities.
+        var target: ActivityTarget? {
+            if let activity { return .one(activity.id) }
+            return TokenNumber.isFor(.liveActivity, generation) ? .start : nil
+        }
     }
 
     /// Makes the decision that follows from the headers alone.

@@ -186,7 +186,8 @@ struct RequestRules: Sendable {
     }
 
     /// Parses the body.
-    func payload(of request: ProviderRequest) throws(Rejection) -> Payload {
+    /// - Parameter pushType: decides with `strict` which keys the payload may have.
+    func payload(of request: ProviderRequest, for pushType: PushType?) throws(Rejection) -> Payload {
         if request.isCompressed {
             throw Rejection(.payloadEmpty, detail: "The body must not be compressed.")
         }
@@ -199,6 +200,9 @@ struct RequestRules: Sendable {
         if conformance == .strict, !payload.contents.contains(.aps) {
             throw Rejection(.payloadEmpty, detail: "The payload holds no aps dictionary.")
         }
+        if conformance == .strict, let fault = StrictPayload.fault(in: request.body, for: pushType) {
+            throw Rejection(.payloadEmpty, detail: fault)
+        }
         return payload
     }
 
@@ -209,10 +213,7 @@ struct RequestRules: Sendable {
         id: NotificationID,
     ) throws(Rejection) -> Notification {
         let topic = addressed.topic
-        let payload = try payload(of: request)
-        if conformance == .strict, let fault = StrictPayload.fault(in: request.body, for: request.pushType.present) {
-            throw Rejection(.payloadEmpty, detail: fault)
-        }
+        let payload = try payload(of: request, for: request.pushType.present)
         return Notification(
             id: id,
             topic: topic.name,
@@ -220,7 +221,7 @@ struct RequestRules: Sendable {
             priority: try priority(of: request, to: topic, payload),
             expiration: request.expiration.present ?? .unspecified,
             collapseID: request.collapseID.present,
-            activity: addressed.activity?.id,
+            activity: addressed.target,
             payload: payload,
         )
     }

@@ -86,10 +86,8 @@ extension ProviderRequest {
     }
 
     private var activityToken: RequestFacts.ActivityToken? {
-        guard case .success(let addressed)? = verdict,
-            TokenNumber.service(of: addressed.generation) == .liveActivity
-        else { return nil }
-        return addressed.activity == nil ? .start : .update
+        guard case .success(let addressed)? = verdict else { return nil }
+        return addressed.target.map { RequestFacts.ActivityToken($0) }
     }
 
     func sender(in accounts: AccountsSnapshot) -> (TeamID?, RequestFacts.Sender?) {
@@ -122,5 +120,14 @@ extension ProviderRequest {
             return nil
         }
         return path.dropFirst(prefix.count).lowercased()
+    }
+}
+
+extension RequestFacts.ActivityToken {
+    init(_ target: ActivityTarget) {
+        switch target {
+        case .start: self = .start
+        case .one: self = .update
+        }
     }
 }

@@ -11,12 +11,12 @@ struct LiveActivitiesTests {
     private var activities = LiveActivities()
 
     private static func push(
-        _ aps: String, priority: Int = 10, channel: String? = nil, activity: UUID? = nil,
+        _ aps: String, priority: Int = 10, channel: String? = nil, activity: UUID? = nil, startToken: Bool = false,
     ) -> ReceivedNotification {
         ReceivedNotification(
             id: "1", topic: bundleID + ".push-type.liveactivity", bundleID: bundleID, priority: priority,
             pushType: "liveactivity", channel: channel, activity: activity?.uuidString.lowercased(),
-            payload: Array(#"{"aps":{\#(aps)}}"#.utf8))
+            startToken: startToken, payload: Array(#"{"aps":{\#(aps)}}"#.utf8))
     }
 
     private static func start(_ more: String = "", score: Int = 0) -> String {
@@ -75,8 +75,23 @@ struct LiveActivitiesTests {
             uniqueKeysWithValues: activities.shown(of: Self.bundleID).map { ($0.id, Self.state($0)) })
         #expect(states == [first: #"{"score":0}"#, second: #"{"score":1}"#])
         #expect(receive(Self.push(Self.update(2), activity: UUID())) == [.ignored(.noActivity)])
-        // With the app's own token or the one to start, all of the app's are meant.
+        // With the app's own token, all of the app's are meant.
         #expect(receive(Self.push(Self.update(3, at: 1_800_000_002))).count == 2)
+    }
+
+    @Test mutating func `The token that starts Live Activities changes none`() throws {
+        #expect(changes(receive(Self.push(Self.start(), startToken: true))) == [.started])
+        let end = #""event":"end","timestamp":1800000009,"content-state":{"score":9}"#
+        for aps in [Self.update(1), end] {
+            #expect(receive(Self.push(aps, startToken: true)) == [.ignored(.cannotUpdate)])
+        }
+        let activity = try #require(activities.shown(of: Self.bundleID).first)
+        #expect(activity.isActive)
+        #expect(Self.state(activity) == #"{"score":0}"#)
+        // They have used nothing of the budget.
+        for count in 1...LiveActivities.Budget.standard.rawValue {
+            #expect(changes(receive(Self.push(Self.update(count, at: 1_800_000_002)))) == [.updated])
+        }
     }
 
     @Test mutating func `Neither a Live Activity's own token nor a channel starts another one`() {

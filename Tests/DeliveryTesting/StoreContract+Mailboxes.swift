@@ -50,7 +50,8 @@ extension StoreContract {
             var entry = Samples.entry(id: UInt64(index))
             entry.notification.fields.topic = "com.example.app.voip"
             entry.notification.fields.pushType = pushType
-            entry.notification.fields.activity = index.isMultiple(of: 2) ? nil : ActivityID(high: 1, low: UInt64(index))
+            entry.notification.fields.activity =
+                [nil, .one(ActivityID(high: 1, low: UInt64(index))), .start][index % 3]
             entry.notification.fields.priority = Priority.allCases[index % Priority.allCases.count]
             entry.notification.fields.expiration = .at(.max - UInt64(index))
             entry.notification.fields.collapseID = CollapseIdentifier(rawValue: String(repeating: "é", count: 32))

@@ -169,6 +169,7 @@ struct JournalTests {
                 ("POST", "/v1/devices", #"{"team":"ABCDE12345"}"#),
                 ("PATCH", "/v1/devices/0123456789abcdef", #"{"behaviour":{"kind":"offline"}}"#),
                 ("POST", "/v1/notifications", #"{"token":"00","topic":"a","payload":{}}"#),
+                ("POST", "/v1/broadcasts", #"{"bundleID":"a.b","channelID":"AAAA","payload":{}}"#),
             ]
             for (method, path, body) in requests {
                 let answer = try await test.ask(method, path, body: body)

@@ -34,7 +34,7 @@ struct PeerRecordTests {
     private static func activity(_ pushType: PushType?) -> Notification {
         Notification(
             id: NotificationID(high: 1, low: 3), topic: "com.example.app", pushType: pushType,
-            activity: ActivityID(high: 4, low: 5),
+            activity: .one(ActivityID(high: 4, low: 5)),
             payload: Payload(stored: Array(#"{"aps":{"badge":1}}"#.utf8), contents: [.aps, .badge]))
     }
 

@@ -177,6 +177,25 @@ struct BroadcastTests {
         }
     }
 
+    @Test func `A broadcast that is not stored leaves the stored one for devices that come later`() async throws {
+        try await TestService.run { test in
+            let channel = try await test.makeChannel(keepsNewest: true)
+            let provider = try await Provider(test)
+            #expect(try await Self.send(provider, channel, score: 3).status == 200)
+            for expiration in ["0", "1"] {
+                let answer = try await Self.send(provider, channel, score: 4) { $0.set("apns-expiration", expiration) }
+                #expect(answer.status == 200)
+            }
+            let device = try await test.connectRegistered().client
+            let stream = try await device.listen()
+            #expect(try await device.subscribe(to: channel).status == 204)
+            #expect(try await Self.next(stream).payload.text.contains(#""score":3"#))
+            #expect(try await Self.send(provider, channel, score: 7).status == 200)
+            #expect(try await Self.next(stream).payload.text.contains(#""score":7"#))
+            for client in [device, provider.client] { await client.close() }
+        }
+    }
+
     @Test func `A subscription ends with the app and with the channel`() async throws {
         try await TestService.run { test in
             let channel = try await test.makeChannel()
@@ -346,6 +365,28 @@ struct BroadcastTests {
             }
             #expect(try await provider.client.send(headers.fields, body: headers.body).status == 200)
             await provider.client.close()
+        }
+    }
+
+    @Test func `The conformance strict refuses a key that Live Activities do not have`() async throws {
+        for conformance in [Conformance.apple, .strict] {
+            try await TestService.run {
+                $0.conformance = conformance
+            } _: { test in
+                let channel = try await test.makeChannel()
+                let provider = try await Provider(test)
+                for (body, isStrict) in [
+                    (#"{"aps":{"event":"update","timestamp":1,"content-state":{},"stale-date":2}}"#, false),
+                    (#"{"aps":{"event":"finish","timestamp":1,"content-state":{}}}"#, true),
+                    (#"{"aps":{"event":"update","timestamp":1,"content-state":{},"content-changed":true}}"#, true),
+                    (#"{"aps":{"event":"update","timestamp":1,"content_state":{}}}"#, true),
+                    (#"{"event":"update"}"#, true),
+                ] {
+                    let answer = try await Self.send(provider, channel) { $0.body = body }
+                    #expect(answer.reason == (isStrict && conformance == .strict ? "PayloadEmpty" : nil), "\(body)")
+                }
+                await provider.client.close()
+            }
         }
     }
 

@@ -139,6 +139,25 @@ struct ChannelOperationsTests {
                 body: #"{"channels":{"\#(test.bundleID)":["\#(channels[0])"]}}"#)
             let answer = try JSONDecoder().decode(ManagementMessages.Device.self, from: changed.body)
             #expect(answer.channels == [test.bundleID: [channels[0]]])
+            // A new one may have channels from the beginning. If it cannot have them, there is none.
+            func make(_ channels: String) async throws -> TestService.ManagementAnswer {
+                try await test.ask("POST", "/v1/devices", body: #"{"team":"\#(team)","channels":\#(channels)}"#)
+            }
+            let second = try await make(#"{"\#(test.bundleID)":["\#(channels[1])","\#(channels[0])"]}"#)
+            let shownSecond = try JSONDecoder().decode(ManagementMessages.Device.self, from: second.body)
+            #expect(shownSecond.channels == [test.bundleID: channels])
+            try await test.waitForSubscribers(2, of: channels[0])
+            for (wrong, status, pointer) in [
+                (#"{"\#(test.bundleID)":["\#(ChannelHeaders.unknown)"]}"#, 404, nil),
+                (#"{"\#(test.bundleID)":["none!"]}"#, 400, "/channels/\(test.bundleID)/0"),
+                (#"{"com.example.none":[]}"#, 400, "/channels"), ("[]", 400, "/channels"),
+            ] as [(String, Int, String?)] {
+                let refused = try await make(wrong)
+                #expect(refused.status == status, "\(refused.text)")
+                #expect(refused.problem?["pointer"] as? String == pointer, "\(refused.text)")
+            }
+            let all: [ManagementMessages.Device] = try await test.administer("GET", "/v1/devices")
+            #expect(all.count == 3)
             await device.close()
         }
     }

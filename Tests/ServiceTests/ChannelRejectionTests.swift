@@ -103,6 +103,24 @@ struct ChannelRejectionTests {
         #expect(given.union(never) == Set(Rejection.Reason.allCases))
     }
 
+    @Test(arguments: Endpoint.allCases)
+    func `An answer to HEAD has no body, which clients would take for a protocol error`(
+        endpoint: Endpoint
+    ) async throws {
+        try await TestService.run { test in
+            let channel = try await test.makeChannel()
+            let client = try await endpoint.connect(test)
+            let good = endpoint.headers(channel, token: try test.providerToken())
+            var head = good
+            head.set(":method", "HEAD")
+            let answer = try await client.send(head.fields, body: "")
+            #expect(answer.status == 405)
+            #expect(answer.body.isEmpty)
+            #expect(try await client.send(good.fields, body: good.body).status == endpoint.success)
+            await client.close()
+        }
+    }
+
     // MARK: Senders
 
     @Test(arguments: Endpoint.allCases)

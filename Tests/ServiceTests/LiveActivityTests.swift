@@ -46,7 +46,17 @@ struct LiveActivityTests {
             let startToken = try required(
                 JSONDecoder().decode([String: String].self, from: Data(start.body.utf8))["token"])
             #expect(try await provider.send(Self.headers(startToken, jwt).fields, body: Self.update).status == 200)
-            #expect(try required(await stream.nextLine()).contains("activity\":") == false)
+            let started = try required(await stream.nextLine())
+            #expect(started.contains("activity\":") == false)
+            #expect(started.contains(#""startToken":true,"#))
+            // Nor has the app's own token, which reaches all of its topics.
+            let registered = try await device.send(
+                TestService.deviceHeaders("PUT", "/1/apps/com.example.app"), body: "")
+            let ownToken = try required(
+                JSONDecoder().decode([String: String].self, from: Data(registered.body.utf8))["token"])
+            #expect(try await provider.send(Self.headers(ownToken, jwt).fields, body: Self.update).status == 200)
+            let own = try required(await stream.nextLine())
+            #expect(!own.contains("activity\":") && !own.contains("startToken"))
             _ = try await device.send(TestService.deviceHeaders("DELETE", "/1/apps/com.example.app"), body: "")
             let gone = try await provider.send(Self.headers(token, jwt).fields, body: Self.update)
             #expect((gone.status, gone.reason) == (410, "Unregistered"))
@@ -81,8 +91,9 @@ struct LiveActivityTests {
             let device = try await test.connectRegistered().client
             let token = try await Self.register(device)
             let provider = try await test.connectProvider()
-            let headers = Self.headers(token, try test.providerToken())
             _ = try await test.ask("POST", "/v1/clock", body: #"{"advance":"PT11H59M"}"#)
+            // A provider token of the time before would have expired.
+            let headers = Self.headers(token, try test.providerToken())
             #expect(try await provider.send(headers.fields, body: Self.update).status == 200)
             _ = try await test.ask("POST", "/v1/clock", body: #"{"advance":"PT1M"}"#)
             let expired = try await provider.send(headers.fields, body: Self.update)
@@ -114,8 +125,15 @@ struct LiveActivityTests {
     /// Collects the events of a device's system.
     private final class Events: Sendable {
         private let (stream, continuation) = AsyncStream.makeStream(of: DeviceSystem.Event.self)
+        private let reasons = Mutex<[DropReason]>([])
 
-        func add(_ event: DeviceSystem.Event) { continuation.yield(event) }
+        /// Why pushes were dropped so far.
+        var dropped: [DropReason] { reasons.withLock { $0 } }
+
+        func add(_ event: DeviceSystem.Event) {
+            if case .dropped(_, let reason) = event { reasons.withLock { $0.append(reason) } }
+            continuation.yield(event)
+        }
 
         /// The next change of a Live Activity, or the token of one.
         func next() async throws -> (LiveActivity, LiveActivity.Change?, token: String?) {
@@ -180,6 +198,51 @@ struct LiveActivityTests {
         }
     }
 
+    @Test func `An update and an end with the token that starts Live Activities are ignored`() async throws {
+        try await Self.run { test, device, events in
+            let provider = try await test.connectProvider()
+            let jwt = try test.providerToken()
+            let startToken = try await device.register(test.bundleID, for: .liveActivity)
+            let ownToken = try await device.register(test.bundleID)
+            func send(_ body: String, _ token: String) async throws {
+                #expect(try await provider.send(Self.headers(token, jwt).fields, body: body).status == 200)
+            }
+            try await send(Self.start(#""relevance-score":1"#), startToken)
+            #expect(try await events.next().1 == .started)
+            try await send(Self.update, startToken)
+            try await send(#"{"aps":{"timestamp":1800000001,"event":"end","dismissal-date":1}}"#, startToken)
+            try await send(
+                #"{"aps":{"timestamp":1800000000,"event":"update","content-state":{"score":7}}}"#, ownToken)
+            let (activity, change, _) = try await events.next()
+            #expect(change == .updated)
+            #expect(String(decoding: activity.contentState, as: UTF8.self) == #"{"score":7}"#)
+            #expect(events.dropped == [.cannotUpdate, .cannotUpdate])
+            await provider.close()
+        }
+    }
+
+    @Test func `A push that waited still has the token that it used`() async throws {
+        try await TestService.runTwice { test in
+            let (device, certificate) = try await test.connectRegistered()
+            let answer = try await device.send(
+                TestService.deviceHeaders("PUT", "/1/apps/com.example.app/liveactivity"), body: "")
+            let token = try required(
+                JSONDecoder().decode([String: String].self, from: Data(answer.body.utf8))["token"])
+            await device.close()
+            let provider = try await test.connectProvider()
+            let headers = Self.headers(token, try test.providerToken())
+            #expect(try await provider.send(headers.fields, body: Self.update).status == 200)
+            await provider.close()
+            return certificate
+        } _: { test, certificate in
+            let device = try await test.connectCourier(certificate)
+            let line = try required(await device.listen().nextLine())
+            #expect(line.contains(#""startToken":true"#))
+            #expect(line.contains(#""pushType":"liveactivity""#))
+            await device.close()
+        }
+    }
+
     @Test func `A push starts a Live Activity that a channel updates`() async throws {
         try await Self.run { test, device, events in
             let channel = try await test.makeChannel()
@@ -212,10 +275,12 @@ struct LiveActivityTests {
             let provider = try await test.connectProvider()
             let jwt = try test.providerToken()
             let startToken = try await device.register(test.bundleID, for: .liveActivity)
+            let ownToken = try await device.register(test.bundleID)
             let start = Self.start(#""input-push-channel":"\#(channel)""#)
             let end = #"{"aps":{"timestamp":1800000000,"event":"end","dismissal-date":1}}"#
             for body in [start, end, start, end, start, end, start] {
-                #expect(try await provider.send(Self.headers(startToken, jwt).fields, body: body).status == 200)
+                let token = body == start ? startToken : ownToken
+                #expect(try await provider.send(Self.headers(token, jwt).fields, body: body).status == 200)
                 #expect(try await events.next().1 == (body == start ? .started : .dismissed))
             }
             var headers = ChannelHeaders(broadcastTo: channel, token: jwt)

@@ -68,7 +68,7 @@
                     pushType: number == 0 ? .background : .liveActivity,
                     priority: .considerate, expiration: Expiration(seconds: .max),
                     collapseID: CollapseIdentifier(rawValue: "collapse"),
-                    activity: number == 0 ? nil : ActivityID(high: 5, low: number),
+                    activity: number == 0 ? nil : .one(ActivityID(high: 5, low: number)),
                     payload: Payload(stored: Array(#"{"aps":{"badge":1}}"#.utf8), contents: [.aps, .badge])),
                 expires: Timestamp(milliseconds: .max))
         }

@@ -80,6 +80,7 @@ public struct LiveActivities: Sendable, Hashable {
             guard notification.activity == nil, notification.channel == nil else { return [.ignored(.cannotStart)] }
             return [start(push, notification.bundleID, id: id, at: now)]
         }
+        guard !notification.startToken else { return [.ignored(.cannotUpdate)] }
         let targets = targets(of: notification)
         guard !targets.isEmpty else { return [.ignored(.noActivity)] }
         if push.event == .update, notification.priority >= 10, !spend(notification.bundleID, at: now) {
@@ -102,8 +103,8 @@ public struct LiveActivities: Sendable, Hashable {
     }
 
     /// Returns the Live Activities that a push is for. If the push used a Live Activity's own device token, it is for
-    /// that one. If it came through a channel, it is for those that the channel updates. If it used another device
-    /// token of the app, it is for all Live Activities of the app.
+    /// that one. If it came through a channel, it is for those that the channel updates. If it used the app's own device
+    /// token, it is for all Live Activities of the app.
     private func targets(of notification: ReceivedNotification) -> [LiveActivity] {
         shown(of: notification.bundleID).filter { activity in
             guard activity.isActive else { return false }

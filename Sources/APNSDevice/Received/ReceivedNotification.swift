@@ -25,6 +25,8 @@ public struct ReceivedNotification: Sendable, Hashable {
     /// The identifier of the Live Activity whose own device token the provider used, a UUID; nil for other device
     /// tokens.
     public var activity: String?
+    /// Whether the provider used the device token that starts Live Activities.
+    public var startToken: Bool
     /// The payload as the device received it: a JSON dictionary in UTF-8.
     public var payload: [UInt8]
 
@@ -39,6 +41,7 @@ public struct ReceivedNotification: Sendable, Hashable {
     ///   - pushType: the provider's `apns-push-type`.
     ///   - channel: the broadcast channel that it was sent to.
     ///   - activity: the Live Activity that it is for.
+    ///   - startToken: whether the provider used the device token that starts Live Activities.
     ///   - payload: a JSON dictionary in UTF-8.
     public init(
         id: String,
@@ -50,6 +53,7 @@ public struct ReceivedNotification: Sendable, Hashable {
         pushType: String? = nil,
         channel: String? = nil,
         activity: String? = nil,
+        startToken: Bool = false,
         payload: [UInt8],
     ) {
         sending = 0
@@ -62,6 +66,7 @@ public struct ReceivedNotification: Sendable, Hashable {
         self.pushType = pushType
         self.channel = channel
         self.activity = activity
+        self.startToken = startToken
         self.payload = payload
     }
 }
@@ -78,7 +83,8 @@ extension ReceivedNotification {
         self.init(
             id: id, topic: topic, bundleID: bundleID, priority: Int(priority), expiration: object[number: "expiration"],
             collapseID: object[text: "collapseID"], pushType: object[text: "pushType"],
-            channel: object[text: "channel"], activity: object[text: "activity"], payload: payload)
+            channel: object[text: "channel"], activity: object[text: "activity"],
+            startToken: object[raw: "startToken"].map { $0.elementsEqual("true".utf8) } ?? false, payload: payload)
         self.sending = sending
     }
 }

@@ -28,6 +28,8 @@ public enum DropReason: String, Sendable, Hashable, CaseIterable {
     /// It starts a Live Activity, but it came through a channel, or with a Live Activity's own device token. Only the
     /// device token of the app's service `liveactivity`, and here the app's own, start one.
     case cannotStart = "cannot-start"
+    /// It updates or ends a Live Activity, but it came with the device token that only starts them.
+    case cannotUpdate = "cannot-update"
     /// The Live Activity has a newer content state.
     case outdated
     /// The app's Live Activities have had too many updates of priority 10, or there are too many Live Activities.

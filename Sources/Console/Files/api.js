@@ -55,7 +55,7 @@ const PAGE = 1000;
  */
 export async function list(path, maximum = Infinity, onPage = () => {}) {
   const items = [];
-  let next = `${path}?limit=${Math.min(PAGE, maximum)}`;
+  let next = `${path}${path.includes("?") ? "&" : "?"}limit=${Math.min(PAGE, maximum)}`;
   while (next !== null && items.length < maximum) {
     const response = await ask("GET", next);
     items.push(...await response.json());

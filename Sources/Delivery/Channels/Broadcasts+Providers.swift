@@ -69,12 +69,7 @@ extension Broadcasts {
     @discardableResult
     package func send(_ notification: Notification, to key: ChannelKey) async throws(Rejection) -> BroadcastResult {
         let now = clock.moment
-        let channel = try await channel(key)
-        guard accounts.current.app(key.list.app) != nil else { throw .unknownChannel(key.id) }
-        if channel.policy == .none, case .at = notification.expiration {
-            let detail = "apns-expiration must be 0, because the channel keeps no messages."
-            throw Rejection(.badExpirationDate, detail: detail)
-        }
+        let channel = try await check(notification, to: key)
         guard rates.withLock({ $0.admits(key, at: now.uptime.nanoseconds) }) else {
             limitExceeded(.broadcastRate)
             throw Rejection(.tooManyRequests, detail: "Too many broadcasts were sent to this channel.")
@@ -93,6 +88,19 @@ extension Broadcasts {
             PeerBroadcast(channel: key, notification: notification, version: version))
         let receivers = message(notification, to: key, version: version).map { deliver($0) } ?? 0
         return BroadcastResult(isStored: version != nil, receivers: receivers)
+    }
+
+    /// Checks a notification by the rules of the channel, and does not send it. It does not count for the channel's rate.
+    /// - Returns: the channel.
+    @discardableResult
+    package func check(_ notification: Notification, to key: ChannelKey) async throws(Rejection) -> BroadcastChannel {
+        let channel = try await channel(key)
+        guard accounts.current.app(key.list.app) != nil else { throw .unknownChannel(key.id) }
+        if channel.policy == .none, case .at = notification.expiration {
+            let detail = "apns-expiration must be 0, because the channel keeps no messages."
+            throw Rejection(.badExpirationDate, detail: detail)
+        }
+        return channel
     }
 
     /// Sends a message to this node's subscribers, and records that once for all of them: a step for each device would

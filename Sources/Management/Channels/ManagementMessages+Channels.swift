@@ -1,3 +1,5 @@
+package import Notifications
+
 extension ManagementMessages {
     package struct NewChannel: Codable, Sendable {
         package var bundleID: String
@@ -11,6 +13,18 @@ extension ManagementMessages {
             self.environment = environment
             self.messageStoragePolicy = messageStoragePolicy
         }
+    }
+
+    /// A broadcast to send, with the values of a provider's request.
+    package struct NewBroadcast: Codable, Sendable {
+        package var bundleID: String
+        package var channelID: String
+        package var payload: JSONValue
+        /// The `apns-request-id`, a UUID; a new one if it is missing.
+        package var id: String?
+        package var expiration: Int64?
+        package var priority: Int?
+        package var pushType: String?
     }
 
     package struct Channel: Codable, Sendable {

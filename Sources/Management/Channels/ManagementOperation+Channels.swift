@@ -37,6 +37,25 @@ extension ManagementOperation {
         },
     ]
 
+    static let broadcasts = [
+        ManagementOperation(
+            method: .post, path: "/v1/broadcasts",
+            summary: "Send to a broadcast channel by the gateway's rules, without provider trust",
+            parameters: [
+                Parameter(
+                    place: .query, name: "dryRun", schema: .boolean,
+                    meaning: "Whether the broadcast is only checked, also by the rules of strict, and not sent.")
+            ],
+            body: Body(schema: ManagementSchemas.newBroadcast),
+            answer: .json(ManagementSchemas.notificationSent), problems: [413, 415]
+        ) { api, call in
+            let isChecked = call.query("dryRun") == "true"
+            return try JSONAnswer.make(
+                isChecked
+                    ? try await api.check(broadcast: call.message()) : try await api.send(broadcast: call.message()))
+        }
+    ]
+
     /// The parameters that identify the owner of a channel. A channel's ID does not reveal its app and its environment.
     private static let channelParameters = [
         Parameter(
@@ -56,6 +75,15 @@ extension ManagementSchemas {
             .optional(
                 "messageStoragePolicy", .integer(0...1),
                 "0, which it is without it: nothing is kept for devices that are offline. 1: the newest broadcast."),
+        ]))
+    static let newBroadcast = Schema.named(
+        "NewBroadcast",
+        .object([
+            .required("bundleID", .string(.any), "The app of the channel."),
+            .required("channelID", .string(.any)), .required("payload", .openObject),
+            .optional("id", .string(.any), "The value of apns-request-id."),
+            .optional("expiration", .integer(0...Int64.max)), .optional("priority", .integer(0...255)),
+            .optional("pushType", .string(.any), "It has to be liveactivity, as in a provider's request."),
         ]))
     static let channel = Schema.named(
         "Channel",

@@ -97,9 +97,28 @@ extension ManagementAPI {
             let team = try teamID(written.team ?? "")
             _ = try present(accounts.current.teams[team], "team", team)
             let planned = try FixturePlan.joining(written, team, self, testing)
-            return try await Self.create(planned, of: team, accounts.current.apps, testing)
+            let device = try await Self.create(planned, of: team, accounts.current.apps, testing)
+            do {
+                try await Self.subscribe(device, to: written.channels ?? [:], testing)
+            } catch {
+                await testing.devices.remove(device.key.device)
+                throw error
+            }
+            return device
         }
         return try await message(device, testing)
+    }
+
+    private static func subscribe(
+        _ device: VirtualDevice,
+        to written: [String: [String]],
+        _ testing: ManagementTesting,
+    ) async throws {
+        guard !written.isEmpty else { return }
+        let wanted = try channels(written, of: device)
+        _ = try await Problem.ofChannels { () async throws(Rejection) in
+            try await testing.devices.subscribe(device.key.device, to: wanted)
+        }
     }
 
     func changeDevice(
@@ -195,7 +214,15 @@ extension ManagementAPI {
 // Sends notifications for the management API, without a provider.
 extension ManagementAPI {
     func send(_ notification: ManagementMessages.NewNotification) async throws -> ManagementMessages.NotificationSent {
-        let (id, outcome) = try await testing("Sending without a provider").send(notification)
+        sent(try await testing("Sending without a provider").send(notification))
+    }
+
+    func send(broadcast: ManagementMessages.NewBroadcast) async throws -> ManagementMessages.NotificationSent {
+        sent(try await testing("Sending without a provider").broadcast(broadcast))
+    }
+
+    private func sent(_ result: (id: NotificationID, outcome: Outcome)) -> ManagementMessages.NotificationSent {
+        let (id, outcome) = result
         var message = ManagementMessages.NotificationSent(status: 200, apnsID: id.textAsSent.span.text)
         guard case .rejected(let rejection) = outcome else { return message }
         note(rejection, in: &message)
@@ -204,9 +231,16 @@ extension ManagementAPI {
 
     /// Says which answer a provider would get, and sends nothing.
     func check(_ notification: ManagementMessages.NewNotification) async throws -> ManagementMessages.NotificationSent {
-        guard let check = try await testing("Sending without a provider").check(notification) else {
-            throw Problem(503, "The service is starting.")
-        }
+        try checked(try await testing("Sending without a provider").check(notification))
+    }
+
+    /// Says which answer a provider's broadcast would get, and sends nothing.
+    func check(broadcast: ManagementMessages.NewBroadcast) async throws -> ManagementMessages.NotificationSent {
+        try checked(try await testing("Sending without a provider").checkBroadcast(broadcast))
+    }
+
+    private func checked(_ check: ManagementTesting.Check?) throws(Problem) -> ManagementMessages.NotificationSent {
+        guard let check else { throw Problem(503, "The service is starting.") }
         var message = ManagementMessages.NotificationSent(status: 200)
         message.bytes = check.bytes
         message.maximumBytes = check.maximumBytes

@@ -160,5 +160,8 @@ extension ManagementMessages {
         package var behaviour: Behaviour?
         package var power: String?
         package var tokens: [String: String]?
+        /// The identifiers of the channels to which each app is subscribed, by bundle ID. Only for a device that joins a
+        /// team, because the apps of a fixture have no channels yet.
+        package var channels: [String: [String]]?
     }
 }

@@ -126,7 +126,12 @@ extension ManagementSchemas {
             "tokens", .openObject, "The device tokens of its apps and their services, by topic, in hexadecimal digits."),
     ]
     static let newDevice = named(
-        "NewDevice", [.required("team", .string(.tenCharacters))] + deviceMembers)
+        "NewDevice",
+        [.required("team", .string(.tenCharacters))] + deviceMembers + [
+            .optional(
+                "channels", .openObject,
+                "The IDs of the broadcast channels to which its apps are subscribed, in an array for each bundle ID.")
+        ])
 
     // MARK: Fixtures
 

@@ -10,6 +10,10 @@ package struct ManagementTesting: Sendable {
     package typealias Send =
         @Sendable (_ notification: ManagementMessages.NewNotification) async -> (id: NotificationID, outcome: Outcome)
 
+    /// Sends to a broadcast channel according to the gateway's rules.
+    package typealias Broadcast =
+        @Sendable (_ broadcast: ManagementMessages.NewBroadcast) async -> (id: NotificationID, outcome: Outcome)
+
     /// How the gateway's rules judge a notification that is not sent.
     package struct Check: Sendable {
         /// The rejection; nil if the notification would be accepted.
@@ -35,6 +39,9 @@ package struct ManagementTesting: Sendable {
     package let send: Send
     /// Checks a notification and sends nothing; nil if the gateway is gone.
     package let check: @Sendable (_ notification: ManagementMessages.NewNotification) async -> Check?
+    package let broadcast: Broadcast
+    /// Checks a broadcast and sends nothing; nil if the gateway is gone.
+    package let checkBroadcast: @Sendable (_ broadcast: ManagementMessages.NewBroadcast) async -> Check?
     /// The service's addresses and authority, in the form of the ready line.
     package let service: @Sendable () -> JSONValue
 
@@ -45,6 +52,8 @@ package struct ManagementTesting: Sendable {
         mailboxes: any Mailboxes,
         send: @escaping Send,
         check: @escaping @Sendable (_ notification: ManagementMessages.NewNotification) async -> Check?,
+        broadcast: @escaping Broadcast,
+        checkBroadcast: @escaping @Sendable (_ broadcast: ManagementMessages.NewBroadcast) async -> Check?,
         service: @escaping @Sendable () -> JSONValue,
     ) {
         self.journal = journal
@@ -53,6 +62,8 @@ package struct ManagementTesting: Sendable {
         self.mailboxes = mailboxes
         self.send = send
         self.check = check
+        self.broadcast = broadcast
+        self.checkBroadcast = checkBroadcast
         self.service = service
     }
 }

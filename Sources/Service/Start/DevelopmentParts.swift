@@ -74,16 +74,14 @@ final class DevelopmentParts: Sendable {
         ManagementTesting(
             journal: journal, watch: watch, devices: devices, mailboxes: store,
             send: { [self] in await send($0) }, check: { [self] in await check($0) },
+            broadcast: { [self] in await send($0) }, checkBroadcast: { [self] in await check($0) },
             service: { [self] in announcement.withLock { $0 } })
     }
 
     private func send(
         _ message: ManagementMessages.NewNotification
     ) async -> (id: NotificationID, outcome: Outcome) {
-        guard let gateway = gateway.withLock({ $0 }) else {
-            var random = SystemRandomNumberGenerator()
-            return (.random(using: &random), .rejected(Rejection(.serviceUnavailable)))
-        }
+        guard let gateway = gateway.withLock({ $0 }) else { return Self.unavailable }
         var number: UInt64?
         let (id, outcome) = await gateway.submit(Self.direct(message)) { number = journal.append($0) }
         if let number {
@@ -95,12 +93,47 @@ final class DevelopmentParts: Sendable {
         return (id, outcome)
     }
 
+    private func send(
+        _ message: ManagementMessages.NewBroadcast
+    ) async -> (id: NotificationID, outcome: Outcome) {
+        guard let gateway = gateway.withLock({ $0 }) else { return Self.unavailable }
+        var number: UInt64?
+        let (id, result) = await gateway.submit(Self.direct(message)) { number = journal.append($0) }
+        switch result {
+        case .success(let outcome):
+            if let number {
+                journal.end(number, as: outcome)
+                journal.answered(number, RequestAnswer(status: 200))
+            }
+            return (id, .accepted)
+        case .failure(let rejection):
+            if let number { journal.answered(number, RequestAnswer(rejection)) }
+            return (id, .rejected(rejection))
+        }
+    }
+
+    /// The answer while there is no gateway.
+    private static var unavailable: (id: NotificationID, outcome: Outcome) {
+        var random = SystemRandomNumberGenerator()
+        return (.random(using: &random), .rejected(Rejection(.serviceUnavailable)))
+    }
+
     private func check(_ message: ManagementMessages.NewNotification) async -> ManagementTesting.Check? {
-        guard let gateway = gateway.withLock({ $0 }) else { return nil }
-        let check = await gateway.check(Self.direct(message))
-        return ManagementTesting.Check(
-            rejection: check.rejection, strictRejection: check.strictRejection, bytes: check.bytes,
-            maximumBytes: check.maximumBytes)
+        await gateway.withLock { $0 }?.check(Self.direct(message)).forManagement
+    }
+
+    private func check(_ message: ManagementMessages.NewBroadcast) async -> ManagementTesting.Check? {
+        await gateway.withLock { $0 }?.check(Self.direct(message)).forManagement
+    }
+
+    private static func direct(_ message: ManagementMessages.NewBroadcast) -> DirectBroadcast {
+        var broadcast = DirectBroadcast(
+            bundleID: message.bundleID, channelID: message.channelID, payload: Array(message.payload.text.utf8))
+        broadcast.id = message.id
+        broadcast.expiration = message.expiration.map { UInt64(clamping: $0) }
+        broadcast.priority = message.priority
+        broadcast.pushType = message.pushType
+        return broadcast
     }
 
     private static func direct(_ message: ManagementMessages.NewNotification) -> DirectNotification {
@@ -112,5 +145,12 @@ final class DevelopmentParts: Sendable {
         notification.collapseID = message.collapseID
         notification.pushType = message.pushType
         return notification
+    }
+}
+
+extension DirectCheck {
+    fileprivate var forManagement: ManagementTesting.Check {
+        ManagementTesting.Check(
+            rejection: rejection, strictRejection: strictRejection, bytes: bytes, maximumBytes: maximumBytes)
     }
 }

@@ -36,6 +36,7 @@ struct JSONLine {
         add("pushType", notification.pushType)
         add("channel", notification.channel)
         add("activity", notification.activity)
+        if notification.startToken { add("startToken", value: true) }
         add("payload", json: String(decoding: notification.payload, as: UTF8.self))
     }
 

@@ -1,5 +1,6 @@
 """Tests all pages of the console except the list of notifications, in a real browser, while a real client sends."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -102,6 +103,98 @@ class SendTests(ConsoleCase):
         self.console.wait_for_text("Accepted.", "[role=status].stack")
         sent = self.service.manage("POST", "/v1/requests/wait", {"count": 2})["requests"][1]
         self.assertEqual(sent["headers"]["apns-expiration"], str(expiration))
+
+    @contextlib.contextmanager
+    def channel(self, policy=0):
+        """A channel of the app, to which the virtual device is subscribed."""
+        account = self.provider.account
+        new = {"bundleID": account.bundle_id, "messageStoragePolicy": policy}
+        channel = self.service.manage("POST", "/v1/channels", new)["channelID"]
+        self.service.manage("PATCH", f"/v1/devices/{account.device_id}", {"channels": {account.bundle_id: [channel]}})
+        try:
+            yield channel
+        finally:
+            self.service.manage("DELETE", f"/v1/channels/{channel}?bundleID={account.bundle_id}")
+
+    def test_a_broadcast_is_sent_to_a_channel_and_its_life_goes_on(self):
+        with self.channel(policy=1) as channel:
+            self.open("template=alert")
+            self.console.choose("device", f"channel:{channel}")
+            option = self.console.one("[name=device] option:checked").text
+            self.assertIn("keeps the newest, 1 connected", option)
+            # What nobody has changed becomes a push that a channel takes.
+            self.assertEqual(self.console.one("[name=pushType]").get_property("value"), "liveactivity")
+            self.assertIn('"event": "update"', self.console.one("[name=payload]").get_property("value"))
+            self.assertFalse(self.console.one("[name=collapseID]").is_displayed())
+            self.console.wait_for_text("of 5,120 bytes", ".size")
+            self.console.wait_for_text("It would be accepted, also by the conformance strict.", "#check")
+            self.console.choose("pushType", "alert")
+            self.console.wait_for_text("400 InvalidPushType", "#check")
+            self.console.choose("pushType", "liveactivity")
+            self.console.choose("priority", "5")
+            self.console.choose("expiration", "3600")
+            self.console.write("aps-title", "To all who watch")
+            self.console.wait_for_text("It would be accepted", "#check")
+            # Nothing was sent so far.
+            self.assertEqual(self.service.manage("GET", "/v1/requests"), [])
+            self.console.press("Send", "form")
+            self.console.wait_for_text("Accepted.", "[role=status].stack")
+            self.console.wait_for_text("Delivered", "[role=status].stack")
+            self.console.wait_for_text("Stored", ".timeline")
+            self.console.one(".hint a").click()
+            self.console.wait_for_text("without a provider")
+            self.assertEqual(self.console.one("h1").text, "To all who watch")
+            self.assertIn(channel, self.console.text())
+            sent = self.service.manage("GET", "/v1/requests")
+            self.assertEqual([each["channel"] for each in sent], [channel])
+            self.assertEqual(sent[0]["headers"]["apns-priority"], "5")
+            self.assertLessEqual(abs(int(sent[0]["headers"]["apns-expiration"]) - time.time() - 3600), 60)
+
+    def test_a_broadcast_that_the_channel_refuses_says_why(self):
+        with self.channel() as channel:
+            self.open("template=liveactivity")
+            self.console.choose("device", f"channel:{channel}")
+            self.assertIn("keeps nothing", self.console.one("[name=device] option:checked").text)
+            self.console.choose("expiration", "3600")
+            self.console.wait_for_text("400 BadExpirationDate", "#check")
+            self.console.choose("expiration", "0")
+            self.console.wait_for_text("It would be accepted", "#check")
+            self.console.choose("device", "pasted channel")
+            self.console.wait_for_text("Paste a channel's identifier", "#check")
+            self.console.write("channel", "none!")
+            self.console.wait_for_text("400 BadChannelId", "#check")
+            self.console.write("channel", "bm9uZSB0aGVyZSBoZXJlIQ==")
+            self.console.wait_for_text("400 ChannelNotRegistered", "#check")
+            self.console.write("channel", f" {channel} ")
+            self.console.wait_for_text("It would be accepted", "#check")
+            # A device has its own token and a collapse identifier again.
+            self.console.choose("device", self.provider.account.device_id)
+            self.assertTrue(self.console.one("[name=collapseID]").is_displayed())
+            self.assertFalse(self.console.one("[name=channel]").is_displayed())
+            self.console.wait_for_text("of 4,096 bytes", ".size")
+
+    def test_a_broadcast_is_sent_again_and_changed_and_sent(self):
+        with self.channel() as channel:
+            payload = {"aps": {"event": "update", "timestamp": 1, "content-state": {"n": 1}, "alert": {"title": "Once more"}}}
+            self.service.manage("POST", "/v1/broadcasts", {
+                "bundleID": self.provider.account.bundle_id, "channelID": channel, "pushType": "liveactivity", "expiration": 0,
+                "payload": payload})
+            self.console.open("Once more")
+            self.console.press("Send again")
+            self.console.wait_for_text("Sent again.", ".result")
+            match = {"match": {"channel": channel, "outcome": "delivered"}, "count": 2}
+            again = self.service.manage("POST", "/v1/requests/wait", match)["requests"][1]
+            self.assertEqual([again["payload"], again["headers"]["apns-expiration"]], [payload, "0"])
+            self.console.press("Change and send")
+            self.console.wait(lambda: "Once more" in self.console.one("[name=payload]").get_property("value"))
+            self.assertEqual(self.console.one("[name=channel]").get_property("value"), channel)
+            self.assertEqual(self.console.one("[name=app]").get_property("value"), self.provider.account.bundle_id)
+            self.console.wait_for_text("It would be accepted", "#check")
+            self.console.write("aps-title", "Changed")
+            self.console.press("Send", "form")
+            self.console.wait_for_text("Accepted.", "[role=status].stack")
+            sent = self.service.manage("POST", "/v1/requests/wait", {**match, "count": 3})["requests"][2]
+            self.assertEqual(sent["payload"]["aps"]["alert"]["title"], "Changed")
 
     def test_an_unknown_app_and_a_removed_one_say_so(self):
         self.provider.account.behave(kind="removed")
@@ -215,6 +308,28 @@ class DeviceTests(ConsoleCase):
         self.console.wait_for_text("Live Activity Final", card)
         push("end", now + 6, dismissal_date=now - 60)
         self.console.wait(lambda: self.console.all(card) == [], "the card is gone")
+
+    def test_the_token_that_starts_live_activities_changes_no_card(self):
+        account = self.provider.account
+        topic = account.bundle_id + ".push-type.liveactivity"
+        start_token = "0badc0ffee0badc0ffee0badc0ffee0badc0ffee0badc0ffee0badc0ffee0bad"
+        device = self.service.manage("POST", "/v1/devices", {"team": account.team_id, "tokens": {topic: start_token}})
+        own = next(each["token"] for each in device["apps"] if each["bundleID"] == account.bundle_id)
+        now = int(time.time())
+        def push(event, seconds, score, token, **more):
+            payload = {"aps": {"event": event, "timestamp": now + seconds, "content-state": {"score": score}, **more}}
+            self.assertEqual(self.provider.send(
+                payload, token=token, apns_push_type="liveactivity", apns_topic=topic), 200)
+        card = "article[aria-label='Live Activity']"
+        self.console.show(f"#/device/{device['deviceID']}")
+        push("start", 0, "1:0", start_token, **{"attributes-type": "Match", "attributes": {}, "alert": "It begins"})
+        self.console.wait_for_text('"score": "1:0"', card)
+        push("update", 1, "9:9", start_token)
+        push("end", 1, "9:9", start_token)
+        push("update", 1, "2:0", own)
+        self.console.wait_for_text('"score": "2:0"', card)
+        self.assertNotIn("Ended", self.console.one(card).text)
+        self.service.manage("DELETE", f"/v1/devices/{device['deviceID']}")
 
     def broadcast(self, channel, payload):
         account = self.provider.account

@@ -22,6 +22,9 @@ export function activities(rows, now) {
     const { service, app } = serviceOf(row.topic);
     const aps = isObject(row.request?.payload?.aps) ? row.request.payload.aps : {};
     if (service !== "Live Activity") continue;
+    // The device ignores a start by a Live Activity's own device token, and a change by the one that starts them.
+    const token = row.request?.activityToken;
+    if (token !== undefined && (token === "start") !== (aps.event === "start")) continue;
     const before = shown.get(app);
     if (aps.event === "start") {
       // A broadcast starts none.

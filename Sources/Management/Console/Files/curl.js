@@ -19,12 +19,16 @@ export function curl(request, text = body(request)) {
   const host = headers[":authority"] ?? "localhost:2197";
   const path = headers[":path"] ?? `/3/device/${request.token ?? ""}`;
   const sent = Object.entries(headers).filter(([name]) => !name.startsWith(":") && !own.has(name));
-  if (!sent.some(([name]) => name === "apns-topic") && request.topic) sent.push(["apns-topic", request.topic]);
+  // The path of a request about channels names the app, and the management of channels is not only POST.
+  const isAboutChannels = headers["apns-channel-id"] !== undefined || request.protocol === "channels";
+  if (!isAboutChannels && !sent.some(([name]) => name === "apns-topic") && request.topic) sent.push(["apns-topic", request.topic]);
+  const method = headers[":method"] ?? "POST";
   const options = [
     "curl --http2 --cacert carillon-data/ca.pem",
     '-H "authorization: bearer $(carillon key token)"',
     ...sent.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    `--data-binary ${quoted(text)}`,
+    ...method === "POST" ? [] : [`-X ${quoted(method)}`],
+    ...method === "POST" || text !== "" ? [`--data-binary ${quoted(text)}`] : [],
     quoted(`https://${host}${path}`),
   ];
   return options.join(" \\\n  ");

@@ -6,7 +6,7 @@ import { announce, element, moment, section } from "./dom.js";
 import { Model, rowOfEntry, rowOfRequest } from "./model.js";
 import { member, pretty } from "./rawjson.js";
 import { duration, exactTime } from "./time.js";
-import { outcomeOf, steps } from "./words.js";
+import { outcomeOf, serviceOf, steps } from "./words.js";
 
 /** The delivery log is written together, a moment after what it tells of. In milliseconds. */
 const LOG_DELAY = 700;
@@ -150,9 +150,11 @@ export class Detail {
     const result = element("div", { class: "result", role: "status" });
     const again = element("button", { type: "button", class: "primary", onclick: () => sendAgain(row.request, this.#body, again, result) }, "Send again");
     const copied = element("button", { type: "button", onclick: () => copy(commands.curl(row.request, this.#body), copied, result) }, "Copy as curl");
+    // The management of channels sends nothing to devices.
+    if (row.request.protocol === "channels") return element("div", { class: "actions" }, copied, result);
     const edit = element("a", { class: "button", href: `#/send?from=${encodeURIComponent(row.key)}` }, "Change and send");
-    // Without a payload or a device token there is nothing to send.
-    again.disabled = row.request.payload === undefined || !row.token;
+    // Without a payload, or without a device token or a channel, there is nothing to send.
+    again.disabled = row.request.payload === undefined || !row.token && !row.channel;
     return element("div", { class: "actions" }, again, edit, copied, result);
   }
 
@@ -285,7 +287,7 @@ export async function copy(copied, button, place = button.parentElement) {
 async function sendAgain(request, body, button, result) {
   button.disabled = true;
   try {
-    const sent = await json("POST", "/v1/notifications", message(request, body));
+    const sent = await json("POST", request.channel === undefined ? "/v1/notifications" : "/v1/broadcasts", message(request, body));
     const text = sent.status === 200 ? "Sent again." : `Refused: ${sent.status} ${sent.reason}.`;
     result.replaceChildren(text, " ", element("code", {}, sent.apnsID));
     announce(text);
@@ -311,17 +313,21 @@ export async function settled(id, outcome = "") {
 
 /** Whether the delivery log is still to be written. */
 function isBehind(entries, outcome) {
-  return entries.length === 0 || (outcome === "delivered" && !entries.some((entry) => entry.event === "acknowledged"));
+  // The log has a broadcast once for all devices, until it was sent to them.
+  const isEnd = (entry) => entry.event === "acknowledged" || (entry.event === "sent" && entry.token === undefined);
+  return entries.length === 0 || (outcome === "delivered" && !entries.some(isEnd));
 }
 
-/** What /v1/notifications takes, as JSON: everything of the request but its identifier. */
+/** What /v1/notifications or /v1/broadcasts takes, as JSON: everything of the request but its identifier. */
 function message(request, body) {
   const headers = request.headers ?? {};
-  const made = { token: request.token, topic: request.topic ?? "" };
+  const isBroadcast = request.channel !== undefined;
+  const made = isBroadcast
+    ? { bundleID: serviceOf(request.topic ?? "").app, channelID: request.channel } : { token: request.token, topic: request.topic ?? "" };
   const whole = (text) => (/^[0-9]{1,15}$/.test(text ?? "") ? Number(text) : undefined);
   made.priority = whole(headers["apns-priority"]);
   made.expiration = whole(headers["apns-expiration"]);
-  made.collapseID = headers["apns-collapse-id"];
+  if (!isBroadcast) made.collapseID = headers["apns-collapse-id"];
   made.pushType = headers["apns-push-type"];
   return `${JSON.stringify(made).slice(0, -1)},"payload":${body}}`;
 }

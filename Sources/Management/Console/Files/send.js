@@ -1,4 +1,5 @@
-// The page "Send": a form beside the payload's JSON. The service checks the notification while a person types.
+// The page "Send": a form beside the payload's JSON, for a device or a broadcast channel. The service checks the
+// notification while a person types.
 
 import { json, list } from "./api.js";
 import { curl } from "./curl.js";
@@ -14,6 +15,12 @@ import { outcomeOf, outcomes, short } from "./words.js";
 const PAUSE = 250;
 /** What the select has for a device token that is none of the list. */
 const PASTED = "pasted";
+/** What the select has for a channel that is none of the list. */
+const PASTED_CHANNEL = "pasted channel";
+/** What begins the value of a channel of the list. Device IDs have no colon. */
+const CHANNEL = "channel:";
+/** How many channels of an app the list has. */
+const CHANNELS = 100;
 
 const expirations = [["", "As long as the service keeps it"], ["0", "Try once, do not store"], ["3600", "One hour"], ["86400", "One day"], ["2592000", "30 days"]];
 
@@ -31,6 +38,11 @@ export class Send {
   #button = element("button", { type: "submit", class: "primary" }, "Send");
   #templates = new Map();
   #devices = [];
+  /** The broadcast channels of the app that is chosen. */
+  #channels = [];
+  #channelsOf = "";
+  /** The payload as a template has made it: if nobody has changed it, another one may take its place. */
+  #untouched = "";
   #timer = null;
   #asked = 0;
   #sentID = null;
@@ -93,16 +105,24 @@ export class Send {
     const app = this.#select("app", []);
     const device = this.#select("device", []);
     const type = this.#select("pushType", Object.keys(suffixes).map((name) => [name, name]));
-    app.addEventListener("change", () => this.#showDevices());
-    device.addEventListener("change", () => this.#showPasted());
+    app.addEventListener("change", () => this.#showTargets());
+    device.addEventListener("change", () => {
+      if (this.#isBroadcast && type.value !== "liveactivity" && this.#form.text.value === this.#untouched) this.#use("liveactivity");
+      else if (this.#isBroadcast) type.value = "liveactivity";
+      this.#showPasted();
+    });
     const pasted = field("Device token", this.#input("token", "hexadecimal digits"), "wide");
     pasted.hidden = true;
     this.#controls.pasted = pasted;
+    const channel = field("Channel identifier", this.#input("channel", "base64"), "wide");
+    channel.hidden = true;
+    this.#controls.pastedChannel = channel;
+    const collapse = field("Collapse identifier", this.#input("collapseID", "at most 64 bytes"));
+    this.#controls.collapse = collapse;
     return section("To", element("div", { class: "grid2" },
-      field("App", app), field("Device", device), pasted,
+      field("App", app), field("Device or channel", device), pasted, channel,
       field("Push type", type), field("Priority", this.#select("priority", [["10", "10, at once"], ["5", "5, considerate of power"], ["1", "1, whenever"], ["", "Not given"]])),
-      field("Expiration", this.#select("expiration", expirations)),
-      field("Collapse identifier", this.#input("collapseID", "at most 64 bytes"))));
+      field("Expiration", this.#select("expiration", expirations)), collapse));
   }
 
   #editor() {
@@ -124,10 +144,8 @@ export class Send {
       // What has a device is more likely meant.
       this.#controls.app.value = apps.some((each) => each.bundleID === app) ? app
         : devices.find((device) => device.virtual && device.apps.length > 0)?.apps[0].bundleID ?? apps[0]?.bundleID ?? "";
-      this.#showDevices();
-      const device = wanted.get("device") ?? before.device;
-      if ([...this.#controls.device.options].some((option) => option.value === device)) this.#controls.device.value = device;
-      this.#showPasted();
+      await this.#showTargets();
+      this.#choose(wanted.get("device") ?? before.device);
     } catch (error) {
       this.#say("bad", error.message);
     }
@@ -140,18 +158,51 @@ export class Send {
     if (device !== null) this.#devices = [device, ...this.#devices];
   }
 
+  /** Offers the devices and the channels of the app. */
+  async #showTargets() {
+    const app = this.#controls.app.value;
+    if (this.#channelsOf !== app) this.#channels = [];
+    this.#channelsOf = app;
+    this.#showDevices();
+    if (app === "") return;
+    // A service without channels has none to offer.
+    const channels = await list(`/v1/channels?bundleID=${encodeURIComponent(app)}`, CHANNELS).catch(() => []);
+    if (this.#controls.app.value !== app) return;
+    this.#channels = channels;
+    const { value } = this.#controls.device;
+    this.#showDevices();
+    this.#choose(value);
+  }
+
+  #choose(target) {
+    if ([...this.#controls.device.options].some((option) => option.value === target)) this.#controls.device.value = target;
+    this.#showPasted();
+  }
+
   #showDevices() {
     const app = this.#controls.app.value;
     const options = this.#devices.filter((device) => device.environment === "development" && device.apps.some((each) => each.bundleID === app))
       .map((device) => element("option", { value: device.deviceID },
         `${device.name ?? short(device.deviceID)}${device.behaviour === undefined ? (device.connected ? ", connected" : ", not connected") : `, ${device.behaviour.kind}`}`));
-    this.#controls.device.replaceChildren(...options, element("option", { value: PASTED }, "A device token that I paste"));
+    const channels = this.#channels.map(({ channelID, messageStoragePolicy, connectedSubscribers }) => element("option", { value: CHANNEL + channelID },
+      `Channel ${short(channelID)}, ${messageStoragePolicy === 1 ? "keeps the newest" : "keeps nothing"}, ${connectedSubscribers} connected`));
+    this.#controls.device.replaceChildren(
+      ...options, element("option", { value: PASTED }, "A device token that I paste"),
+      ...channels, element("option", { value: PASTED_CHANNEL }, "A broadcast channel that I paste"));
     this.#showPasted();
   }
 
   #showPasted() {
     this.#controls.pasted.hidden = this.#controls.device.value !== PASTED;
+    this.#controls.pastedChannel.hidden = this.#controls.device.value !== PASTED_CHANNEL;
+    // A broadcast has no collapse identifier.
+    this.#controls.collapse.hidden = this.#isBroadcast;
     this.#plan();
+  }
+
+  get #isBroadcast() {
+    const { value } = this.#controls.device;
+    return value === PASTED_CHANNEL || value.startsWith(CHANNEL);
   }
 
   #use(key) {
@@ -159,6 +210,7 @@ export class Send {
     this.#controls.pushType.value = template.pushType;
     this.#controls.priority.value = template.priority;
     this.#form.set(template.payload());
+    this.#untouched = this.#form.text.value;
     for (const [name, chip] of this.#templates) chip.setAttribute("aria-pressed", String(name === key));
     this.#plan();
   }
@@ -166,7 +218,8 @@ export class Send {
   /** Takes over a request of the journal, to be changed and sent. */
   #fill(request, sent) {
     const headers = request.headers ?? {};
-    const type = headers["apns-push-type"] ?? "alert";
+    const isBroadcast = request.channel !== undefined;
+    const type = isBroadcast ? "liveactivity" : headers["apns-push-type"] ?? "alert";
     const suffix = suffixes[type] ?? "";
     const app = (request.topic ?? "").endsWith(suffix) ? (request.topic ?? "").slice(0, (request.topic ?? "").length - suffix.length) : request.topic ?? "";
     const set = (name, value) => { if ([...this.#controls[name].options].some((option) => option.value === value)) this.#controls[name].value = value; };
@@ -175,8 +228,10 @@ export class Send {
     set("priority", headers["apns-priority"] ?? "");
     this.#controls.collapseID.value = headers["apns-collapse-id"] ?? "";
     this.#setExpiration(headers["apns-expiration"] ?? "");
-    this.#showDevices();
-    this.#controls.device.value = PASTED;
+    // The list of another app's channels may still be on its way, so it is pasted.
+    this.#showTargets();
+    this.#controls.device.value = isBroadcast ? PASTED_CHANNEL : PASTED;
+    this.#controls.channel.value = request.channel ?? "";
     this.#controls.token.value = request.token ?? "";
     this.#showPasted();
     this.#form.setText(sent === undefined ? request.body ?? "" : pretty(sent));
@@ -199,16 +254,26 @@ export class Send {
     return this.#devices.find((each) => each.deviceID === device.value)?.apps.find((each) => each.bundleID === app.value)?.token ?? "";
   }
 
+  #channel() {
+    const { device, channel } = this.#controls;
+    return device.value === PASTED_CHANNEL ? channel.value.trim() : device.value.slice(CHANNEL.length);
+  }
+
+  /** Where the message goes in the service's API. */
+  get #path() { return this.#isBroadcast ? "/v1/broadcasts" : "/v1/notifications"; }
+
   #message() {
     const { app, pushType, priority, expiration, collapseID } = this.#controls;
+    const isBroadcast = this.#isBroadcast;
     const message = {
-      token: this.#token(), topic: app.value + suffixes[pushType.value], pushType: pushType.value, payload: this.#form.payload,
+      ...isBroadcast ? { bundleID: app.value, channelID: this.#channel() } : { token: this.#token(), topic: app.value + suffixes[pushType.value] },
+      pushType: pushType.value, payload: this.#form.payload,
     };
     if (priority.value !== "") message.priority = Number(priority.value);
     const seconds = Number(expiration.value);
     if (expiration.value.startsWith("at ")) message.expiration = Number(expiration.value.slice(3));
     else if (expiration.value !== "") message.expiration = seconds === 0 ? 0 : Math.floor(Date.now() / 1000) + seconds;
-    if (collapseID.value !== "") message.collapseID = collapseID.value;
+    if (collapseID.value !== "" && !isBroadcast) message.collapseID = collapseID.value;
     return message;
   }
 
@@ -217,7 +282,9 @@ export class Send {
 
   #curl() {
     const message = this.#message();
-    const headers = { "apns-topic": message.topic, "apns-push-type": message.pushType };
+    const target = this.#isBroadcast
+      ? { ":path": `/4/broadcasts/apps/${message.bundleID}`, "apns-channel-id": message.channelID } : { "apns-topic": message.topic };
+    const headers = { ...target, "apns-push-type": message.pushType };
     if (message.priority !== undefined) headers["apns-priority"] = String(message.priority);
     if (message.expiration !== undefined) headers["apns-expiration"] = String(message.expiration);
     if (message.collapseID !== undefined) headers["apns-collapse-id"] = message.collapseID;
@@ -238,7 +305,7 @@ export class Send {
     if (!this.#isWhole(message)) return;
     let answer;
     try {
-      answer = await json("POST", "/v1/notifications?dryRun=true", this.#document(message));
+      answer = await json("POST", `${this.#path}?dryRun=true`, this.#document(message));
     } catch (error) {
       if (number === this.#asked) this.#say("bad", error.message);
       return;
@@ -255,7 +322,8 @@ export class Send {
   #isWhole(message) {
     const fault = this.#form.fault
       ?? (this.#controls.app.value === "" ? "There is no app yet. Make one under Accounts."
-        : message.token === "" ? "Paste a device token, or choose a device." : null);
+        : message.token === "" ? "Paste a device token, or choose a device."
+          : message.channelID === "" ? "Paste a channel's identifier, or choose a channel." : null);
     this.#form.text.setAttribute("aria-invalid", String(fault !== null));
     this.#button.disabled = fault !== null;
     if (fault !== null) this.#say("wait", fault);
@@ -282,7 +350,7 @@ export class Send {
     if (!this.#isWhole(message)) return;
     this.#button.disabled = true;
     try {
-      const sent = await json("POST", "/v1/notifications", this.#document(message));
+      const sent = await json("POST", this.#path, this.#document(message));
       this.#sentID = sent.apnsID;
       this.#sentState = null;
       const text = sent.status === 200 ? "Accepted." : `Refused: ${sent.status} ${sent.reason}.`;
