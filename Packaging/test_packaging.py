@@ -1,6 +1,6 @@
 """Tests the scripts that make packages. Packaging/check runs them.
 
-CARILLON is the command, and PAGES the folder with the manual pages that were made of it.
+CARILLON is the command, and SHARE the folder with the manual pages and completions that were made of it.
 """
 
 import importlib.machinery
@@ -174,6 +174,16 @@ class DocumentsTests(WithFolder):
         self.assertEqual(list(documents.dead_links((self.folder / "doc").resolve())), [])
         self.assertTrue((self.folder / "doc/docs/images").is_dir())
 
+    def test_a_folder_that_is_no_clone_has_the_same_documents(self):
+        documents = load("documents")
+        self.write("clone/docs/a page.md", "A")
+        self.write("clone/README.md", "A")
+        self.write("clone/Sources/A.swift", "")
+        self.write("clone/Packaging/apple-ports.conf", "")
+        documents.copy(self.folder / "clone", self.folder / "doc")
+        copied = {str(path.relative_to(self.folder / "doc")) for path in (self.folder / "doc").rglob("*") if path.is_file()}
+        self.assertEqual(copied, {"README.md", "docs/a page.md", "examples/apple-ports.conf"})
+
     def test_only_the_text_of_a_link_to_source_code_remains(self):
         documents = load("documents")
         page = self.write("docs/page.md", "[A](../Sources/A.swift), [B](other.md#part), [C](https://example.com)")
@@ -184,17 +194,55 @@ class DocumentsTests(WithFolder):
 
 @unittest.skipUnless("CARILLON" in os.environ, "there is no command")
 class ManualTests(unittest.TestCase):
-    def commands(self, *path):
-        """The command and its subcommands, as --help lists them."""
-        yield "-".join(["carillon", *path])
+    def paths(self, *path):
+        """The words of the command and of its subcommands, as --help lists them."""
+        yield path
         help_text = run(os.environ["CARILLON"], *path, "--help")
         listed = help_text.partition("\nSUBCOMMANDS:\n")[2].partition("\n\n")[0]
         for name in re.findall(r"^  (\S+)(?: \(default\))?(?:  |$)", listed, re.MULTILINE):
-            yield from self.commands(*path, name)
+            yield from self.paths(*path, name)
+
+    def commands(self):
+        return ("-".join(["carillon", *path]) for path in self.paths())
 
     def test_each_command_has_a_page(self):
-        pages = {page.stem for page in pathlib.Path(os.environ["PAGES"]).glob("*.1")}
-        self.assertEqual(pages, set(self.commands()))
+        self.assertEqual({page.stem for page in self.pages()}, set(self.commands()))
+
+    def pages(self):
+        return pathlib.Path(os.environ["SHARE"], "man/man1").glob("*.1")
+
+    def test_a_page_has_the_values_and_defaults_that_help_has(self):
+        found = 0
+        for page in self.pages():
+            # A subcommand's name may contain hyphens, so take the command's words from its synopsis.
+            words = re.search(r"^\.SH SYNOPSIS\n\\fB(.*?)\\fR", page.read_text(), re.MULTILINE)[1].replace("\\-", "-").split()
+            help_text = run(os.environ["CARILLON"], *words[1:], "--help", env={**os.environ, "COLUMNS": "10000"})
+            text = page.read_text().replace("\\-", "-").replace("\\e", "\\")
+            for fact in re.findall(r"\((?:values|default): .*\)$", help_text, re.MULTILINE):
+                found += 1
+                self.assertIn(fact, text, page.stem)
+        self.assertGreater(found, 10)
+
+    @unittest.skipUnless(shutil.which("bash"), "there is no bash")
+    def test_bash_completes_each_command(self):
+        # What bash does for `carillon device li` and the tabulator key, for each line of words.
+        script = """
+            source "$1"
+            compopt() { :; }
+            while read -ra COMP_WORDS; do
+                COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_LINE="${COMP_WORDS[*]}" COMP_TYPE=9 COMP_KEY=9 COMPREPLY=()
+                COMP_POINT=${#COMP_LINE}
+                _carillon carillon "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"
+                echo "${COMPREPLY[*]}"
+            done
+        """
+        paths = [path for path in self.paths() if path]
+        file = pathlib.Path(os.environ["SHARE"], "bash-completion/completions/carillon")
+        # The last letter is missing.
+        lines = [" ".join(["carillon", *path])[:-1] for path in [*paths, ["serve", "--ports", "apple"]]]
+        completed = run("bash", "-c", script, "bash", file, input="\n".join(lines) + "\n").split("\n")
+        for path, words in zip([*paths, ["apple"]], completed, strict=True):
+            self.assertIn(path[-1], words.split(), path)
 
 
 if __name__ == "__main__":

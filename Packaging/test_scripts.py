@@ -1,0 +1,202 @@
+"""Tests script/run, script/bootstrap and script/package with programs of our own in place of Swift's and Debian's: what they
+print, and what they refuse. Packaging/check runs them.
+"""
+
+import os
+import pathlib
+import pty
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SCRIPTS = pathlib.Path(__file__).resolve().parent.parent / "script"
+
+
+class ScriptTestCase(unittest.TestCase):
+    """A clone with the real script under test, and a folder of programs that come first on the path."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        # No part of a script may break at spaces.
+        self.root = pathlib.Path(folder.name, "a clone")
+        self.programs = pathlib.Path(folder.name, "programs")
+        self.programs.mkdir(parents=True)
+        (self.root / "script").mkdir(parents=True)
+        self.environment = {**os.environ, "PATH": f"{self.programs}:/usr/bin:/bin", "LC_ALL": "C"}
+
+    def real(self, name):
+        shutil.copy(SCRIPTS / name, self.root / "script" / name)
+
+    def write(self, path, text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/bash\n{text}\n")
+        path.chmod(0o755)
+
+    def program(self, name, text):
+        self.write(self.programs / name, text)
+
+    def run_script(self, name, *arguments):
+        return subprocess.run(
+            [self.root / "script" / name, *arguments], capture_output=True, text=True, env=self.environment, timeout=60)
+
+
+class RunTests(ScriptTestCase):
+    BUILD = r"""
+        echo 'Fetching https://example.com/a-package'
+        echo 'Building for production...'
+        echo '[1/30] Compiling A a.swift'
+        echo '[30/30] Linking carillon'
+    """
+
+    def setUp(self):
+        super().setUp()
+        self.real("run")
+        self.write(self.root / "script/bootstrap", "")
+        self.build(self.BUILD)
+
+    def build(self, text, status=0):
+        command = self.root / ".build/release/carillon"
+        self.write(self.root / "script/release", f"""
+            {text}
+            (({status} == 0)) || exit {status}
+            mkdir -p "{command.parent}"
+            printf '%s\n' '#!/bin/sh' 'echo "ran: $*"' >"{command}"
+            chmod +x "{command}"
+        """)
+
+    def test_a_terminal_shows_the_progress_in_one_line_and_standard_output_is_the_commands(self):
+        reader, writer = pty.openpty()
+        ran = subprocess.run(
+            [self.root / "script/run", "team", "list"], stdout=subprocess.PIPE, stderr=writer, text=True,
+            env=self.environment, timeout=60)
+        os.close(writer)
+        shown = b""
+        # Reading fails when everything was read and nobody has the other end.
+        try:
+            while more := os.read(reader, 4096):
+                shown += more
+        except OSError:
+            pass
+        os.close(reader)
+        self.assertEqual(ran.stdout, "ran: team list\n")
+        first, rest = shown.decode().split("\r\n")
+        self.assertIn("takes some minutes", first)
+        steps = rest.split("\r\033[K")
+        self.assertEqual(
+            steps, ["", "Fetching https://example.com/a-package", "1 of 30  Compiling A a.swift", "30 of 30  Linking carillon", ""])
+
+    def test_without_a_terminal_one_line_says_that_it_builds(self):
+        ran = self.run_script("run")
+        self.assertEqual(ran.stdout, "ran: demo\n")
+        self.assertEqual(ran.stderr.count("\n"), 1)
+        # The next time the command is there.
+        self.assertEqual(self.run_script("run").stderr, "")
+
+    def test_a_build_that_fails_shows_everything_that_it_printed_and_runs_nothing(self):
+        self.build(self.BUILD + "\necho 'error: a.swift is wrong' >&2", status=3)
+        ran = self.run_script("run")
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertEqual(ran.stdout, "")
+        self.assertIn("[30/30] Linking carillon", ran.stderr)
+        self.assertIn("error: a.swift is wrong", ran.stderr)
+
+
+class BootstrapTests(ScriptTestCase):
+    def setUp(self):
+        super().setUp()
+        self.real("bootstrap")
+        self.program("swift", "echo 'Swift version 6.2.1 (swift-6.2.1-RELEASE)'")
+        self.program("uname", "echo Linux")
+        # What is missing on a fresh machine, until apt-get has installed it.
+        self.program("pkg-config", f"[[ -e '{self.root}/installed' ]]")
+        # For users other than root.
+        self.program("sudo", 'exec "$@"')
+        self.apt("echo chatter; echo more >&2; touch \"{root}/installed\"")
+
+    def apt(self, text):
+        self.program("apt-get", '[[ $1 == update ]] && { echo lists; exit 0; }\n' + text.replace("{root}", str(self.root)))
+
+    def test_the_chatter_of_apt_get_is_hidden(self):
+        ran = self.run_script("bootstrap")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(ran.stdout, "")
+        self.assertEqual(ran.stderr, "Installing libnghttp2-dev libpq-dev libsqlite3-dev with apt-get.\n")
+        self.assertEqual(self.run_script("bootstrap").stderr, "")
+
+    def test_the_chatter_of_apt_get_is_shown_if_it_fails(self):
+        self.apt("echo 'E: Unable to locate package libpq-dev' >&2; exit 100")
+        ran = self.run_script("bootstrap")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("E: Unable to locate package libpq-dev", ran.stderr)
+
+    def test_what_is_still_missing_after_the_installation_is_named(self):
+        self.apt("exit 0")
+        ran = self.run_script("bootstrap")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("still missing after the installation: libnghttp2-dev libpq-dev libsqlite3-dev", ran.stderr)
+
+    def test_an_old_swift_is_refused_before_anything_is_installed(self):
+        self.program("swift", "echo 'Swift version 6.1 (swift-6.1-RELEASE)'")
+        ran = self.run_script("bootstrap")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("Swift 6.1 is too old: install 6.2 or later", ran.stderr)
+        self.assertNotIn("Installing", ran.stderr)
+
+    def test_packages_need_what_debian_builds_with(self):
+        self.program("dpkg-query", "exit 1")
+        self.assertRegex(self.run_script("bootstrap", "--packages").stderr, r"Installing .*\bbuild-essential\b")
+
+    def test_trying_packages_needs_no_swift(self):
+        self.program("swift", "exit 127")
+        for name in ["debootstrap", "systemd-nspawn", "openssl", "buildah"]:
+            self.program(name, "")
+        ran = self.run_script("bootstrap", "--trials")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+
+
+class PackageTests(ScriptTestCase):
+    def setUp(self):
+        super().setUp()
+        self.real("package")
+        # What is not tested here ends at the first step of the build.
+        self.write(self.root / "script/bootstrap", "")
+        self.write(self.root / "Packaging/version", "echo 1.2.3")
+        self.program("swift", "echo 'the build began' >&2; exit 1")
+        self.program("dpkg", "echo amd64")
+        self.git("init", "--quiet")
+        self.git("add", ".")
+        self.git("-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "--quiet", "--message", "One")
+
+    def git(self, *arguments):
+        subprocess.run(["git", "-C", self.root, *arguments], check=True)
+
+    def test_a_folder_that_is_no_clone_is_refused(self):
+        shutil.rmtree(self.root / ".git")
+        ran = self.run_script("package")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("is not a git clone", ran.stderr)
+
+    def test_a_folder_in_another_clone_is_refused(self):
+        (self.root / ".git").rename(self.root.parent / ".git")
+        self.assertIn("is not a git clone", self.run_script("package").stderr)
+
+    def test_two_builds_of_changed_files_are_refused(self):
+        (self.root / "new").touch()
+        self.assertIn("has other changes", self.run_script("package", "--twice").stderr)
+
+    def test_the_versions_may_be_those_of_the_clone(self):
+        resolved = self.root / "Package.resolved"
+        resolved.write_text("{}")
+        ran = self.run_script("package", "--resolved", resolved)
+        self.assertIn("the build began", ran.stderr)
+        self.assertEqual(resolved.read_text(), "{}")
+
+    def test_unknown_arguments_and_missing_files_are_refused(self):
+        self.assertIn("unknown argument --fast", self.run_script("package", "--fast").stderr)
+        self.assertIn("--resolved takes a file", self.run_script("package", "--resolved", "missing").stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
