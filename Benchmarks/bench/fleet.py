@@ -14,8 +14,10 @@ class Trust:
 class Fleet:
     """Connected devices, until the end of a `with`."""
 
-    def __init__(self, program, kind, port, trust, count, channel="", first=0):
-        command = [program, "devices", "-kind", kind, "-address", f"127.0.0.1:{port}", "-count", str(count),
+    def __init__(self, program, kind, port, trust, count, channel="", first=0, yields=False):
+        """With `yields` the devices run only while nobody else needs a processor: real ones have processors of their own."""
+        command = ["chrt", "--idle", "0"] if yields else []
+        command += [program, "devices", "-kind", kind, "-address", f"127.0.0.1:{port}", "-count", str(count),
                    "-first", str(first)]
         if channel:
             command += ["-channel", channel]
@@ -30,9 +32,10 @@ class Fleet:
             raise SystemExit(f"bench: the devices are gone ({self.process.wait()})")
         return json.loads(line)
 
-    def report(self):
-        """Returns the number of notifications since the last report, and their latencies."""
-        self.process.stdin.write("report\n")
+    def wait_for(self, count, seconds):
+        """Waits until the devices have received so many notifications since the last report, or for that time. Returns a
+        report: the number of notifications, and their latencies in seconds."""
+        self.process.stdin.write(f"await {count} {seconds}\n")
         self.process.stdin.flush()
         return self.read()
 

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// runDevices connects devices, reports that, and then obeys standard input: "report" prints the received notifications
-// and resets the counts, "end" closes all connections.
+// runDevices connects devices, reports that, and then obeys standard input: "await N SECONDS" waits until the devices have
+// received N notifications since the last report, or for that time, and prints a report; "end" closes all connections.
 func runDevices(o options) error {
 	protocols := map[string][]string{"carillon": {"h2"}}
 	trusted, err := loadIdentities(o, protocols[o.kind]...)
@@ -30,7 +30,12 @@ func runDevices(o options) error {
 	fmt.Printf("{\"connected\":%d,\"seconds\":%.2f}\n", o.count, time.Since(began).Seconds())
 	commands := bufio.NewScanner(os.Stdin)
 	for commands.Scan() && commands.Text() != "end" {
-		json.NewEncoder(os.Stdout).Encode(fleet.report())
+		var count int
+		var seconds float64
+		if _, err := fmt.Sscanf(commands.Text(), "await %d %g", &count, &seconds); err != nil {
+			return fmt.Errorf("unknown command %q", commands.Text())
+		}
+		json.NewEncoder(os.Stdout).Encode(fleet.await(count, time.Duration(seconds*float64(time.Second))))
 	}
 	for _, connection := range fleet.connections {
 		connection.Close()
@@ -45,6 +50,9 @@ type fleet struct {
 	lost        int64
 	mutex       sync.Mutex
 	latencies   []time.Duration
+	// The number of notifications that await waits for, and the channel that is closed when they are there.
+	awaited int
+	reached chan struct{}
 }
 
 func (f *fleet) connect() error {
@@ -227,6 +235,10 @@ func (f *fleet) note(text []byte) {
 	latency := time.Since(time.Unix(0, sent))
 	f.mutex.Lock()
 	f.latencies = append(f.latencies, latency)
+	if f.reached != nil && len(f.latencies) >= f.awaited {
+		close(f.reached)
+		f.reached = nil
+	}
 	f.mutex.Unlock()
 }
 

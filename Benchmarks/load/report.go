@@ -12,6 +12,27 @@ type report struct {
 	Lost     int64   `json:"lost"`
 	Median   float64 `json:"median"`
 	P99      float64 `json:"p99"`
+	Last     float64 `json:"last"`
+}
+
+// await returns the report as soon as so many notifications were received since the last one, or after the time.
+func (f *fleet) await(count int, patience time.Duration) report {
+	reached := make(chan struct{})
+	f.mutex.Lock()
+	if len(f.latencies) >= count {
+		close(reached)
+	} else {
+		f.awaited, f.reached = count, reached
+	}
+	f.mutex.Unlock()
+	select {
+	case <-reached:
+	case <-time.After(patience):
+		f.mutex.Lock()
+		f.reached = nil
+		f.mutex.Unlock()
+	}
+	return f.report()
 }
 
 func (f *fleet) report() report {
@@ -26,5 +47,5 @@ func (f *fleet) report() report {
 		}
 		return time.Duration(latencies[int(share*float64(len(latencies)-1))]).Seconds()
 	}
-	return report{len(latencies), atomic.LoadInt64(&f.lost), at(0.5), at(0.99)}
+	return report{len(latencies), atomic.LoadInt64(&f.lost), at(0.5), at(0.99), at(1)}
 }

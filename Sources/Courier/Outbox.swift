@@ -77,28 +77,31 @@ final class Outbox: Sendable {
     func add(_ broadcast: BroadcastMessage, to stream: DeviceStream) {
         let term = term
         let isFirst = broadcasts.withLock { $0.append(broadcast, to: stream, in: term) }
-        if isFirst { eventLoop.execute { self.writeBroadcasts() } }
+        if isFirst { SlicedWork.begin(on: eventLoop) { self.writeBroadcasts() } }
     }
 
-    /// Writes some of the waiting broadcasts in this task of the event loop, and the others in later tasks, so that
-    /// in between the event loop can read and write for other connections.
-    private func writeBroadcasts() {
+    /// Writes some of the waiting broadcasts.
+    /// - Returns: Whether others wait still.
+    private func writeBroadcasts() -> Bool {
         let open = openTerm
-        for _ in 0..<Self.broadcastsPerTurn {
+        for _ in 0..<Self.broadcastsPerSlice {
             switch broadcasts.withLock({ $0.next() }) {
             case .broadcast(let broadcast, let stream, let term)?:
                 guard Self.mayWrite(nil, addedIn: term, open: open) else { continue }
                 stream.write(encoding.line(of: broadcast.number) { stream.line(of: broadcast) })
             // What was added for the stream before its end may still wait to be written, so the end comes after it.
             case .end(let reason, let stream)?: addNow(.end(reason), to: stream)
-            case nil: return encoding.removeAll()
+            case nil:
+                encoding.removeAll()
+                return false
             }
         }
-        eventLoop.execute { self.writeBroadcasts() }
+        return true
     }
 
-    /// The number of devices that a broadcast is written to in one task of the event loop: about a millisecond's work.
-    private static let broadcastsPerTurn = 32
+    /// The number of devices that a broadcast is written to before the event loop reads and writes for other connections
+    /// again: about 200 µs of work, which is what another push takes.
+    private static let broadcastsPerSlice = 8
 
     /// Writes all items. It must not be called while it runs, because it would then forget which streams to flush. So
     /// `AfterBatch` delays items that are added meanwhile to the event loop's next tasks.

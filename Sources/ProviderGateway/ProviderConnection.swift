@@ -24,6 +24,8 @@ final class ProviderConnection: HTTP2Connection {
     let number: UInt64
     private(set) var session: HTTP2Session?
     var requests = StreamTable<ProviderRequest>()
+    /// Whether the request whose headers came last is observed. Headers of two requests never alternate (RFC 9113, 4.3).
+    private var newestIsWatched = false
     var batch: [Submission] = []
     /// The faults of rehearsals on this connection; nil until there is one.
     var rehearsed: RehearsedConnection?
@@ -74,13 +76,16 @@ final class ProviderConnection: HTTP2Connection {
         let practices = connectionPractice.requestBegan(
             isIdle: requests.isEmpty, isObserved: isWatching, silence: gateway.limits.uncheckedSilence, at: .now())
         if isWatching { request.watched = WatchedRequest(practices) }
+        newestIsWatched = isWatching
         requests.append(stream, request)
     }
 
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        guard let request = requests[stream] else { return }
+        let header = RequestHeader(name: name)
+        // A third of the usual headers is not the API's. Ignore these before anything is looked up.
+        guard header != nil || newestIsWatched, let request = requests[stream] else { return }
         request.watched?.append(name: name, value: value)
-        guard let header = RequestHeader(name: name) else { return }
+        guard let header else { return }
         if header == .authorization, hasCertificate { return }
         request.note(header)
         switch header {
