@@ -487,7 +487,7 @@ let package = Package(
             name: "ProviderServerTests",
             dependencies: [
                 "Rates", "Notifications", "Delivery", "Management", "ProviderStore", "ProviderServer", "Service",
-                "ServiceTesting", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix, crypto,
+                "ServiceTesting", "Trust", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix, crypto,
                 cryptoExtras,
                 logging,
                 inMemoryLogging,

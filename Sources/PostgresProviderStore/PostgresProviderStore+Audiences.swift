@@ -66,7 +66,7 @@ extension PostgresProviderStore {
         event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
     ) async throws(StoreError) -> Int {
         guard !tokens.isEmpty else { return 0 }
-        let now = configuration.now
+        let (now, limit) = (configuration.now, configuration.waitingDeliveries)
         return try await transact { transaction throws(PostgresError) in
             let ended = try transaction.execute(
                 """
@@ -87,7 +87,7 @@ extension PostgresProviderStore {
                 EndedInstallation(
                     id: row.line(0), reason: Installation.End.feedback, at: Timestamp(column: row.number(1)))
             }
-            if !ended.isEmpty { try transaction.execute(Self.adding(event(ended), app: app, at: now())) }
+            if !ended.isEmpty { try Self.add(event(ended), app: app, at: now(), limit: limit, transaction) }
             return ended.count
         }
     }

@@ -43,14 +43,31 @@ extension PostgresProviderStore {
         return answers.first?.affected ?? 0 > 0
     }
 
-    /// The statement that adds an event for each hook of an app, in the transaction of the change that the event reports.
-    static func adding(_ event: ProviderEvent, app: Int64, at now: Timestamp) -> PostgresStatement {
-        PostgresStatement(
+    /// Adds an event for each hook of an app, in the transaction of the change that the event reports.
+    /// - Parameter limit: how many deliveries of a hook may wait. The oldest of more are given up.
+    static func add(
+        _ event: ProviderEvent,
+        app: Int64,
+        at now: Timestamp,
+        limit: Int64,
+        _ transaction: PostgresTransaction,
+    ) throws(PostgresError) {
+        try transaction.execute(
             """
             INSERT INTO carillon_provider.hook_delivery (id, hook, kind, body, created, next)
             SELECT gen_random_uuid()::text, number, $2, $3, $4, $4 FROM carillon_provider.hook WHERE app = $1
             """,
             [.integer(app), .text(event.kind), .bytes(event.body), .moment(now)])
+        try transaction.execute(
+            """
+            UPDATE carillon_provider.hook_delivery d
+            SET next = NULL, cause = $3, body = '', holder = NULL, held_until = NULL
+            FROM carillon_provider.hook h
+            WHERE h.app = $1 AND d.hook = h.number AND d.next IS NOT NULL AND d.number <= (
+                SELECT o.number FROM carillon_provider.hook_delivery o WHERE o.hook = h.number AND o.next IS NOT NULL
+                ORDER BY o.number DESC LIMIT 1 OFFSET $2)
+            """,
+            [.integer(app), .integer(limit), .text(HookDelivery.tooMany)])
     }
 
     private static let deliveries = """
@@ -102,10 +119,13 @@ extension PostgresProviderStore {
     }
 
     package func record(_ delivery: HookDelivery) async throws(StoreError) {
+        // A delivery that was given up meanwhile does not wait again. Nobody needs the body of one that has ended.
         try await write([
             PostgresStatement(
                 """
-                UPDATE carillon_provider.hook_delivery SET attempts = $2, next = $3, status = $4, cause = $5, holder = NULL,
+                UPDATE carillon_provider.hook_delivery
+                SET attempts = $2, next = CASE WHEN next IS NULL THEN NULL ELSE $3::bigint END, status = $4, cause = $5,
+                    body = CASE WHEN next IS NULL OR $3::bigint IS NULL THEN '' ELSE body END, holder = NULL,
                     held_until = NULL
                 WHERE number = $1 AND attempts < $2
                 """,
@@ -116,7 +136,7 @@ extension PostgresProviderStore {
             PostgresStatement(
                 """
                 DELETE FROM carillon_provider.hook_delivery WHERE hook = $1 AND next IS NULL AND number <= (
-                    SELECT number FROM carillon_provider.hook_delivery WHERE hook = $1
+                    SELECT number FROM carillon_provider.hook_delivery WHERE hook = $1 AND next IS NULL
                     ORDER BY number DESC LIMIT 1 OFFSET $2)
                 """, [.integer(delivery.hook.number), .integer(HookDelivery.keptDeliveries)]),
         ])

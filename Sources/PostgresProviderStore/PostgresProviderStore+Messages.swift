@@ -150,7 +150,7 @@ extension PostgresProviderStore {
         _ id: String,
         _ change: @escaping @Sendable (inout MessageRecord) throws -> ProviderEvent?,
     ) async throws -> MessageRecord? {
-        let now = configuration.now
+        let (now, limit) = (configuration.now, configuration.waitingDeliveries)
         let result = try await transact { transaction throws(PostgresError) -> Result<MessageRecord?, any Error> in
             let known = try transaction.execute(Self.selecting("WHERE m.id = $1 FOR UPDATE OF m", [.line(id)])).first
             guard var message = try known.map({ row throws(PostgresError) in try Self.message(row) }) else {
@@ -174,7 +174,7 @@ extension PostgresProviderStore {
                     .moment(message.position.due), .integer(message.position.environment.column),
                     .integer(message.position.after),
                 ])
-            if let event { try transaction.execute(Self.adding(event, app: message.app, at: now())) }
+            if let event { try Self.add(event, app: message.app, at: now(), limit: limit, transaction) }
             return .success(message)
         }
         return try result.get()

@@ -23,7 +23,7 @@ extension PostgresProviderStore {
         position: MessageRecord.Position,
         event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
     ) async throws(StoreError) -> Int {
-        let (now, identity) = (configuration.now, configuration.identity)
+        let (now, identity, limit) = (configuration.now, configuration.identity, configuration.waitingDeliveries)
         // All transactions lock rows in the same order, so that two of them never wait for each other.
         let outcomes = outcomes.sorted { $0.installation < $1.installation }
         return try await transact { transaction throws(PostgresError) in
@@ -42,7 +42,9 @@ extension PostgresProviderStore {
                     .integer(message.number), .bytes(identity), .moment(position.due),
                     .integer(position.environment.column), .integer(position.after),
                 ])
-            if !ended.isEmpty { try transaction.execute(Self.adding(event(ended), app: message.app, at: now())) }
+            if !ended.isEmpty {
+                try Self.add(event(ended), app: message.app, at: now(), limit: limit, transaction)
+            }
             return ended.count
         }
     }

@@ -19,6 +19,8 @@ package final class PostgresProviderStore: ProviderStore {
         /// takes.
         package var writers = 8
         package var readers = 4
+        /// How many deliveries of a hook may wait.
+        package var waitingDeliveries = HookDelivery.waitingDeliveries
         package var limits = PostgresLimits()
 
         package init(

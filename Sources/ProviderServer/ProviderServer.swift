@@ -41,6 +41,7 @@ package final class ProviderServer: Service {
         var openConnections = ProviderServerLimits.openConnections
         var idleTimeout = ProviderServerLimits.idleTimeout
         var requestTimeout = ProviderServerLimits.requestTimeout
+        var endTimeout = ProviderServerLimits.endTimeout
         var installationChanges = ProviderServerLimits.installationChanges
         var newInstallations = ProviderServerLimits.newInstallations
         var messageDays = ProviderServerLimits.messageDays
@@ -134,13 +135,14 @@ package final class ProviderServer: Service {
         }
     }
 
-    /// Serves until the graceful shutdown. Then it waits for the answers to requests and notifications under way.
+    /// Serves until the graceful shutdown. Then it waits for the answers to requests and notifications under way, both for a
+    /// limited time.
     package func run() async throws {
         let scheme = settings.tls == nil ? "http" : "https"
         let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
         let application = Application(
             router: api.router(),
-            server: try server(),
+            server: server(),
             configuration: ApplicationConfiguration(
                 address: .hostname(settings.host, port: settings.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(settings.openConnections)),
@@ -165,7 +167,12 @@ package final class ProviderServer: Service {
             },
             logger: quiet)
         do {
-            try await application.run()
+            try await withGracefulShutdownHandler {
+                try await application.run()
+            } onGracefulShutdown: { [desk] in
+                // Requests under way may take seconds. No recipient has to get a message meanwhile.
+                Task { await desk.close() }
+            }
         } catch {
             await close()
             throw error
@@ -202,7 +209,7 @@ package final class ProviderServer: Service {
         return logger
     }
 
-    private func server() throws -> HTTPServerBuilder {
+    private func server() -> HTTPServerBuilder {
         let timeout = settings.requestTimeout
         let http = HTTP1Channel.Configuration(
             additionalChannelHandlers: [RequestWatch(timeout: timeout)],
@@ -211,9 +218,20 @@ package final class ProviderServer: Service {
                 maxHeaderFieldSize: ProviderServerLimits.headerBytes,
                 maxHeaderListSize: ProviderServerLimits.headerBytes,
                 maxHeaderFieldCount: ProviderServerLimits.headerFields))
-        guard let tls else { return .http1(configuration: http) }
+        let times = ConnectionGuard.Times(
+            idle: settings.idleTimeout + ProviderServerLimits.idleMargin, ending: settings.endTimeout,
+            idleEnding: min(settings.endTimeout, ProviderServerLimits.idleMargin))
+        guard let tls else {
+            return HTTPServerBuilder { responder in
+                GuardedChannel(base: HTTP1Channel(responder: responder, configuration: http), times: times)
+            }
+        }
         let idle = Duration.nanoseconds(settings.idleTimeout.nanoseconds)
-        return try .http2Upgrade(
-            tlsConfiguration: tls, configuration: .init(idleTimeout: idle, streamConfiguration: http))
+        return HTTPServerBuilder { responder in
+            let channel = try HTTP2UpgradeChannel(
+                tlsConfiguration: tls, configuration: .init(idleTimeout: idle, streamConfiguration: http),
+                responder: responder)
+            return GuardedChannel(base: channel, times: times)
+        }
     }
 }

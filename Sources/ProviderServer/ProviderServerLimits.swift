@@ -24,6 +24,11 @@ package enum ProviderServerLimits {
     static let bodyBytesPerSecond = 1_024
     /// How long the client may read the refusal of its request before the connection is closed.
     static let lingerTimeout = TimeAmount.seconds(5)
+    /// How much longer than the idle timeout a connection may be without a request, so that a client that behaves well
+    /// gets GOAWAY first.
+    static let idleMargin = TimeAmount.seconds(2)
+    /// How long requests under way may take when the server ends. An import could otherwise take any time.
+    static let endTimeout = TimeAmount.seconds(10)
     /// The most items in an answer.
     package static let listItems = 1_000
     /// How many messages a list reads from the store at once. A message may have a megabyte, and a list 1,000 messages.

@@ -34,8 +34,13 @@ package struct ProviderEvent: Sendable, Hashable {
 
 /// One event for one hook, with the result of the attempts to send it.
 package struct HookDelivery: Sendable, Hashable {
-    /// How many ended deliveries of a hook are kept for people to read. Deliveries that have not ended are always kept.
+    /// How many ended deliveries of a hook are kept for people to read.
     package static let keptDeliveries: Int64 = 1_000
+    /// How many deliveries of a hook may wait. A campaign to a million installations makes some thousand in two minutes, and
+    /// the receiver may be away for hours. If there are more, the oldest are given up.
+    package static let waitingDeliveries: Int64 = 10_000
+    /// Why a delivery was given up, if too many waited.
+    package static let tooMany = "Too many events waited for this hook."
 
     package var number: Int64
     /// The identifier is the same in every attempt, so that the receiver recognises a repetition.

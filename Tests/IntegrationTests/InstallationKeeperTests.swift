@@ -6,10 +6,10 @@ import Testing
 
 /// The Swift helper for apps, with a `carillon provider serve`.
 @Suite(.timeLimit(.minutes(3))) struct InstallationKeeperTests {
-    fileprivate static let bundleID = "com.example.shop"
+    static let bundleID = "com.example.shop"
 
     /// A provider server with one app.
-    fileprivate struct Server {
+    struct Server {
         let url: String
         let data: String
         let key: String

@@ -41,14 +41,21 @@ import Testing
 
     /// Runs `carillon provider serve` while `body` runs, and kills it afterwards.
     private static func serve(_ place: Place, _ body: () async throws -> Void) async throws {
+        try await serve(place) { _ in try await body() }
+    }
+
+    private static func serve<Value>(
+        _ place: Place,
+        _ body: (ChildProcess) async throws -> Value,
+    ) async throws -> Value {
         let arguments =
             ["provider", "serve", "--json", "--listen", "127.0.0.1:0", "--data", place.data] + place.arguments
-        try await ChildProcess.with(BuiltCommand.path, arguments) { child in
+        return try await ChildProcess.with(BuiltCommand.path, arguments) { child in
             guard let line = await child.output.nextLine() else {
                 throw UnexpectedOutput(description: await child.finished().errors)
             }
             #expect(try JSONValue(line).keys == ["event", "url", "keyFile"])
-            try await body()
+            return try await body(child)
         }
     }
 
@@ -144,6 +151,41 @@ import Testing
         }
     }
 
+    @Test(arguments: Store.allCases)
+    func `After SIGTERM it soon ends, and the next one sends the rest and nothing twice`(_ store: Store) async throws {
+        let arguments = ["--store", "memory"]
+        try await CarillonProcess.with(arguments, environment: ["CARILLON_LIMIT_TOKEN_RATE": "0"]) { service in
+            let data = service.data + "-provider"
+            let tokens = try await Self.prepare(service, data)
+            let place = try await Place(store, data)
+            var id = ""
+            try await Self.serve(place) { child in
+                // The whole message would take 40 seconds.
+                id = try await Self.send(data, tokens, rate: 10)
+                while try await Self.accepted(data, id) == 0 { await Task.yield() }
+                let start = ContinuousClock.now
+                child.signal(SIGTERM)
+                let finished = await child.finished()
+                #expect(finished.status == 0, "\(finished.errors)")
+                #expect(ContinuousClock.now - start < .seconds(10))
+            }
+            let heard = try await Self.heard(place)
+            let early = try await Self.received(service)
+            // Every answer is on the disk.
+            #expect(Set(heard.map { tokens[$0] }) == Set(early.keys))
+            #expect(!heard.isEmpty && heard.count < Self.recipients)
+            try await Self.serve(place) {
+                _ = try await Self.provider(data, "message", "rate", id)
+                while try await Self.provider(data, "message", "show", id).first?["state"] != "finished" {
+                    await Task.yield()
+                }
+                #expect(try await Self.accepted(data, id) == Self.recipients)
+            }
+            let received = try await Self.received(service)
+            #expect(Set(received.keys) == Set(tokens) && received.values.allSatisfy { $0.count == 1 })
+        }
+    }
+
     /// Makes the app and its devices in both servers.
     /// - Returns: The device tokens.
     private static func prepare(_ service: CarillonProcess, _ data: String) async throws -> [String] {
@@ -163,7 +205,7 @@ import Testing
     }
 
     /// Makes the app and its installations in the provider server, and sends a message to all.
-    private static func send(_ data: String, _ tokens: [String]) async throws -> String {
+    private static func send(_ data: String, _ tokens: [String], rate: Int = 200) async throws -> String {
         let service = String(data.dropLast("-provider".count))
         let description = try ServiceDescriptionFile.read(service)
         _ = try await provider(
@@ -180,7 +222,7 @@ import Testing
         let sent = try await provider(
             data, "message", "send", "-",
             input:
-                #"{"bundleID":"\#(bundleID)","audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"rate":200}"#
+                #"{"bundleID":"\#(bundleID)","audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"rate":\#(rate)}"#
         )
         return try sent.first?["id"]?.text.orThrow("no identifier") ?? ""
     }

@@ -101,6 +101,11 @@ import Testing
                 #expect(answer.status == status, "\(path): \(answer.body.text)")
             }
             let message = #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}}}"#
+            // Anybody can read the client key, so the server does not even read what is sent with it.
+            for (method, path) in [(HTTPMethod.POST, "/v1/messages"), (.POST, "/v1/hooks"), (.PUT, "/v1/audiences/a")] {
+                let answer = try await shop.provider.ask(method, path, "no JSON", key: shop.clientKey)
+                #expect(answer.status == 403, "\(path): \(answer.body.text)")
+            }
             // The administrator has to name the app.
             for (key, status) in [(shop.clientKey, 403), (shop.provider.administratorKey, 400)] {
                 let answer = try await shop.provider.ask(.POST, "/v1/messages", message, key: key)

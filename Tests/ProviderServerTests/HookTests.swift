@@ -145,6 +145,7 @@ import Testing
             for url in [
                 "http://example.com/x", "ftp://127.0.0.1/x", "https://", "https://user@example.com/", "x",
                 "http://127.evil.example/", "http://127.0.0.1.example/x", "http://127..1/",
+                "https://example.com:99999/", "https://example.com:0/",
             ] {
                 let answer = try await shop.provider.ask(
                     .POST, "/v1/hooks", #"{"url":"\#(url)"}"#, key: shop.serverKey)
@@ -169,6 +170,8 @@ import Testing
             #expect(try await post() == 409)
             #expect(try await shop.provider.ask(.DELETE, "/v1/hooks/\(ids[0])", key: shop.serverKey).status == 204)
             #expect(try await shop.provider.ask(.DELETE, "/v1/hooks/\(ids[0])", key: shop.serverKey).status == 404)
+            let log = "/v1/hooks/\(ids[0])/deliveries"
+            #expect(try await shop.provider.ask(.GET, log, key: shop.serverKey).status == 404)
             #expect(try await post() == 201)
         }
     }

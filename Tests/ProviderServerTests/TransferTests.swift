@@ -101,6 +101,40 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "id,colour\na,b\nc,d\n", "id;deviceToken\na;00\nb;01\n", "id,deviceToken,id\na,00,b\nc,01,d\n", "id\na\nb\n",
+        "deviceToken\n00\n01\n", "\"id,deviceToken\na,00\nb,01\n", "a,00\nb,01\nc,02\n",
+    ])
+    func `With a bad header no line is imported, and the report says so once`(_ file: String) async throws {
+        try await TestShop.run(devices: []) { shop in
+            let answer = try await shop.provider.importInstallations(Array(file.utf8), key: shop.serverKey)
+            #expect(answer["imported"] == 0 && answer["bad"] == 3, "\(answer.body.text)")
+            #expect(answer["badLines", "0", "line"] == 1 && answer["badLines", "1"] == nil)
+            #expect(try answer.body.text.contains("no line is imported"))
+        }
+    }
+
+    @Test func `A quotation mark that is not closed takes lines with it, and the report counts them`() async throws {
+        try await TestShop.run(devices: []) { shop in
+            let file =
+                "id,deviceToken,environment\na,\"00,development\nb,01,development\nc,02\",development\nd,03,development\n"
+            let answer = try await shop.provider.importInstallations(Array(file.utf8), key: shop.serverKey)
+            #expect(answer["imported"] == 1 && answer["bad"] == 3, "\(answer.body.text)")
+            #expect(answer["badLines", "0", "line"] == 2 && answer.body.text.contains("The 2 lines after it"))
+            #expect(try await shop.provider.ask(.GET, "/v1/installations/d", key: shop.serverKey).status == 200)
+        }
+    }
+
+    @Test func `A file of JSON lines may begin with a mark too`() async throws {
+        try await TestShop.run(devices: []) { shop in
+            let answer = try await shop.provider.ask(
+                .POST, "/v1/installations/import",
+                "\u{feff}" + #"{"id":"a","deviceToken":"00","environment":"development"}"#,
+                key: shop.serverKey, headers: [("content-type", "application/x-ndjson")])
+            #expect(answer["imported"] == 1 && answer["bad"] == 0, "\(answer.body.text)")
+        }
+    }
+
     @Test(arguments: ["text/csv", "application/x-ndjson"])
     func `An import of an export brings no ended installation back`(_ type: String) async throws {
         try await TestShop.run(devices: []) { shop in

@@ -20,16 +20,22 @@ enum StoreKind: Sendable, CaseIterable {
     #endif
 
     /// Calls `body` with an empty store.
-    func with(_ body: (any ProviderStore) async throws -> Void) async throws {
+    func with(
+        waitingDeliveries: Int64 = HookDelivery.waitingDeliveries,
+        _ body: (any ProviderStore) async throws -> Void,
+    ) async throws {
         switch self {
         case .sqlite:
             try await withTemporaryPath { folder in
                 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-                try await Self.use(try SQLiteProviderStore(folder: folder, now: { Sample.now }), body)
+                let store = try SQLiteProviderStore(
+                    folder: folder, now: { Sample.now }, waitingDeliveries: waitingDeliveries)
+                try await Self.use(store, body)
             }
         #if PostgreSQL
             case .postgresql:
-                try await Self.use(try await Self.open(try await TestServer.makeDatabase()), body)
+                let location = try await TestServer.makeDatabase()
+                try await Self.use(try await Self.open(location, waitingDeliveries: waitingDeliveries), body)
         #endif
         }
     }
@@ -50,6 +56,7 @@ enum StoreKind: Sendable, CaseIterable {
             _ location: PostgresLocation,
             identity: UInt8 = 1,
             key: String = "a",
+            waitingDeliveries: Int64 = HookDelivery.waitingDeliveries,
         ) async throws -> PostgresProviderStore {
             var configuration = PostgresProviderStore.Configuration(
                 location: location, storeKey: try #require(StoreKey(hexadecimal: String(repeating: key, count: 64))),
@@ -57,6 +64,7 @@ enum StoreKind: Sendable, CaseIterable {
             // Many tests share the server.
             configuration.writers = 2
             configuration.readers = 1
+            configuration.waitingDeliveries = waitingDeliveries
             configuration.limits.timeLimit = .seconds(60)
             return try await PostgresProviderStore.open(configuration)
         }

@@ -32,7 +32,7 @@ extension ProviderAPI {
     }
 
     private func putAudience(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
-        _ = try access.caller(of: request)
+        try access.backend(request)
         let name = try Self.parameter("name", context)
         guard AudienceReader.isName(name) else {
             throw APIProblem(

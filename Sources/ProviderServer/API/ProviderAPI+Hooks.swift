@@ -24,7 +24,7 @@ extension ProviderAPI {
     }
 
     private func postHook(_ request: Request) async throws -> Response {
-        _ = try access.caller(of: request)
+        try access.backend(request)
         let value = try await Self.document(request, upTo: ProviderServerLimits.installationBytes)
         let reader = try DocumentReader(value, at: "", keys: ["bundleID", "url"])
         let app = try access.sendingApp(request, bundleID: try reader.line("bundleID", maximum: 200))
@@ -47,6 +47,8 @@ extension ProviderAPI {
         // 127.example.com is a name, and may be any address.
         let isAddress = host.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { UInt8($0) != nil }
         let isLoopback = host == "localhost" || host == "[::1]" || (host.hasPrefix("127.") && isAddress)
+        // Such a port fits into no packet.
+        guard parts.port.map({ (1...65_535).contains($0) }) ?? true else { return false }
         return parts.scheme == "https" || (parts.scheme == "http" && isLoopback)
     }
 
@@ -58,6 +60,9 @@ extension ProviderAPI {
         let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
         let id = try Self.parameter("id", context)
         let (limit, before) = try Self.page(request)
+        guard try await store.hooks(app: app.number).contains(where: { $0.id == id }) else {
+            throw APIProblem.notFound("There is no hook \(id).")
+        }
         let page = try await store.deliveries(hook: id, app: app.number, before: before, limit: limit)
         let items = page.map { delivery -> JSONValue in
             var members: [String: JSONValue] = [

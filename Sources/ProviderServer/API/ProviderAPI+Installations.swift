@@ -147,12 +147,31 @@ extension ProviderAPI {
         guard app.endpoints[new.environment] != nil else {
             throw APIProblem.invalid("/environment", "The app has no \(new.environment.rawValue) environment.")
         }
-        let isNewAllowed = rates.newInstallation(app: app.number, registrant)
-        let stored = try await store.changeInstallation(id, app: app.number) { known in
-            if known == nil { try isNewAllowed() }
-            return .put(try Self.replacement(of: known, with: new, app, registrant))
+        let isBackend = if case .backend = registrant { true } else { false }
+        let stored: StoredInstallation?
+        do {
+            stored = try await put(new, app, registrant, isNewAllowed: isBackend)
+        } catch is NewInstallation {
+            // Count it here, and not in the transaction, which the store may repeat.
+            try rates.checkAddition(app: app.number, registrant)
+            stored = try await put(new, app, registrant, isNewAllowed: true)
         }
         return InstallationDocument.show(stored?.installation ?? new, bundleID: app.bundleID).response()
+    }
+
+    /// An installation is new, and nobody has counted it yet.
+    private struct NewInstallation: Error {}
+
+    private func put(
+        _ new: Installation,
+        _ app: ProviderApp,
+        _ registrant: Registrant,
+        isNewAllowed: Bool,
+    ) async throws -> StoredInstallation? {
+        try await store.changeInstallation(new.id, app: app.number) { known in
+            guard known != nil || isNewAllowed else { throw NewInstallation() }
+            return .put(try Self.replacement(of: known, with: new, app, registrant))
+        }
     }
 
     private func patchInstallation(_ request: Request, _ context: BasicRequestContext) async throws -> Response {

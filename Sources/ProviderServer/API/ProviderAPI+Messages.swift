@@ -34,7 +34,7 @@ extension ProviderAPI {
 
     private func postMessage(_ request: Request) async throws -> Response {
         // The key is checked before a large body is read.
-        _ = try access.caller(of: request)
+        try access.backend(request)
         let bytes = try await Self.bytes(request, upTo: ProviderServerLimits.bodyBytes)
         let value = try Self.json(bytes)
         var (document, stored) = (try MessageDocument(value), bytes)

@@ -94,6 +94,15 @@ struct ProviderAccess: Sendable {
         }
     }
 
+    /// Throws an error unless the sender is a backend or the administrator. Call it before a large body is read, because
+    /// anybody can read the key in an app.
+    func backend(_ request: Request) throws(APIProblem) {
+        switch try caller(of: request) {
+        case .administrator, .server: break
+        case .client, .user: throw Self.onlyInstallations
+        }
+    }
+
     /// Returns the app that a request of a backend or of the administrator is about.
     /// - Parameter bundleID: the app that the request names. The administrator has to name one.
     func sendingApp(_ request: Request, bundleID: String?) throws(APIProblem) -> ProviderApp {

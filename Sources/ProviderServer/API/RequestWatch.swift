@@ -31,18 +31,30 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
     /// offer, which is allowed (RFC 9110, 7.8). But SwiftNIO reads nothing after such a request, so the connection ends
     /// after the answer.
     private var hasOfferedUpgrade = false
+    /// The guard of the connection, which counts the requests under way.
+    private var connection: ConnectionGuard?
 
     init(timeout: TimeAmount) { self.timeout = timeout }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
-        check?.cancel()
-        unread?.cancel()
+    func handlerAdded(context: ChannelHandlerContext) {
+        // With HTTP/2, this channel is a stream, and its parent is the connection.
+        let pipelines = [context.pipeline, context.channel.parent?.pipeline]
+        connection = pipelines.lazy.compactMap { try? $0?.syncOperations.handler(type: ConnectionGuard.self) }.first
     }
 
+    func handlerRemoved(context: ChannelHandlerContext) { end() }
+
     func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    /// Nothing happens any more.
+    private func end() {
         check?.cancel()
         unread?.cancel()
-        context.fireChannelInactive()
+        connection?.requestsEnded(unanswered)
+        (connection, unanswered) = (nil, 0)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -56,6 +68,7 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
             let now = context.eventLoop.now
             (began, arrived) = (now, 0)
             unanswered += 1
+            connection?.requestBegan()
             schedule(at: now + timeout, context)
         case .body(let part): arrived += part.readableBytes
         case .end:
@@ -79,7 +92,10 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler {
         case .body: context.write(data, promise: promise)
         case .end:
             isAnswering = false
-            unanswered = max(0, unanswered - 1)
+            if unanswered > 0 {
+                unanswered -= 1
+                connection?.requestsEnded()
+            }
             guard hasOfferedUpgrade else { return context.write(data, promise: promise) }
             let written = promise ?? context.eventLoop.makePromise()
             context.write(data, promise: written)

@@ -46,35 +46,16 @@ final class InstallationRates: Sendable {
         }
     }
 
-    /// Returns a check that counts one new installation, however often it is called: the store may repeat a transaction.
-    func newInstallation(
-        app: Int64,
-        _ registrant: Registrant,
-    ) -> @Sendable () throws(APIProblem) -> Void {
+    /// - Throws: a problem with status 429 if the app adds too many installations.
+    func checkAddition(app: Int64, _ registrant: Registrant) throws(APIProblem) {
         let key: String
         switch registrant {
-        case .backend: return {}
+        case .backend: return
         case .client: key = "\(app)"
         case .user(let name, _): key = "\(app) user \(name)"
         }
-        let answer = Answer()
-        return { () throws(APIProblem) in
-            let isAllowed = answer.first { self.additions.withLock { $0.admits(key, at: Self.now) } }
-            guard isAllowed else {
-                throw APIProblem(429, "The app registers too many new installations: send again after a delay.")
-            }
-        }
-    }
-
-    private final class Answer: Sendable {
-        private let known = Mutex<Bool?>(nil)
-
-        func first(_ make: () -> Bool) -> Bool {
-            known.withLock { known in
-                let answer = known ?? make()
-                known = answer
-                return answer
-            }
+        guard additions.withLock({ $0.admits(key, at: Self.now) }) else {
+            throw APIProblem(429, "The app registers too many new installations: send again after a delay.")
         }
     }
 }

@@ -24,6 +24,8 @@ struct InstallationImport {
     private let now: Timestamp
     private var reader: RowReader
     private var header: [String]?
+    /// Whether the header cannot be used. Then no line can be read.
+    private var isHeaderBad = false
     private var bad: [BadLine] = []
     private var badCount = 0
     private var imported = 0
@@ -59,17 +61,33 @@ struct InstallationImport {
     mutating func stored(_ count: Int) { imported += count }
 
     private mutating func add(_ row: RowReader.Row) {
+        guard !isHeaderBad else {
+            badCount += row.lines
+            return
+        }
         do throws(APIProblem) {
-            guard let text = row.text else {
+            guard var text = row.text else {
                 throw APIProblem(400, "The line is longer than \(ProviderServerLimits.installationBytes) bytes.")
             }
+            if row.line == 1, text.starts(with: Self.mark) { text.removeFirst(Self.mark.count) }
             guard let document = try document(text) else { return }
             batch.append(try installation(document))
         } catch {
-            badCount += 1
-            if bad.count < ProviderServerLimits.listItems { bad.append(BadLine(line: row.line, problem: error)) }
+            var problem = error
+            if form == .csv, header == nil {
+                isHeaderBad = true
+                problem.detail += " Without a header, no line is imported."
+            } else if row.lines > 1 {
+                // A quotation mark that is not closed takes the following lines with it.
+                problem.detail += " The \(row.lines - 1) lines after it belong to it, and are not imported either."
+            }
+            badCount += row.lines
+            if bad.count < ProviderServerLimits.listItems { bad.append(BadLine(line: row.line, problem: problem)) }
         }
     }
+
+    /// Spreadsheets and some editors begin a file in UTF-8 with this mark.
+    private static let mark: [UInt8] = [0xef, 0xbb, 0xbf]
 
     /// - Returns: nil for the header of CSV.
     private mutating func document(_ text: [UInt8]) throws(APIProblem) -> JSONValue? {
@@ -83,22 +101,32 @@ struct InstallationImport {
         guard String(validating: text, as: UTF8.self) != nil else {
             throw .invalid("", "The line is not UTF-8: store the file as CSV UTF-8.")
         }
-        // Spreadsheets begin a file in UTF-8 with a mark.
-        let mark: [UInt8] = [0xef, 0xbb, 0xbf]
-        guard let fields = CSVRow.fields(header == nil && text.starts(with: mark) ? Array(text.dropFirst(3)) : text)
-        else {
+        guard let fields = CSVRow.fields(text) else {
             throw .invalid("", "A quotation mark in the line is missing or misplaced.")
         }
         guard let header else {
-            for name in fields where !(Self.columns + Self.historyColumns).contains(name) {
-                throw .invalid(
-                    "",
-                    "The column \(name.debugDescription) is unknown; there may be \(Self.columns.joined(separator: ", "))."
-                )
-            }
+            try Self.check(header: fields)
             header = fields
             return nil
         }
+        return .object(try Self.members(fields, header))
+    }
+
+    private static func check(header: [String]) throws(APIProblem) {
+        for name in header where !(columns + historyColumns).contains(name) {
+            throw .invalid(
+                "",
+                "The column \(name.debugDescription) is unknown; there may be \(columns.joined(separator: ", ")), with commas "
+                    + "between them.")
+        }
+        guard Set(header).count == header.count else { throw .invalid("", "A column is there twice.") }
+        guard header.contains("id"), header.contains("deviceToken") else {
+            throw .invalid("", "There have to be the columns id and deviceToken.")
+        }
+    }
+
+    /// Makes the members of the JSON that describes the installation in a row.
+    private static func members(_ fields: [String], _ header: [String]) throws(APIProblem) -> [String: JSONValue] {
         guard fields.count == header.count else {
             throw .invalid("", "The line has \(fields.count) fields; the header has \(header.count).")
         }
@@ -115,7 +143,7 @@ struct InstallationImport {
             members[name] = isList ? .array(field.split(separator: " ").map { .string(String($0)) }) : .string(field)
         }
         if !ended.isEmpty { members["ended"] = .object(ended) }
-        return .object(members)
+        return members
     }
 
     private func installation(_ value: JSONValue) throws(APIProblem) -> Installation {

@@ -10,6 +10,8 @@ struct RowReader: Sendable {
     struct Row: Sendable, Hashable {
         /// The number of the line on which the row begins. The first line is 1.
         var line: Int
+        /// How many lines it has.
+        var lines = 1
         /// The bytes of the row; nil if the row is too long.
         var text: [UInt8]?
     }
@@ -40,17 +42,22 @@ struct RowReader: Sendable {
             if form == .csv, isQuoted, !isTooLong {
                 current.append(byte)
             } else {
-                end(body)
+                end(line - begin, body)
             }
         }
     }
 
     /// Calls `body` with the last row, which may not end with a line feed.
-    mutating func finish(_ body: (Row) -> Void) { end(body) }
+    mutating func finish(_ body: (Row) -> Void) {
+        let isLineComplete = current.last == UInt8(ascii: "\n")
+        end(line - begin + (isLineComplete ? 0 : 1), body)
+    }
 
-    private mutating func end(_ body: (Row) -> Void) {
+    private mutating func end(_ lines: Int, _ body: (Row) -> Void) {
         if current.last == UInt8(ascii: "\r") { current.removeLast() }
-        if isTooLong || !current.isEmpty { body(Row(line: begin, text: isTooLong ? nil : current)) }
+        if isTooLong || !current.isEmpty {
+            body(Row(line: begin, lines: lines, text: isTooLong ? nil : current))
+        }
         current = []
         (isTooLong, isQuoted, begin) = (false, false, line)
     }

@@ -41,7 +41,14 @@ extension SQLiteProviderStore {
     }
 
     /// Adds an event for each hook of an app, in the transaction of the change that the event reports.
-    static func add(_ event: ProviderEvent, app: Int64, at now: Timestamp, _ database: Database) throws {
+    /// - Parameter limit: how many deliveries of a hook may wait. The oldest of more are given up.
+    static func add(
+        _ event: ProviderEvent,
+        app: Int64,
+        at now: Timestamp,
+        limit: Int64,
+        _ database: Database,
+    ) throws {
         let hooks = try Int64.fetchAll(database, sql: "SELECT number FROM hook WHERE app = ?", arguments: [app])
         for hook in hooks {
             try database.execute(
@@ -54,8 +61,17 @@ extension SQLiteProviderStore {
                 ])
             try database.execute(
                 sql: """
+                    UPDATE hook_delivery SET next = NULL, cause = ?3, body = x''
+                    WHERE hook = ?1 AND next IS NOT NULL AND number <= (
+                        SELECT number FROM hook_delivery WHERE hook = ?1 AND next IS NOT NULL
+                        ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                    """,
+                arguments: [hook, limit, HookDelivery.tooMany])
+            try database.execute(
+                sql: """
                     DELETE FROM hook_delivery WHERE hook = ?1 AND next IS NULL AND number <= (
-                        SELECT number FROM hook_delivery WHERE hook = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                        SELECT number FROM hook_delivery WHERE hook = ?1 AND next IS NULL
+                        ORDER BY number DESC LIMIT 1 OFFSET ?2)
                     """,
                 arguments: [hook, HookDelivery.keptDeliveries])
         }
@@ -93,15 +109,21 @@ extension SQLiteProviderStore {
     package func hold(_ delivery: HookDelivery, for time: Duration) async throws(StoreError) -> [UInt8]? {
         try await read { database in
             try Data.fetchOne(
-                database, sql: "SELECT body FROM hook_delivery WHERE number = ?", arguments: [delivery.number]
+                database, sql: "SELECT body FROM hook_delivery WHERE number = ? AND next IS NOT NULL",
+                arguments: [delivery.number]
             ).map { Array($0) }
         }
     }
 
     package func record(_ delivery: HookDelivery) async throws(StoreError) {
         try await write { database in
+            // A delivery that was given up meanwhile does not wait again. Nobody needs the body of one that has ended.
             try database.execute(
-                sql: "UPDATE hook_delivery SET attempts = ?, next = ?, status = ?, cause = ? WHERE number = ?",
+                sql: """
+                    UPDATE hook_delivery SET attempts = ?1, next = iif(next IS NULL, NULL, ?2), status = ?3, cause = ?4,
+                        body = iif(next IS NULL OR ?2 IS NULL, x'', body)
+                    WHERE number = ?5
+                    """,
                 arguments: [
                     delivery.attempts, delivery.next?.column, delivery.status, delivery.cause, delivery.number,
                 ])

@@ -152,7 +152,7 @@ extension SQLiteProviderStore {
         _ id: String,
         _ change: @escaping @Sendable (inout MessageRecord) throws -> ProviderEvent?,
     ) async throws -> MessageRecord? {
-        try await commit { [now] database in
+        try await commit { [now, waitingDeliveries] database in
             guard var message = try Self.messages("WHERE id = ?", [id], database).first else { return nil }
             let event = try change(&message)
             try database.execute(
@@ -166,7 +166,7 @@ extension SQLiteProviderStore {
                     message.position.last, message.position.due.column, message.position.environment.column,
                     message.position.after, message.number,
                 ])
-            if let event { try Self.add(event, app: message.app, at: now(), database) }
+            if let event { try Self.add(event, app: message.app, at: now(), limit: waitingDeliveries, database) }
             return message
         }
     }

@@ -28,7 +28,7 @@ extension SQLiteProviderStore {
         position: MessageRecord.Position,
         event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
     ) async throws(StoreError) -> Int {
-        try await write { [now] database in
+        try await write { [now, waitingDeliveries] database in
             let insert = try database.cachedStatement(
                 sql: "INSERT OR IGNORE INTO outcome (message, installation, at, status, reason) VALUES (?, ?, ?, ?, ?)")
             var (accepted, failed): (Int64, [String: Int64]) = (0, [:])
@@ -60,7 +60,9 @@ extension SQLiteProviderStore {
             ).execute(arguments: [
                 accepted, position.due.column, position.environment.column, position.after, message.number,
             ])
-            if !ended.isEmpty { try Self.add(event(ended), app: message.app, at: now(), database) }
+            if !ended.isEmpty {
+                try Self.add(event(ended), app: message.app, at: now(), limit: waitingDeliveries, database)
+            }
             return ended.count
         }
     }
@@ -93,7 +95,7 @@ extension SQLiteProviderStore {
         tokens: [(token: String, endedAt: Timestamp)],
         event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
     ) async throws(StoreError) -> Int {
-        try await write { [now] database in
+        try await write { [now, waitingDeliveries] database in
             let find = try database.cachedStatement(
                 sql: "SELECT number FROM installation WHERE app = ? AND environment = ? AND token = ? AND ended IS NULL"
             )
@@ -109,7 +111,9 @@ extension SQLiteProviderStore {
                     ended.append(EndedInstallation(id: id, reason: Installation.End.feedback, at: endedAt))
                 }
             }
-            if !ended.isEmpty { try Self.add(event(ended), app: app, at: now(), database) }
+            if !ended.isEmpty {
+                try Self.add(event(ended), app: app, at: now(), limit: waitingDeliveries, database)
+            }
             return ended.count
         }
     }

@@ -19,13 +19,20 @@ package final class SQLiteProviderStore: ProviderStore {
     let pool: DatabasePool
     private let writes: GroupCommit
     let now: @Sendable () -> Timestamp
+    /// How many deliveries of a hook may wait.
+    let waitingDeliveries: Int64
     private let lock: FolderLock
 
     package var isShared: Bool { false }
 
     /// Opens the store in an existing folder. Creates the file if it is missing.
-    package init(folder: String, now: @escaping @Sendable () -> Timestamp) throws(StoreError) {
+    package init(
+        folder: String,
+        now: @escaping @Sendable () -> Timestamp,
+        waitingDeliveries: Int64 = HookDelivery.waitingDeliveries,
+    ) throws(StoreError) {
         self.now = now
+        self.waitingDeliveries = waitingDeliveries
         let path = folder + "/" + Self.fileName
         lock = try FolderLock(folder)
         // Create the file first, so that only the owner can ever read it.

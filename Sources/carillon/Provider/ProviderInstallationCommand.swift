@@ -6,7 +6,9 @@ import Notifications
 struct ProviderInstallationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "installation", abstract: "The installations of apps: one for each app on each device.",
-        subcommands: [List.self, Show.self, Put.self, Delete.self, Import.self, Export.self])
+        subcommands: [
+            List.self, Show.self, Put.self, Patch.self, Delete.self, Import.self, Export.self,
+        ])
 
     private static func line(_ item: JSONValue) -> String {
         var parts = [item["id"] ?? "", item["environment"] ?? ""]
@@ -30,13 +32,18 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List all installations of an app.")
+        static let configuration = CommandConfiguration(
+            abstract: "List all installations of an app, or those of a user, also ended ones.")
 
         @OptionGroup var options: ProviderOptions
         @OptionGroup var place: Place
 
+        @Option(help: "Only the installations of this user.")
+        var user: String?
+
         func run() async throws {
-            try await options.client().list("/v1/installations" + place.query) { item in
+            let query = place.query + (user.map { "&user=\(escaped($0))" } ?? "")
+            try await options.client().list("/v1/installations" + query) { item in
                 options.output.print(item, ProviderInstallationCommand.line(item))
             }
         }
@@ -85,6 +92,15 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
         @Option(name: .customLong("time-zone"), help: "The time zone, such as Europe/Stockholm.")
         var timeZone: String?
 
+        @Option(name: .customLong("app-version"), help: "The app's version.")
+        var appVersion: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "A value for templates; repeatable. A number, true and false are not texts, unless they are in double quotes.",
+                valueName: "name=value"))
+        var value: [String] = []
+
         func run() async throws {
             var members: [String: JSONValue] = [
                 "deviceToken": .string(token), "environment": .string(environment.rawValue),
@@ -92,8 +108,55 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
             ]
             members["user"] = user.map(JSONValue.string)
             members["timeZone"] = timeZone.map(JSONValue.string)
+            members["appVersion"] = appVersion.map(JSONValue.string)
+            if !value.isEmpty { members["values"] = .object(try values()) }
             let item = try await options.client().ask(
                 .PUT, "/v1/installations/\(escaped(id))" + place.query, Array(JSONValue.object(members).text.utf8))
+            options.output.print(item, ProviderInstallationCommand.line(item))
+        }
+
+        private func values() throws -> [String: JSONValue] {
+            var values: [String: JSONValue] = [:]
+            for text in value {
+                guard let equals = text.firstIndex(of: "=") else {
+                    throw ValidationError("--value \(text) is not name=value.")
+                }
+                let plain = String(text[text.index(after: equals)...])
+                values[String(text[..<equals])] =
+                    switch try? JSONDecoder().decode(JSONValue.self, from: Data(plain.utf8)) {
+                    case .string(let quoted): .string(quoted)
+                    case .integer(let number): .integer(number)
+                    case .number(let number): .number(number)
+                    case .bool(let isTrue): .bool(isTrue)
+                    default: .string(plain)
+                    }
+            }
+            return values
+        }
+    }
+
+    struct Patch: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Change some of what is known of an installation, by a JSON Merge Patch.",
+            discussion:
+                "What the patch does not name stays, and null removes a member: {\"user\":\"anna\",\"timeZone\":null}")
+
+        @OptionGroup var options: ProviderOptions
+        @OptionGroup var place: Place
+
+        @Argument(help: "The installation's identifier.")
+        var id: String
+
+        @Argument(help: "The file with the patch, or - for standard input.")
+        var file: String
+
+        func run() async throws {
+            let file = ProviderDocumentFile(path: file)
+            let patch = try file.read("patch")
+            let item = try await file.named {
+                try await options.client().ask(
+                    .PATCH, "/v1/installations/\(escaped(id))" + place.query, Array(patch.text.utf8))
+            }
             options.output.print(item, ProviderInstallationCommand.line(item))
         }
     }

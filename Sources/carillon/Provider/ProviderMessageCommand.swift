@@ -37,31 +37,23 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         var idempotencyKey: String?
 
         func run() async throws {
-            let data =
-                file == "-" ? FileHandle.standardInput.readDataToEndOfFile() : try InputFile.read(file, "message")
-            var document: JSONValue
-            do {
-                document = try JSONDecoder().decode(JSONValue.self, from: data)
-            } catch {
-                throw CommandError("\(file) is not JSON.")
-            }
+            let file = ProviderDocumentFile(path: file)
+            var document = try file.read("message")
             if dryRun, case .object(var members) = document {
                 members["dryRun"] = true
                 document = .object(members)
             }
-            do {
-                let answer = try await options.client().ask(
+            let answer = try await file.named {
+                try await options.client().ask(
                     .POST, "/v1/messages", Array(document.text.utf8),
                     headers: idempotencyKey.map { [("idempotency-key", $0)] } ?? [])
-                let isRun = answer["id"] != nil
-                options.output.print(
-                    answer,
-                    isRun
-                        ? ProviderMessageCommand.line(answer)
-                        : "\(answer.number("recipients")) would get it:\n\(answer.text)")
-            } catch let error as CommandError {
-                throw error.inFile(file)
             }
+            let isRun = answer["id"] != nil
+            options.output.print(
+                answer,
+                isRun
+                    ? ProviderMessageCommand.line(answer)
+                    : "\(answer.number("recipients")) would get it:\n\(answer.text)")
         }
     }
 
@@ -70,15 +62,20 @@ struct ProviderMessageCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ProviderOptions
 
+        @Option(name: .customLong("bundle-id"), help: "Only the messages of this app.")
+        var bundleID: String?
+
         func run() async throws {
-            try await options.client().list("/v1/messages") {
+            let query = bundleID.map { "?bundleID=\(escaped($0))" } ?? ""
+            try await options.client().list("/v1/messages" + query) {
                 options.output.print($0, ProviderMessageCommand.line($0))
             }
         }
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show how far a message has been sent.")
+        static let configuration = CommandConfiguration(
+            abstract: "Show how far a message has been sent, and why how many have failed.")
 
         @OptionGroup var options: ProviderOptions
 
@@ -107,7 +104,9 @@ struct ProviderMessageCommand: AsyncParsableCommand {
                     message = try await client.ask(.GET, path)
                 }
             }
-            options.output.print(message, ProviderMessageCommand.line(message))
+            let reasons = message.members["failedByReason"]?.members.keys.sorted() ?? []
+            let counts = reasons.map { "\n  \($0)  \(message.members["failedByReason"]?.number($0) ?? "")" }
+            options.output.print(message, ProviderMessageCommand.line(message) + counts.joined())
         }
     }
 
@@ -156,16 +155,23 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         @Option(help: "Only those that failed for this reason.")
         var reason: String?
 
+        @Option(help: "accepted or failed; both by default.")
+        var outcome: String?
+
         @Flag(help: "All of them as CSV.")
         var csv = false
 
-        func run() async throws {
-            guard !csv else {
-                let path = "/v1/messages/\(escaped(id))/outcomes" + (reason.map { "?reason=\(escaped($0))" } ?? "")
-                return try await options.client().download(path, accept: "text/csv")
+        func validate() throws {
+            guard reason == nil || outcome == nil else {
+                throw ValidationError("Give --reason or --outcome, not both.")
             }
-            let query = reason.map { "?reason=\(escaped($0))" } ?? ""
-            try await options.client().list("/v1/messages/\(escaped(id))/outcomes" + query) { item in
+        }
+
+        func run() async throws {
+            let query = reason.map { "?reason=\(escaped($0))" } ?? outcome.map { "?outcome=\(escaped($0))" } ?? ""
+            let path = "/v1/messages/\(escaped(id))/outcomes" + query
+            guard !csv else { return try await options.client().download(path, accept: "text/csv") }
+            try await options.client().list(path) { item in
                 options.output.print(
                     item,
                     "\(item["installation"] ?? "(deleted)")  \(item["apnsID"] ?? "")  \(item["reason"] ?? "accepted")")
