@@ -189,7 +189,9 @@ import Testing
             let keeper = try Control(server.key, failures: 1).keeper(server.url, folder + "/a.json") {
                 $0.sleep = { _ in
                     begins.yield()
-                    try await Task.sleep(for: .seconds(3_600))
+                    // Waits until it is cancelled.
+                    for await _ in AsyncStream<Never>(Never.self, { _ in }) {}
+                    try Task.checkCancellation()
                 }
             }
             async let first = keeper.update(Self.installation(["old"]))

@@ -128,7 +128,7 @@ import Testing
                 // More than can be sent at the same time.
                 let count = ProviderServerLimits.hooksAtOnce * 2
                 for _ in 0..<count { _ = try await shop.provider.finished(try await shop.send()) }
-                while receiver.received.count < count { try await Task.sleep(for: .milliseconds(10)) }
+                await receiver.wait(for: count)
                 #expect(silent.most == ProviderServerLimits.hookEventsAtOnce)
                 // Ends the attempts, so that the server can end.
                 try await server.close()

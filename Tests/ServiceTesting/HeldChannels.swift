@@ -1,27 +1,24 @@
 import Delivery
 import Notifications
-import Synchronization
 
-/// Broadcast channels that are only created when the test allows it.
+/// Broadcast channels of which the first creation waits until the test allows it.
 final class HeldChannels: Channels {
     private let inner: any Channels
-    private let state = Mutex((isHeld: true, waiting: 0))
+    private let (arrivals, arrive) = AsyncStream<Void>.makeStream()
+    private let (releases, letGo) = AsyncStream<Void>.makeStream()
 
     init(_ channels: any Channels) { inner = channels }
 
-    /// The number of calls that wait.
-    var waiting: Int { state.withLock { $0.waiting } }
+    /// Waits until a creation waits.
+    func arrival() async { for await _ in arrivals { break } }
 
-    /// Lets all calls go on.
-    func release() { state.withLock { $0.isHeld = false } }
+    /// Lets the creation go on.
+    func release() { letGo.finish() }
 
     func create(_ channels: [BroadcastChannel], limit: Int) async -> [Result<Void, StoreError>] {
-        state.withLock { $0.waiting += 1 }
-        while state.withLock({ $0.isHeld }) {
-            // In a separate task, because a cancelled one does not sleep.
-            await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
-        }
-        state.withLock { $0.waiting -= 1 }
+        arrive.yield()
+        // In a separate task, because a cancelled one does not wait.
+        await Task { for await _ in releases {} }.value
         return await inner.create(channels, limit: limit)
     }
 

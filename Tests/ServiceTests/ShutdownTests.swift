@@ -44,7 +44,7 @@ struct ShutdownTests {
             let client = try await test.connectChannels()
             let headers = ChannelHeaders("POST", token: try test.providerToken())
             async let sending = client.send(headers.fields, body: headers.body)
-            while channels.waiting == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            await channels.arrival()
             test.stop()
             let answer = try? await sending
             #expect(answer?.status ?? 0 == 0, "\(answer?.body ?? "")")

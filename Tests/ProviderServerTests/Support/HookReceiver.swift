@@ -20,13 +20,21 @@ final class HookReceiver: Sendable {
     }
 
     private let state: Mutex<State>
+    private let (news, tell) = AsyncStream<Void>.makeStream()
 
     init(failures: Int) { state = Mutex(State(failures: failures)) }
 
     var received: [Received] { state.withLock(\.received) }
 
+    /// Waits until this many events have come. Only one task may wait.
+    func wait(for count: Int) async {
+        guard received.count < count else { return }
+        for await _ in news where received.count >= count { return }
+    }
+
     private func take(_ received: Received) -> Bool {
-        state.withLock { state in
+        defer { tell.yield() }
+        return state.withLock { state in
             state.received.append(received)
             state.failures -= 1
             return state.failures < 0
