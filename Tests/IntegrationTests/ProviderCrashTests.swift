@@ -118,7 +118,8 @@ import Testing
                 try await Self.serve(place) {
                     if round == 0 { id = try await Self.send(data, tokens) }
                     let share = (round + 1) * Self.recipients / (Self.times + 1)
-                    while try await Self.accepted(data, id) < Int.random(in: 1...share) { await Task.yield() }
+                    let enough = Int.random(in: 1...share)
+                    while try await Self.accepted(data, id) < enough { await Task.yield() }
                 }
                 heard.append((try await Self.heard(place), try await Self.received(service).mapValues(\.count)))
             }
