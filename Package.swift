@@ -424,7 +424,9 @@ let package = Package(
         ),
         .testTarget(
             name: "APNSDeviceTests",
-            dependencies: ["Notifications", "Trust", "HTTP2", "APNSDevice", nioCore, nioPosix, nioSSL, crypto],
+            dependencies: [
+                "Notifications", "Trust", "HTTP2", "APNSDevice", "CommonTesting", nioCore, nioPosix, nioSSL, crypto,
+            ],
             swiftSettings: settings,
         ),
         .testTarget(
@@ -488,9 +490,9 @@ let package = Package(
                 "ServiceTesting", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix, crypto,
                 cryptoExtras,
                 logging,
+                inMemoryLogging,
                 lifecycle,
                 httpTypes, httpClient, hummingbird, grdb,
-                inMemoryLogging,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + postgresProviderStore + postgresTesting,

@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import Testing
 
@@ -54,7 +55,7 @@ struct StringsTableTests {
     }
 
     @Test func `No input crashes the reader`() {
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator()
         let alphabet = Array("\"'\\/*=;uU0n \n%é{")
         for _ in 0..<2000 {
             let text = String((0..<20).map { _ in alphabet.randomElement(using: &random) ?? " " })

@@ -115,7 +115,7 @@ struct LocalSwitchboardTests {
         #expect(switchboard.offer(Example.offer(2, app: 2, priority: .considerate)) == .held)
         #expect(switchboard.offer(Example.offer(3, priority: .considerate)) == .held)
         let numbers: [UInt64] = [0, 1, 1 << 63 - 1, 1 << 63, .max]
-        for number in numbers.shuffled() where number != 1 {
+        for number in numbers[2...] + numbers[..<2] where number != 1 {
             let key = DeviceKey(environment: .production, device: DeviceID(rawValue: number))
             switchboard.attach(RecordingStream(), of: key, power: .charging)
         }

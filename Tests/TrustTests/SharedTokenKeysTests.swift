@@ -1,3 +1,4 @@
+import CommonTesting
 import Notifications
 import Testing
 
@@ -51,7 +52,7 @@ struct SharedTokenKeysTests {
     @Test
     func `The number of remembered tokens is limited`() throws {
         let opened = OpenedTokens()
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator()
         let room = OpenedTokens.shardCount * OpenedTokens.maximumSlotsPerShard
         for number in 0..<UInt64(room * 2) {
             let words = SIMD4<UInt64>(random.next(), random.next(), random.next(), random.next())
