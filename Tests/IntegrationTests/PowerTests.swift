@@ -30,14 +30,25 @@ import Testing
         #expect(try await service.send(push).status == 200)
     }
 
+    private func setPower(_ power: String, of identity: String, _ service: CarillonProcess) async throws {
+        let answer = try await service.device("POST", "/1/state", as: identity, body: #"{"power":"\#(power)"}"#)
+        #expect(answer.status == 204)
+    }
+
+    /// Sends a notification to a device with low power, and expects that the service holds it back.
+    private func sendHeld(_ service: CarillonProcess, to token: String, priority: Int) async throws {
+        try await send(service, "Held", to: token, priority: priority)
+        let log = try await service.carillon("log")
+        #expect(try log.objects.contains { $0["event"] == "deferred" }, "\(log.output)")
+    }
+
     @Test(arguments: [5, 1]) func `Goes along with priority 10`(priority: Int) async throws {
         // Bursts are so rare that only the notification of priority 10 can cause the other one to be sent.
         try await CarillonProcess.with(environment: ["CARILLON_LIMIT_BURST_INTERVAL": "3600"]) { service in
             let device = try await device(service)
             try await service.listen(as: device.identity) { stream in
-                try await send(service, "First", to: device.token, priority: 10)
-                try await stream.expectNext(alert: "First")
-                try await send(service, "Held", to: device.token, priority: priority)
+                try await setPower("low", of: device.identity, service)
+                try await sendHeld(service, to: device.token, priority: priority)
                 try await send(service, "Now", to: device.token, priority: 10)
                 try await stream.expectNext(alert: "Held")
                 try await stream.expectNext(alert: "Now")
@@ -50,11 +61,8 @@ import Testing
         try await CarillonProcess.with(environment: environment) { service in
             let device = try await device(service)
             try await service.listen(as: device.identity) { stream in
-                try await send(service, "First", to: device.token, priority: 10)
-                try await stream.expectNext(alert: "First")
-                try await send(service, "Held", to: device.token, priority: 5)
-                let log = try await service.carillon("log")
-                #expect(try log.objects.contains { $0["event"] == "deferred" }, "\(log.output)")
+                try await setPower("low", of: device.identity, service)
+                try await sendHeld(service, to: device.token, priority: 5)
                 let advanced = try await service.carillon("clock", "advance", "PT1H")
                 #expect(advanced.status == 0, "\(advanced.errors)")
                 try await stream.expectNext(alert: "Held")
@@ -66,12 +74,9 @@ import Testing
         try await CarillonProcess.with(environment: ["CARILLON_LIMIT_BURST_INTERVAL": "3600"]) { service in
             let device = try await device(service)
             try await service.listen(as: device.identity) { stream in
-                try await send(service, "First", to: device.token, priority: 10)
-                try await stream.expectNext(alert: "First")
-                try await send(service, "Held", to: device.token, priority: 1)
-                let answer = try await service.device(
-                    "POST", "/1/state", as: device.identity, body: #"{"power":"\#(power)"}"#)
-                #expect(answer.status == 204)
+                try await setPower("low", of: device.identity, service)
+                try await sendHeld(service, to: device.token, priority: 1)
+                try await setPower(power, of: device.identity, service)
                 try await stream.expectNext(alert: "Held")
                 // From then on notifications are sent at once.
                 try await send(service, "At once", to: device.token, priority: 5)
@@ -85,9 +90,7 @@ import Testing
         try await CarillonProcess.with(environment: environment) { service in
             let device = try await device(service)
             try await service.listen(as: device.identity) { stream in
-                let answer = try await service.device(
-                    "POST", "/1/state", as: device.identity, body: #"{"power":"awake"}"#)
-                #expect(answer.status == 204)
+                try await setPower("awake", of: device.identity, service)
                 for number in 1...4 { try await sendSilent(service, number, to: device.token) }
                 try await send(service, "After", to: device.token, priority: 10)
                 let first = try await stream.nextNotification()

@@ -67,7 +67,9 @@ struct OpenAPITests {
     }
 
     @Test func `The identifier of each operation is unique`() {
-        guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"] else { return }
+        guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"] else {
+            return #expect(Bool(false), "The description has no paths.")
+        }
         var names: [JSONValue] = []
         for case .object(let path) in paths.values {
             for case .object(let operation) in path.values { names.append(operation["operationId"] ?? .null) }

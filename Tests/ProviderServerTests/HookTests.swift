@@ -134,7 +134,9 @@ import Testing
                 try await server.close()
                 silent.closeAll()
                 let hooks = try await shop.provider.ask(.GET, "/v1/hooks", key: shop.serverKey)
-                guard case .string(let id)? = hooks["items", "0", "id"] else { return }
+                guard case .string(let id)? = hooks["items", "0", "id"] else {
+                    return #expect(Bool(false), "\(hooks.body.text)")
+                }
                 #expect(try await shop.provider.ask(.DELETE, "/v1/hooks/\(id)", key: shop.serverKey).status == 204)
             }
         }
