@@ -45,19 +45,21 @@ final class FleetTotals: DeviceObserver {
         }
     }
 
+    /// Counts notifications that one request has acknowledged. Each of them has taken its time, so that the percentiles are
+    /// of notifications and not of requests.
     func acknowledged(_ count: Int, after time: TimeAmount) {
         state.withLock {
             $0.counts.acknowledged += UInt64(count)
-            Self.record(.nanoseconds(time.nanoseconds), in: &$0.acknowledgement)
+            Self.record(.nanoseconds(time.nanoseconds), count: UInt64(count), in: &$0.acknowledgement)
         }
     }
 
     func duplicateReceived() { count { $0.duplicates += 1 } }
 
-    private static func record(_ time: Duration, in histogram: inout Histogram<UInt64>) {
+    private static func record(_ time: Duration, count: UInt64 = 1, in histogram: inout Histogram<UInt64>) {
         // The clocks of two machines may differ, so a negative time counts as zero.
         let microseconds = UInt64(max(0, time / .microseconds(1)))
-        _ = histogram.record(min(microseconds, longest))
+        _ = histogram.record(min(microseconds, longest), count: count)
     }
 
     /// The line with the totals.
