@@ -31,6 +31,16 @@ package struct FileIdentity: Sendable, Hashable {
         self.init(status)
     }
 
+    /// The identity of an open file; nil if the number is not that of an open file.
+    package init?(ofOpen number: CInt) {
+        var status = stat()
+        guard fstat(number, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    /// The numbers of the device and of the inode, as systemd writes them.
+    package var text: String { "\(device):\(number)" }
+
     /// Whether the file is no longer at this path: the path has no file, or another one. False if the path cannot be
     /// read.
     package func isGone(from path: String) -> Bool {

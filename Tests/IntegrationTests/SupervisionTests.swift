@@ -1,5 +1,9 @@
 import Foundation
+import Logging
+import Synchronization
 import Testing
+
+@testable import carillon
 
 /// What a service reports to its supervisor: to systemd by its protocol, and to programs by its log.
 @Suite(.timeLimit(.minutes(2))) struct SupervisionTests {
@@ -50,22 +54,56 @@ import Testing
         }
     }
 
-    @Test func `In the journal a line begins with its level`() async throws {
-        try await CarillonProcess.with(environment: ["JOURNAL_STREAM": "8:12345"]) { service in
-            let finished = await service.stop()
-            #expect(finished.errors.split(separator: "\n").contains("<6>The service is ready"))
+    /// The arguments of a shell that runs a service as systemd does: standard error is the journal, and a variable names it.
+    private static let inJournal = [
+        "-c", #"JOURNAL_STREAM=$(stat --dereference --format=%d:%i /dev/stderr) exec "$0" "$@""#, BuiltCommand.path,
+        "serve", "--store", "memory", "--ports", "ephemeral",
+    ]
+
+    /// Starts a service, ends it when it is ready, and returns what it printed.
+    private static func output(
+        _ program: String,
+        _ arguments: [String],
+        _ environment: [String: String] = [:],
+    ) async throws -> ChildProcess.Finished {
+        try await ChildProcess.with(program, arguments, environment: environment) { service in
+            await service.errors.wait(for: "The service is ready")
+            service.signal(SIGTERM)
+            return await service.finished()
         }
     }
 
-    @Test(arguments: [["CARILLON_LOG_FORMAT": "json"], ["JOURNAL_STREAM": "8:12345"]])
-    func `Messages for people are not printed into the log`(_ environment: [String: String]) async throws {
-        let arguments = ["serve", "--store", "memory", "--ports", "ephemeral"]
-        let service = try ChildProcess(BuiltCommand.path, arguments, environment: environment)
-        await service.errors.wait(for: "The service is ready")
-        service.signal(SIGTERM)
-        let finished = await service.finished()
+    @Test func `In the journal a line begins with its level, and messages for people are not printed`() async throws {
+        let finished = try await Self.output("/bin/sh", Self.inJournal)
+        #expect(finished.status == 0)
+        #expect(finished.errors.split(separator: "\n").contains("<6>The service is ready"))
+        #expect(finished.output == "")
+    }
+
+    @Test func `With JSON messages for people are not printed`() async throws {
+        let finished = try await Self.output(
+            BuiltCommand.path, ["serve", "--store", "memory", "--ports", "ephemeral", "--log-format", "json"])
         #expect(finished.status == 0)
         #expect(finished.output == "")
+    }
+
+    @Test func `A terminal whose parent writes to the journal is no journal`() async throws {
+        let finished = try await Self.output(
+            BuiltCommand.path, ["serve", "--store", "memory", "--ports", "ephemeral"], ["JOURNAL_STREAM": "8:12345"])
+        #expect(finished.output.hasPrefix("Carillon is ready."))
+        #expect(!finished.errors.contains("<6>"))
+    }
+
+    @Test(arguments: ["\n", "\r\n", "\r", "\0", "\u{1B}[2J", "\u{85}"])
+    func `In the journal a value with control characters stays on its line`(_ end: String) {
+        let written = Mutex("")
+        let logger = Logger(label: "test") { label in
+            LineLogHandler(.journal, label: label, write: { text in written.withLock { $0 += text } })
+        }
+        logger.warning("A name", metadata: ["name": "a\(end)<0>b"])
+        let line = written.withLock { $0 }
+        #expect(line.unicodeScalars.count { $0.properties.generalCategory == .control } == 1)
+        #expect(line.hasPrefix("<4>A name name=a ") && line.hasSuffix("<0>b\n"))
     }
 
     @Test func `With --log-level less important messages are left out`() async throws {

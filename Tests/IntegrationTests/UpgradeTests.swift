@@ -56,9 +56,16 @@ struct UpgradeTests {
         }
     }
 
+    @Test func `Every kept folder is tried`() throws {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.folders.path)
+        #expect(Set(folders) == Set(Self.kept.map(\.release)))
+    }
+
+    private static let folders = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("Folders")
+
     private static func restore(_ release: String, to data: String) throws {
-        let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
-            "Folders/\(release)")
+        let source = folders.appendingPathComponent(release)
         try FileManager.default.copyItem(at: source, to: URL(fileURLWithPath: data))
         // Set the permissions, because Git does not keep them.
         for path in try FileManager.default.subpathsOfDirectory(atPath: data) + [""] {

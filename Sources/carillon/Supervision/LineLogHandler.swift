@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Notifications
+import PrivateFiles
 import Service
 
 /// Writes each log event to standard error, as one line.
@@ -60,9 +61,17 @@ struct LineLogHandler: LogHandler {
 
     private func journal(_ event: LogEvent, _ metadata: Logger.Metadata) -> String {
         let values = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        // Values may come from strangers, so make sure that an event stays on one line.
-        let text = "\(event.message)\(values)".replacing("\n", with: " ")
-        return "<\(event.level.priority)>\(text)"
+        return "<\(event.level.priority)>\(Self.onOneLine("\(event.message)\(values)"))"
+    }
+
+    /// Replaces control characters with spaces. Values may come from strangers. If an event had several lines, they could
+    /// add events of their own, with any level. Compares scalars, because CR and LF together are one character.
+    private static func onOneLine(_ text: String) -> String {
+        var line = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            line.append(scalar.properties.generalCategory == .control ? " " : scalar)
+        }
+        return String(line)
     }
 
     private static let time = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
@@ -116,7 +125,12 @@ extension LogFormat {
     /// Whether a person may be reading the output, and not systemd's journal or a program that collects logs.
     func isForPeople(environment: [String: String]) -> Bool { self == .text && !Self.isJournal(environment) }
 
-    /// - Parameter environment: the process's variables, with which systemd says that standard error is its journal
-    ///   (systemd.exec(5)).
-    private static func isJournal(_ environment: [String: String]) -> Bool { environment["JOURNAL_STREAM"] != nil }
+    /// Whether standard error is systemd's journal.
+    /// - Parameter environment: the process's variables. systemd gives the device and the inode of the journal's stream
+    ///   (systemd.exec(5)). Compare them with those of standard error, because the variable is inherited: on a desktop
+    ///   that systemd has started, the shell in a terminal has it too.
+    private static func isJournal(_ environment: [String: String]) -> Bool {
+        guard let stream = environment["JOURNAL_STREAM"] else { return false }
+        return stream == FileIdentity(ofOpen: STDERR_FILENO)?.text
+    }
 }
