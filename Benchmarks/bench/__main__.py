@@ -40,7 +40,7 @@ class Bench:
         self.is_short = arguments.short
         self.round_count = arguments.rounds or (2 if self.is_short else 5)
         self.requests = 40_000 if self.is_short else 100_000
-        self.devices = 1000 if self.is_short else 8000
+        self.devices = arguments.devices or (1000 if self.is_short else 8000)
         self.seconds = 3 if self.is_short else 8
         self.idle_rounds = 1
         self.services = {}
@@ -77,6 +77,7 @@ def main():
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--short", action="store_true", help="small numbers; fails where a ratio stays far off")
     parser.add_argument("--rounds", type=int, help="how many rounds are measured")
+    parser.add_argument("--devices", type=int, help="how many devices the rows broadcast, beside and idle connect")
     parser.add_argument("--growth", metavar="SVG", help="measure how cost grows instead, and draw it into a file")
     parser.add_argument("--soak", metavar="MINUTES", type=float, help="see that nothing grows in so many minutes instead")
     rows_help = f"some of: {', '.join(ROWS)}; all by default, {', '.join(SHORT_ROWS)} with --short"
