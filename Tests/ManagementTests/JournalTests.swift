@@ -43,14 +43,14 @@ struct JournalTests {
     }
 
     @Test func `An identifier has its capital letters in the answer, in the journal and in the log`() async throws {
-        try await Self.run { test in
+        try await TestService.runInMemory { test in
             let id = "8B1E5B4A-9C0C-4D5E-8F00-0123456789AB"
             let token = try await test.makeDeviceToken()
             let client = try await test.connectProvider()
             let headers = ProviderHeaders(token, token: try test.providerToken()).with("apns-id", id)
             #expect(try await client.send(headers.fields, body: #"{"aps":{"alert":"hi"}}"#).headers["apns-id"] == [id])
             await client.close()
-            let found = try await Self.requests(test, "?apnsID=\(id.lowercased())")
+            let found = try await test.requests("?apnsID=\(id.lowercased())")
             #expect(found.map { $0["apnsID"] as? String } == [id])
             let log = try await test.ask("GET", "/v1/log?id=\(id.lowercased())")
             let lines = String(decoding: log.body, as: UTF8.self).split(separator: "\n")
