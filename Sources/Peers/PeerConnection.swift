@@ -115,7 +115,8 @@ final class PeerConnection: HTTP2Connection {
             session.sendHeaders(stream, peers.greeting.answer, endStream: false)
         }
         let link = PeerLink(
-            self, node: node, origin: origin, takesBroadcasts: greeting.takesBroadcasts, limits: peers.limits)
+            self, node: node, origin: origin, takesBroadcasts: greeting.takesBroadcasts,
+            takesBarriers: greeting.takesBarriers, limits: peers.limits)
         self.link = link
         peers.opened(link)
     }

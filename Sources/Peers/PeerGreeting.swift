@@ -3,7 +3,7 @@ import HTTP2
 import Notifications
 
 /// The first message on a connection. Each node tells its identity, the origin that names its offers, and whether it
-/// understands broadcasts. Nodes of an earlier release do not, and they would end the connection.
+/// understands broadcasts and barriers. Nodes of an earlier release do not, and they would end the connection.
 struct PeerGreeting: Sendable {
     private static let path = "/1/peer"
 
@@ -11,6 +11,7 @@ struct PeerGreeting: Sendable {
     private var originText = ""
     private var isRight = false
     private(set) var takesBroadcasts = false
+    private(set) var takesBarriers = false
 
     /// Creates an empty greeting, which the fields of a message fill.
     init() {}
@@ -43,12 +44,14 @@ struct PeerGreeting: Sendable {
         block.append("carillon-node", nodeText)
         block.append("carillon-origin", originText)
         block.append("carillon-broadcasts", "1")
+        block.append("carillon-barriers", "1")
     }
 
     mutating func read(name: Span<UInt8>, value: Span<UInt8>) {
         if name.isEqual(to: "carillon-node") { nodeText = value.text }
         if name.isEqual(to: "carillon-origin") { originText = value.text }
         if name.isEqual(to: "carillon-broadcasts") { takesBroadcasts = value.isEqual(to: "1") }
+        if name.isEqual(to: "carillon-barriers") { takesBarriers = value.isEqual(to: "1") }
         if name.isEqual(to: ":path") { isRight = value.text == Self.path }
         if name.isEqual(to: ":status") { isRight = value.isEqual(to: "200") }
     }

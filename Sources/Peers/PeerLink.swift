@@ -12,11 +12,14 @@ final class PeerLink: Sendable {
     let origin: OfferOrigin
     /// Whether the other node understands broadcasts.
     let takesBroadcasts: Bool
+    /// Whether the other node sends barriers back.
+    private let takesBarriers: Bool
     private let eventLoop: any EventLoop
     private let limits: PeerLimits
     private let opened = NIODeadline.now()
     private let inbox = Mutex(Inbox())
     private let offers = Mutex(Offers())
+    private let late = Mutex(LateRecords())
     private let connection: NIOLoopBound<PeerConnection>
 
     private struct Inbox {
@@ -44,6 +47,7 @@ final class PeerLink: Sendable {
         node: NodeID,
         origin: OfferOrigin,
         takesBroadcasts: Bool,
+        takesBarriers: Bool,
         limits: PeerLimits,
     ) {
         eventLoop = connection.eventLoop
@@ -51,6 +55,7 @@ final class PeerLink: Sendable {
         self.node = node
         self.origin = origin
         self.takesBroadcasts = takesBroadcasts
+        self.takesBarriers = takesBarriers
         self.limits = limits
     }
 
@@ -112,6 +117,27 @@ final class PeerLink: Sendable {
     }
 
     func endAnswer() { answers.withLock { $0 -= 1 } }
+
+    // MARK: Records that come too late
+
+    /// Refuses what the other node has sent before this call for these destinations; nil for all.
+    func refuseEarlier(for destinations: [Destination]?, isEnded: Bool) {
+        guard takesBarriers else { return }
+        let barrier = late.withLock { $0.refuse(destinations, isEnded: isEnded) }
+        // Without an answer, the destinations would be refused for ever.
+        if !send(.barrier(barrier)) { close() }
+    }
+
+    /// Handles a barrier that the other node has sent back.
+    func passed(_ barrier: UInt64) { late.withLock { $0.passed(barrier) } }
+
+    func refusesOffer(for destination: Destination) -> Bool {
+        takesBarriers && late.withLock { $0.refusesOffer(for: destination) }
+    }
+
+    func ignoresStored(for destination: Destination) -> Bool {
+        takesBarriers && late.withLock { $0.ignoresStored(for: destination) }
+    }
 
     // MARK: Outcomes
 

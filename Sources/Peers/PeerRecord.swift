@@ -15,6 +15,10 @@ enum PeerRecord: Sendable, Hashable {
     case logEnd(UInt64)
     /// Only for nodes that say in their greeting that they know it.
     case broadcast(PeerBroadcast)
+    /// Asks the other node to send the number back, after everything that it has sent before. Only for nodes that say in
+    /// their greeting that they know it, as its answer is.
+    case barrier(UInt64)
+    case barrierPassed(UInt64)
 
     private enum Kind: UInt8 {
         case offer = 1
@@ -24,6 +28,8 @@ enum PeerRecord: Sendable, Hashable {
         case logEntry = 5
         case logEnd = 6
         case broadcast = 7
+        case barrier = 8
+        case barrierPassed = 9
     }
 
     /// The bytes do not follow this protocol.
@@ -74,6 +80,12 @@ enum PeerRecord: Sendable, Hashable {
             buffer.writeInteger(UInt8(broadcast.version == nil ? 0 : 1))
             buffer.writeInteger(broadcast.version?.rawValue ?? 0)
             Self.write(broadcast.notification, to: &buffer)
+        case .barrier(let number):
+            buffer.writeInteger(Kind.barrier.rawValue)
+            buffer.writeInteger(number)
+        case .barrierPassed(let number):
+            buffer.writeInteger(Kind.barrierPassed.rawValue)
+            buffer.writeInteger(number)
         }
         let length = buffer.writerIndex - start - 4
         buffer.setInteger(UInt32(clamping: length), at: start)
@@ -164,6 +176,8 @@ enum PeerRecord: Sendable, Hashable {
                 PeerBroadcast(
                     channel: ChannelKey(list: list, id: id), notification: try notification(&body),
                     version: isStored ? BroadcastVersion(rawValue: version) : nil))
+        case .barrier: return .barrier(try integer(&body))
+        case .barrierPassed: return .barrierPassed(try integer(&body))
         case nil: throw Malformed()
         }
     }

@@ -93,6 +93,10 @@ package final class Peers: PeerRoutes, Sendable {
         if !link.send(.outcome(outcome, offer: offer.number)) { link.close() }
     }
 
+    package func refuseEarlier(for destinations: [Destination]?, isEnded: Bool) {
+        for link in openLinks { link.refuseEarlier(for: destinations, isEnded: isEnded) }
+    }
+
     package func broadcast(_ broadcast: PeerBroadcast) {
         // If a queue is full, the broadcast is left out there. If it is stored, the node finds it in the store.
         for link in openLinks where link.takesBroadcasts { link.send(.broadcast(broadcast)) }
@@ -107,6 +111,8 @@ package final class Peers: PeerRoutes, Sendable {
             state.origins[link.origin] = link
             return state.links.updateValue(link, forKey: link.node)
         }
+        // What is still on its way over the older connection may be older than what comes over the new one.
+        older?.refuseEarlier(for: nil, isEnded: true)
         older?.close()
         logger.debug("A node is connected", metadata: ["node": "\(Hexadecimal.string(link.node.bytes))"])
     }
@@ -127,14 +133,19 @@ package final class Peers: PeerRoutes, Sendable {
         case .offer(let offer, let epoch):
             // Reject an offer whose ID names another node as its origin.
             if let id = offer.id, id.origin != link.origin { return link.close() }
-            guard let outcome = receiver.offered(offer, epoch: epoch), let id = offer.id else { return }
+            let isLate = link.refusesOffer(for: offer.destination)
+            guard let outcome = isLate ? .returned : receiver.offered(offer, epoch: epoch), let id = offer.id
+            else { return }
             report(outcome, of: id)
         case .stored(let entry, let offer, let epoch):
+            guard !link.ignoresStored(for: entry.entry.destination) else { return }
             receiver.stored(entry, offer: offer, epoch: epoch)
         case .outcome(let outcome, let number):
             guard let offer = link.end(number) else { return }
             receiver.ended(offer.id, of: offer.destination, outcome)
         case .broadcast(let broadcast): receiver.broadcast(broadcast)
+        case .barrier(let barrier): if !link.send(.barrierPassed(barrier)) { link.close() }
+        case .barrierPassed(let barrier): link.passed(barrier)
         case .logQuestion(let number, let id): answer(number, id, over: link)
         case .logEntry(let number, let line): questions.add(line, to: number, from: link.node)
         case .logEnd(let number): questions.end(number, from: link.node, isComplete: true)

@@ -96,6 +96,8 @@ package struct PostgresLimits: Sendable {
     /// When the groups that will be sent together have this many bytes, no further group is added. All groups that are
     /// sent together have to be answered within ``timeLimit``.
     package var maximumPipelinedBytes = 4 << 20
+    /// While the server is read-only, a new connection is made at most this often.
+    package var readOnlyPause = Duration.seconds(1)
     /// The pause between two attempts to connect grows from this value to the next.
     package var firstPause = Duration.milliseconds(50)
     package var lastPause = Duration.seconds(2)

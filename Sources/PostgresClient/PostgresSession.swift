@@ -22,6 +22,13 @@ final class PostgresSession {
 
     /// Whether the connection can still be used.
     private(set) var isUsable = true
+    /// Whether the server has refused a change because it is read-only. A session keeps this state even if the server takes
+    /// changes again, and another host may have become the primary.
+    private(set) var isReadOnly = false
+    private let opened = ContinuousClock.now
+
+    /// How long the session has lasted.
+    var age: Duration { opened.duration(to: .now) }
 
     /// Connects. If the location has several hosts, they are tried in turn, and its `target_session_attrs` says which
     /// to use.
@@ -61,8 +68,12 @@ final class PostgresSession {
     }
 
     /// Sends groups of statements together and reads the answers. Each group is one transaction.
-    func exchange(_ groups: [[PostgresStatement]]) -> [Result<[PostgresRows], PostgresError>] {
-        let deadline = ContinuousClock.now.advanced(by: timeLimit)
+    /// - Parameter limit: how long the server may take; nil for the session's limit.
+    func exchange(
+        _ groups: [[PostgresStatement]],
+        within limit: Duration? = nil,
+    ) -> [Result<[PostgresRows], PostgresError>] {
+        let deadline = ContinuousClock.now.advanced(by: limit ?? timeLimit)
         do throws(PostgresError) {
             let refused = try prepare(groups, deadline)
             var ready: [Bool] = []
@@ -224,6 +235,7 @@ final class PostgresSession {
             }
             let error = PostgresError(state: state, message: message)
             if error.kind == .notConnected || error.kind == .connectionLost { isUsable = false }
+            if error.kind == .readOnly { isReadOnly = true }
             return .failure(error)
         }
     }

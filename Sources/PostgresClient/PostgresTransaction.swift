@@ -10,9 +10,13 @@ package struct PostgresTransaction {
         try execute(PostgresStatement(sql, values))
     }
 
+    /// - Parameter timeLimit: how long the server may take; nil for the connection's limit.
     @discardableResult
-    package func execute(_ statement: PostgresStatement) throws(PostgresError) -> PostgresRows {
-        let results = session.exchange([[statement]])
+    package func execute(
+        _ statement: PostgresStatement,
+        within timeLimit: Duration? = nil,
+    ) throws(PostgresError) -> PostgresRows {
+        let results = session.exchange([[statement]], within: timeLimit)
         guard let rows = try results.first?.get().first else {
             throw PostgresError(.unexpectedAnswer, "The server did not answer a statement.")
         }

@@ -45,7 +45,7 @@ struct PostgresWorker: Sendable {
         return session
     }
 
-    /// - Returns: true if the connection was lost; false if it is being closed.
+    /// - Returns: true if a new connection is needed; false if the connection is being closed.
     private func serve(_ first: PostgresSession) -> Bool {
         var session = first
         while let work = shared.take() {
@@ -60,7 +60,9 @@ struct PostgresWorker: Sendable {
                 }
             }
             carryOut(work[...], session)
-            guard session.isUsable else { return true }
+            guard session.isUsable, !session.isReadOnly || session.age < shared.limits.readOnlyPause else {
+                return true
+            }
         }
         return false
     }

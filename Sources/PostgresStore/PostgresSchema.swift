@@ -10,7 +10,7 @@ enum PostgresSchema {
     /// it knows.
     static let all = PostgresMigrations(schema: "carillon", oldest: 1, migrations)
 
-    static let migrations: [[StaticString]] = [first, attemptMark, storeCopy, nodes, channels]
+    static let migrations: [[StaticString]] = [first, attemptMark, storeCopy, nodes, channels, starts]
 
     private static let first: [StaticString] = [
         // One row: the version of the accounts, and the number of the newest app, whether it is still there or not.
@@ -199,6 +199,11 @@ enum PostgresSchema {
             ADD COLUMN state smallint NOT NULL DEFAULT 0,
             ADD COLUMN drain_over bigint
         """
+    ]
+
+    private static let starts: [StaticString] = [
+        // start: random bytes of the process that has the lease; NULL if it is of the release before.
+        "ALTER TABLE carillon.node ADD COLUMN start bytea"
     ]
 
     private static let channels: [StaticString] = [

@@ -8,7 +8,7 @@ extension PostgresStore: Accounts {
     package var current: AccountsSnapshot { accounts.current }
 
     package var isCurrent: Bool {
-        !lease.withLock { $0.isNameTaken } && heard.withLock { $0 }.duration(to: .now) < configuration.maximumSilence
+        lease.withLock { $0.refusal == nil } && heard.withLock { $0 }.duration(to: .now) < configuration.maximumSilence
     }
 
     package func changes() -> AsyncStream<AccountsSnapshot> { accounts.changes() }

@@ -31,8 +31,8 @@ extension PostgresStore {
     static let leaseSeconds: Int64 = 15
 
     struct Lease: Sendable {
-        /// Whether another node has this node's name.
-        var isNameTaken = false
+        /// Why another process has what belongs to this node: its name, or its identity; nil if none has.
+        var refusal: StoreError?
         var renewed: ContinuousClock.Instant
         /// How often this node has taken a new lease.
         var term: UInt64 = 0
@@ -49,19 +49,30 @@ extension PostgresStore {
     }
 
     /// Takes a lease. Devices that the node held before are given up.
-    /// - Parameter isStart: whether the node starts. One that was away for a while is still being drained.
+    /// - Parameters:
+    ///   - start: the random bytes that name this start of the node.
+    ///   - isStart: whether the node starts. One that was away for a while is still being drained.
     /// - Returns: Why it was not taken; nil if it was.
     static func join(
         as node: PostgresNode,
+        start: [UInt8],
         isStart: Bool,
         on connection: PostgresConnection,
     ) async throws(PostgresError) -> StoreError? {
+        // Check this before giving anything up that a later start has taken.
+        let later = PostgresStatement(
+            """
+            SELECT 1 FROM carillon.node
+            WHERE identity = $1 AND start <> $2 AND until > clock_timestamp() AND NOT $3
+            """, [.bytes(node.identity), .bytes(start), .bool(isStart)])
+        if try await connection.execute([later]).first?.count != 0 { return .identityTaken(node.name) }
         try await giveUp(node.identity, isOwn: true, on: connection)
         try await giveUpFormer(node, on: connection)
         return try await connection.transaction { transaction throws(PostgresError) in
             let (identity, name) = (PostgresValue.bytes(node.identity), PostgresValue.bytes(Array(node.name.utf8)))
             // The row is the lock for nodes that start at the same time.
             try transaction.execute("SELECT 1 FROM carillon.schema_version WHERE is_only FOR UPDATE")
+            guard try transaction.execute(later).count == 0 else { return .identityTaken(node.name) }
             let others = try transaction.execute(
                 "SELECT name FROM carillon.node WHERE identity <> $1 AND until > clock_timestamp()", [identity]
             ).map { String(decoding: $0.bytes(0) ?? [], as: UTF8.self) }
@@ -78,11 +89,12 @@ extension PostgresStore {
             for statement in leaving(node.identity) { try transaction.execute(statement) }
             try transaction.execute(
                 """
-                INSERT INTO carillon.node AS node (identity, name, until)
-                VALUES ($1, $2, clock_timestamp() + $3 * interval '1 second')
+                INSERT INTO carillon.node AS node (identity, name, until, start)
+                VALUES ($1, $2, clock_timestamp() + $3 * interval '1 second', $5)
                 ON CONFLICT (identity) DO UPDATE SET name = excluded.name, until = excluded.until,
+                    start = excluded.start,
                     state = CASE WHEN $4 THEN 0 ELSE node.state END, peer = CASE WHEN $4 THEN NULL ELSE node.peer END
-                """, [identity, name, .integer(leaseSeconds), .bool(isStart)])
+                """, [identity, name, .integer(leaseSeconds), .bool(isStart), .bytes(start)])
             return nil
         }
     }
@@ -157,32 +169,35 @@ extension PostgresStore {
     /// Renews the lease if it is time for that. If the lease has expired, other nodes may have freed this node's
     /// devices. So a new term begins, in which the node holds no devices.
     func renewLease() async throws(PostgresError) {
-        let start = ContinuousClock.now
+        let now = ContinuousClock.now
         let present = lease.withLock { $0 }
-        guard present.isNameTaken || present.renewed.duration(to: start) >= configuration.leaseRenewal else { return }
-        if !present.isNameTaken, !present.hasRunOut(at: start) {
+        guard present.refusal != nil || present.renewed.duration(to: now) >= configuration.leaseRenewal else { return }
+        if present.refusal == nil, !present.hasRunOut(at: now) {
             let rows = try await control.execute(
                 """
                 UPDATE carillon.node SET until = clock_timestamp() + $2 * interval '1 second'
-                WHERE identity = $1 AND until > clock_timestamp()
-                """, [.bytes(configuration.node.identity), .integer(Self.leaseSeconds)])
+                WHERE identity = $1 AND until > clock_timestamp() AND start = $3
+                """, [.bytes(configuration.node.identity), .integer(Self.leaseSeconds), .bytes(start)])
             // If the answer came too late, the streams have ended by now, and a new term begins.
-            if rows.affected == 1, !present.hasRunOut(at: .now) { return lease.withLock { $0.renewed = start } }
+            if rows.affected == 1, !present.hasRunOut(at: .now) { return lease.withLock { $0.renewed = now } }
         }
         // A new term, even if `join` fails: the devices may have been given up, and each has to be taken again.
         defer { lease.withLock { $0.term += 1 } }
-        let isNameTaken = try await Self.join(as: configuration.node, isStart: false, on: control) != nil
-        lease.withLock { ($0.isNameTaken, $0.renewed) = (isNameTaken, start) }
+        let refusal = try await Self.join(as: configuration.node, start: start, isStart: false, on: control)
+        lease.withLock { ($0.refusal, $0.renewed) = (refusal, now) }
     }
 
     /// Ends the lease, so that another machine can take the name at once.
     func endLease() async {
-        guard !lease.withLock({ $0.isNameTaken }) else { return }
-        let end = PostgresStatement(
-            "DELETE FROM carillon.node WHERE identity = $1", [.bytes(configuration.node.identity)])
+        guard lease.withLock({ $0.refusal == nil }) else { return }
         let identity = configuration.node.identity
+        let end = PostgresStatement("DELETE FROM carillon.node WHERE identity = $1", [.bytes(identity)])
         // If this fails, the lease expires by itself, and other nodes free the devices.
         do throws(PostgresError) {
+            // A later start may have the lease without this process having noticed it.
+            let own = try await control.execute(
+                "SELECT 1 FROM carillon.node WHERE identity = $1 AND start = $2", [.bytes(identity), .bytes(start)])
+            guard own.count == 1 else { return }
             try await Self.giveUp(identity, isOwn: true, on: control)
             _ = try await control.execute(Self.leaving(identity) + [end])
         } catch {
@@ -240,6 +255,13 @@ extension StoreError {
         .unavailable,
         "It is being copied: wait until carillon store copy has ended. If that was killed, wait "
             + "\(PostgresStore.leaseSeconds) seconds.")
+
+    static func identityTaken(_ name: String) -> StoreError {
+        StoreError(
+            .unavailable,
+            "Another process has started as the node \(name), with a copy of its data folder or the same folder: stop it, or "
+                + "start it with an empty folder.")
+    }
 
     static func nameTaken(_ name: String) -> StoreError {
         StoreError(

@@ -26,6 +26,8 @@ package final class PostgresStore: Sendable {
     /// When the accounts were last known to be up to date.
     let heard: Mutex<ContinuousClock.Instant>
     let lease: Mutex<Lease>
+    /// Names this start of the node. If the data folder is copied, two processes may have the same identity.
+    let start: [UInt8]
     /// The announcements that are being removed from the store, or may have been removed without an answer.
     let removing: Mutex<Set<Announcement>> = Mutex([])
     /// When this node last looked for lost nodes.
@@ -82,13 +84,14 @@ package final class PostgresStore: Sendable {
     ) async throws(StoreError) -> PostgresStore {
         let first = Self.connection(configuration)
         do {
-            let start = ContinuousClock.now
+            let began = ContinuousClock.now
+            let start = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
             try await PostgresSchema.all.prepare(first, clock: configuration.machineTime)
             let sealed = SealedSecrets(first, configuration.storeKey)
             try await sealed.open()
-            let snapshot = try await join(first, configuration)
+            let snapshot = try await join(first, configuration, start)
             let store = PostgresStore(
-                configuration, first, sealed, snapshot, start, try await newestChange(first),
+                configuration, first, sealed, snapshot, start, began, try await newestChange(first),
                 MailboxJournal(log: log, clock: clock))
             store.startPolling()
             return store
@@ -103,7 +106,8 @@ package final class PostgresStore: Sendable {
         _ first: PostgresConnection,
         _ sealed: SealedSecrets,
         _ snapshot: AccountsSnapshot,
-        _ start: ContinuousClock.Instant,
+        _ start: [UInt8],
+        _ began: ContinuousClock.Instant,
         _ position: BroadcastVersion,
         _ journal: MailboxJournal,
     ) {
@@ -111,8 +115,9 @@ package final class PostgresStore: Sendable {
         self.sealed = sealed
         secrets = sealed
         accounts = AccountsFeed(snapshot)
-        heard = Mutex(start)
-        lease = Mutex(Lease(renewed: start))
+        heard = Mutex(began)
+        lease = Mutex(Lease(renewed: began))
+        self.start = start
         self.position = position
         hasHeardOfChannels = Atomic(position.rawValue > 0)
         self.journal = journal
@@ -138,10 +143,11 @@ package final class PostgresStore: Sendable {
     private static func join(
         _ connection: PostgresConnection,
         _ configuration: Configuration,
+        _ start: [UInt8],
     ) async throws(StoreError) -> AccountsSnapshot {
         let refusal: StoreError?
         do throws(PostgresError) {
-            refusal = try await join(as: configuration.node, isStart: true, on: connection)
+            refusal = try await join(as: configuration.node, start: start, isStart: true, on: connection)
         } catch {
             throw error.startError(schema: PostgresSchema.all.schema)
         }
@@ -218,7 +224,7 @@ extension PostgresStore: Store {
     package var broadcastChannels: any Channels { self }
 
     package func trouble() async -> StoreError? {
-        if lease.withLock({ $0.isNameTaken }) { return .nameTaken(configuration.node.name) }
+        if let refusal = lease.withLock({ $0.refusal }) { return refusal }
         do throws(PostgresError) {
             let rows = try await control.execute(
                 "SELECT current_setting('transaction_read_only'), current_setting('synchronous_commit')")

@@ -8,7 +8,8 @@ import Notifications
 /// epoch; after storing, the store is asked for both. Two nodes have one connection, on which a node's announcement about a
 /// device is not overtaken by its later offers, but it may overtake its earlier offers. Messages to different nodes have no
 /// order. If the connection breaks, what is under way on it is lost, and each node takes its open offers as returned. If it
-/// stalls in one direction, the offers and outcomes on it stay, while everything else goes on, and arrive later.
+/// stalls in one direction, the offers and outcomes on it stay, while everything else goes on, and arrive later. Offers that
+/// were sent before an announcement, and arrive after it, are refused.
 /// Announcements are in the store as well. A node that learns of the end of another reads the mailboxes of its devices again.
 extension DeliverySimulation {
     struct Message {
@@ -17,6 +18,9 @@ extension DeliverySimulation {
         var to: Int?
         let device: DeviceKey?
         let content: Content
+        /// For an offer, whether the receiver refuses it, because something that its sender has stored later has come
+        /// through the store.
+        var isLate = false
 
         enum Content {
             case offer(Offer, epoch: UInt64)
@@ -238,13 +242,29 @@ extension DeliverySimulation {
         }
     }
 
+    private func refuseEarlier(for destination: Destination, from sender: Int, to receiver: Int) {
+        for index in messages.indices where messages[index].from == sender && messages[index].to == receiver {
+            guard case .offer(let offer, _) = messages[index].content, offer.destination == destination else {
+                continue
+            }
+            messages[index].isLate = true
+        }
+    }
+
     private func deliver(_ message: Message) {
         guard let to = message.to, nodes[to].isUp, !isStale(message) || fault == .announcesByHint else { return }
         let node = nodes[to]
         switch message.content {
-        case .offer(let offer, let epoch): take(offer, epoch: epoch, from: nodes[message.from], at: node)
+        case .offer(let offer, let epoch):
+            if !message.isLate {
+                take(offer, epoch: epoch, from: nodes[message.from], at: node)
+            } else if let id = offer.id {
+                say(.returned, of: id, to: offer.destination, node, nodes[message.from])
+            }
         case .announcement(let stored, let offer):
+            if fault != .takesLateOffers { refuseEarlier(for: stored.entry.destination, from: message.from, to: to) }
             node.startThread(take(stored, offer: offer, node))
+            endStalls(to: node)
         case .outcome(let offer, let destination, let outcome):
             guard node.openOffers.removeValue(forKey: offer) != nil || fault == .answersOffersTwice else { return }
             if outcome == .elsewhere { node.hints[destination.deviceKey] = nil }

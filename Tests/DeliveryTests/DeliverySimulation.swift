@@ -59,13 +59,15 @@ final class DeliverySimulation {
         case answersOffersTwice
         /// A node takes an offer that was made for an earlier hold on the device.
         case takesEarlierEpochs
+        /// A node takes an offer that was made before something that has come through the store.
+        case takesLateOffers
 
         /// How many nodes are needed to find it.
         var nodes: Int {
             switch self {
             case .offersCollide, .numbersByClock, .announcesByHint, .offersOvertake, .overtakesLookUp, .keepsStreams,
                 .answersWhileStoring, .forgetsLostNode, .losesAnnouncements, .answersOffersTwice,
-                .takesEarlierEpochs:
+                .takesEarlierEpochs, .takesLateOffers:
                 3
             default: 1
             }
@@ -126,7 +128,8 @@ final class DeliverySimulation {
         messagePace = [100, 50, 25, 10][Int(seed / 3 % 4)]
         diesOften = isCluster && seed / 12 % 2 == 1
         // Most planted defects are found more often without stalls.
-        hasStalls = isCluster && seed % 2 == 1 && (fault == nil || fault == .takesEarlierEpochs)
+        hasStalls =
+            isCluster && seed % 2 == 1 && (fault == nil || fault == .takesEarlierEpochs || fault == .takesLateOffers)
         random = SeededGenerator(seed: seed)
         // In some runs notifications that wait for a device's power are only in the mailbox.
         limits.deferredPerDevice = Int(seed / 24 % 3)

@@ -106,6 +106,8 @@ final class TestHolds: DeviceHolds {
         var endsTermInTake = false
         var isStopped = false
         var waiting: [CheckedContinuation<Void, Never>] = []
+        /// What the next readings of announcements return.
+        var announcements: [Result<[Announcement], StoreError>] = []
     }
 
     let state = Mutex(State())
@@ -131,7 +133,9 @@ final class TestHolds: DeviceHolds {
             }
             if !isStopped { continuation.resume() }
         }
-        return []
+        return try state.withLock { state in
+            state.announcements.isEmpty ? .success([]) : state.announcements.removeFirst()
+        }.get()
     }
 
     /// Lets the reading of announcements wait, and returns when it does.

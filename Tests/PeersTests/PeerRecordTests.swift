@@ -61,6 +61,7 @@ struct PeerRecordTests {
             .broadcast(
                 PeerBroadcast(
                     channel: channel, notification: notification(nil), version: BroadcastVersion(rawValue: .max))),
+            .barrier(1), .barrierPassed(.max),
         ]
     }()
 

@@ -20,9 +20,9 @@ struct PeersTests {
     private static let destination = Destination(
         environment: .development, device: DeviceID(rawValue: 7), app: AppID(rawValue: 3))
 
-    private func offer(_ node: TestNode, _ number: UInt64) -> Offer {
+    private func offer(_ node: TestNode, _ number: UInt64, to destination: Destination = Self.destination) -> Offer {
         Offer(
-            id: OfferID(origin: node.peers.origin, number: number), destination: Self.destination,
+            id: OfferID(origin: node.peers.origin, number: number), destination: destination,
             notification: Notification(
                 id: NotificationID(high: 1, low: number), topic: "com.example.app",
                 payload: Payload(stored: Array(#"{"aps":{"badge":1}}"#.utf8), contents: [.aps, .badge])))
@@ -169,6 +169,53 @@ struct PeersTests {
         _ = await two.receiver.events(1)
         proxy.stop()
         #expect(await one.receiver.events(1) == ["1 returned"])
+        for node in [one, two] { await node.close() }
+        try await proxy.close()
+    }
+
+    @Test
+    func `An offer that a stalled connection brings after something newer from the store is refused`() async throws {
+        let authority = try TestNode.makeAuthority()
+        let limits = TestNode.limits
+        let (one, two) = (try await TestNode(1, authority, limits), try await TestNode(2, authority, limits))
+        let proxy = try await StoppingProxy(to: two.port)
+        one.peers.update([ClusterNode(id: two.id, name: "two", peer: "127.0.0.1:\(proxy.port)", state: .active)])
+        while one.peers.connected == 0 || two.peers.connected == 0 { await Task.yield() }
+        let other = Destination(environment: .development, device: DeviceID(rawValue: 7), app: AppID(rawValue: 4))
+        let ended = Destination(environment: .development, device: DeviceID(rawValue: 7), app: AppID(rawValue: 5))
+        func entry(_ version: UInt64, of destination: Destination = Self.destination) -> StoredMailboxEntry {
+            StoredMailboxEntry(
+                entry: MailboxEntry(
+                    destination: destination, notification: offer(one, 0).notification,
+                    expires: Timestamp(milliseconds: 1)),
+                version: MailboxVersion(rawValue: version))
+        }
+        proxy.stop()
+        for (number, destination) in [(1, Self.destination), (2, other), (3, ended)] as [(UInt64, Destination)] {
+            #expect(one.peers.offer(offer(one, number, to: destination), epoch: 1, to: two.id))
+        }
+        one.peers.stored(entry(4, of: ended), offer: nil, epoch: 1, to: two.id)
+        one.peers.stored(entry(5), offer: nil, epoch: 1, to: two.id)
+        two.peers.refuseEarlier(for: [Self.destination], isEnded: false)
+        two.peers.refuseEarlier(for: [ended], isEnded: true)
+        proxy.goOn()
+        #expect(await one.receiver.events(2) == ["1 returned", "3 returned"])
+        #expect(await two.receiver.events(2) == ["offer 2 1", "stored 5 1"])
+        // As soon as the barrier has come back, offers are taken again.
+        var number: UInt64 = 10
+        while await two.receiver.events(2).count == 2 {
+            number += 1
+            #expect(one.peers.offer(offer(one, number), epoch: 1, to: two.id))
+            while !(await one.receiver.events(2).contains("\(number) returned")),
+                await two.receiver.events(2).count == 2
+            { await Task.yield() }
+        }
+        // A node that may have missed announcements refuses everything.
+        proxy.stop()
+        #expect(one.peers.offer(offer(one, 1000, to: other), epoch: 1, to: two.id))
+        two.peers.refuseEarlier(for: nil, isEnded: false)
+        proxy.goOn()
+        while !(await one.receiver.events(2).contains("1000 returned")) { await Task.yield() }
         for node in [one, two] { await node.close() }
         try await proxy.close()
     }

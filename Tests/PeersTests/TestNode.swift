@@ -141,10 +141,10 @@ final class TestReceiver: PeerReceiver {
     }
 }
 
-/// A TCP proxy that can stop passing bytes on without closing anything.
+/// A TCP proxy that can stop passing bytes on without closing anything, and go on.
 final class StoppingProxy: Sendable {
     private let listener: any Channel
-    private let isStopped = Mutex(false)
+    private let state = Mutex(State())
     private let channels = Mutex<[any Channel]>([])
     let port: Int
 
@@ -174,7 +174,32 @@ final class StoppingProxy: Sendable {
         box.set(self)
     }
 
-    func stop() { isStopped.withLock { $0 = true } }
+    private struct State {
+        var isStopped = false
+        /// What came meanwhile, with the channels to which it goes.
+        var waiting: [(bytes: ByteBuffer, there: any Channel)] = []
+    }
+
+    func stop() { state.withLock { $0.isStopped = true } }
+
+    /// Passes on what has come since it was stopped, and everything after it.
+    func goOn() {
+        state.withLock { state in
+            state.isStopped = false
+            for (bytes, there) in state.waiting { there.writeAndFlush(bytes, promise: nil) }
+            state.waiting = []
+        }
+    }
+
+    private func pass(_ bytes: ByteBuffer, to there: any Channel) {
+        state.withLock { state in
+            if state.isStopped {
+                state.waiting.append((bytes, there))
+            } else {
+                there.writeAndFlush(bytes, promise: nil)
+            }
+        }
+    }
 
     func close() async throws {
         for channel in channels.withLock({ $0 }) + [listener] { try? await channel.close() }
@@ -198,8 +223,7 @@ final class StoppingProxy: Sendable {
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            guard box.proxy?.isStopped.withLock({ $0 }) == false else { return }
-            there.writeAndFlush(unwrapInboundIn(data), promise: nil)
+            box.proxy?.pass(unwrapInboundIn(data), to: there)
         }
     }
 }

@@ -48,6 +48,33 @@ struct PostgresConnectionTests {
     }
 
     @Test
+    func `After a server was read-only, changes work again without a restart`() async throws {
+        let location = try await TestServer.makeDatabase()
+        let name = try #require(location.description.split(separator: "/").last)
+        let (before, other) = (PostgresConnection(location, name: "test"), PostgresConnection(location, name: "test"))
+        _ = try await before.execute("CREATE TABLE item (number bigint)")
+        func set(_ value: String) async throws {
+            // This session began before, so it is not read-only.
+            let command = "ALTER DATABASE \(name) SET default_transaction_read_only = \(value)"
+            _ = try await other.execute([PostgresStatement(once: command, [])])
+        }
+        try await set("on")
+        var limits = PostgresLimits()
+        limits.readOnlyPause = .milliseconds(50)
+        let connection = PostgresConnection(location, name: "test", limits: limits)
+        await #expect {
+            _ = try await connection.execute("INSERT INTO item VALUES (1)")
+        } throws: {
+            ($0 as? PostgresError)?.kind == .readOnly
+        }
+        // Sessions that are open keep the state that they began with.
+        try await set("off")
+        while (try? await connection.execute("INSERT INTO item VALUES (2)")) == nil { await Task.yield() }
+        #expect(try await before.execute("SELECT number FROM item").count == 1)
+        for connection in [before, other, connection] { await connection.close() }
+    }
+
+    @Test
     func `A statement that is used once is not kept prepared`() async throws {
         try await withConnection { connection in
             for number in 0..<5 as Range<Int64> {

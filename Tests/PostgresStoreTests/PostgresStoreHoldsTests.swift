@@ -304,7 +304,7 @@ struct PostgresStoreHoldsTests {
             case .isReplaced:
                 try await end("'1 second'")
                 let other = PostgresNode(name: "there", identity: [3])
-                #expect(try await PostgresStore.join(as: other, isStart: true, on: here.control) == nil)
+                #expect(try await PostgresStore.join(as: other, start: [3], isStart: true, on: here.control) == nil)
             case .isGone:
                 try await end("'2 minutes'")
                 var pages = 1
@@ -326,7 +326,8 @@ struct PostgresStoreHoldsTests {
         #expect(try await store.nodes().map(\.state) == [.draining(over: .seconds(3))])
         try await store.drained()
         try await store.drain(node: "here", over: .seconds(9))
-        _ = try await PostgresStore.join(as: configuration.node, isStart: false, on: store.writers[0])
+        _ = try await PostgresStore.join(
+            as: configuration.node, start: store.start, isStart: false, on: store.writers[0])
         #expect(try await store.nodes().map(\.state) == [.drained])
         #expect(try await store.nodes().first?.peer == "192.0.2.1:4000")
         let again = try await PostgresStore.open(configuration)

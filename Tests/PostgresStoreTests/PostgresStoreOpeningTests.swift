@@ -175,6 +175,31 @@ struct PostgresStoreOpeningTests {
     }
 
     @Test
+    func `Of two processes with copies of one data folder, the later is the node`() async throws {
+        var configuration = try await testConfiguration()
+        configuration.leaseRenewal = .zero
+        configuration.pollInterval = .milliseconds(10)
+        let earlier = try await PostgresStore.open(configuration)
+        let later = try await PostgresStore.open(configuration)
+        let device = DeviceKey(environment: .production, device: DeviceID(rawValue: 1))
+        _ = try await later.take([device])
+        // The earlier one uses its streams no longer, and takes nothing back.
+        while earlier.isCurrent || earlier.holdTerm == 0 { await Task.yield() }
+        #expect(await earlier.trouble()?.cause.contains("Another process has started as the node here") == true)
+        await earlier.close()
+        let connection = PostgresConnection(configuration.location, name: "test")
+        let held = try await connection.execute("SELECT 1 FROM carillon.device WHERE node IS NOT NULL")
+        #expect(held.count == 1 && later.isCurrent && later.holdTerm == 0)
+        // As soon as the other one has ended, a process that was kept out is the node.
+        let again = try await PostgresStore.open(configuration)
+        while later.isCurrent { await Task.yield() }
+        await again.close()
+        while !later.isCurrent { await Task.yield() }
+        await later.close()
+        await connection.close()
+    }
+
+    @Test
     func `A node whose lease has run out begins a new term, and is unusable while another has its name`() async throws {
         var configuration = try await testConfiguration()
         configuration.leaseRenewal = .zero
@@ -187,7 +212,7 @@ struct PostgresStoreOpeningTests {
         #expect(store.isCurrent)
         // In one statement, so that the node does not renew its lease in between.
         try await execute(
-            "UPDATE carillon.node SET identity = '\\x02', until = clock_timestamp() + interval '1 hour'",
+            "UPDATE carillon.node SET identity = '\\x02', start = NULL, until = clock_timestamp() + interval '1 hour'",
             in: configuration.location)
         while store.isCurrent { await Task.yield() }
         #expect(await store.trouble()?.cause.contains("Another node has the name here") == true)

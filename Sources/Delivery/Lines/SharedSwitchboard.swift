@@ -148,7 +148,12 @@ package final class SharedSwitchboard: Switchboard {
 
     package func acknowledge(_ attempts: [UInt64], by device: DeviceKey) { local.acknowledge(attempts, by: device) }
     package func giveUp(_ attempts: [UInt64], to device: DeviceKey) { local.giveUp(attempts, to: device) }
-    package func removed(_ destination: Destination) { local.removed(destination) }
+
+    package func removed(_ destination: Destination) {
+        // An offer of another node may be on its way that was made when the registration was still active.
+        if local.isAttached(destination.deviceKey) { refuseEarlier(for: [destination], isEnded: true) }
+        local.removed(destination)
+    }
 
     /// Only the devices that are connected here.
     package func connected(
@@ -223,7 +228,10 @@ package final class SharedSwitchboard: Switchboard {
                     count = announcements.count
                     await perform(announcements)
                 }
-                if mayHaveMissed { local.readMailboxesAgain() }
+                if mayHaveMissed {
+                    refuseEarlier(for: nil, isEnded: false)
+                    local.readMailboxesAgain()
+                }
                 mayHaveMissed = false
             } catch {
                 mayHaveMissed = true
@@ -249,7 +257,7 @@ package final class SharedSwitchboard: Switchboard {
             case .changed(let destination):
                 if local.isAttached(destination.deviceKey) { changed.append(destination) }
             case .ended(let destination):
-                local.removed(destination)
+                removed(destination)
                 // The app's subscriptions ended with it.
                 if local.isAttached(destination.deviceKey) { broadcasts.withLock { $0 }?.begin(destination.deviceKey) }
             case .taken(let device, let epoch):
@@ -267,6 +275,7 @@ package final class SharedSwitchboard: Switchboard {
     /// Reads what other nodes have stored. If a mailbox cannot be read, ends the device's stream, because the announcement
     /// is not repeated.
     private func read(_ destinations: [Destination]) async {
+        refuseEarlier(for: destinations, isEnded: false)
         let broadcasts = broadcasts.withLock { $0 }
         let results = await store.contents(of: destinations)
         for (destination, result) in zip(destinations, results) {
@@ -278,6 +287,13 @@ package final class SharedSwitchboard: Switchboard {
         }
         // A change of the subscriptions is announced in the same way.
         for device in Set(destinations.map(\.deviceKey)) where local.isAttached(device) { broadcasts?.begin(device) }
+    }
+}
+
+extension SharedSwitchboard {
+    /// Refuses older offers that are still on their way from other nodes.
+    private func refuseEarlier(for destinations: [Destination]?, isEnded: Bool) {
+        routes.withLock { $0 }?.refuseEarlier(for: destinations, isEnded: isEnded)
     }
 }
 

@@ -19,6 +19,13 @@ package protocol PeerRoutes: AnyObject, Sendable {
     /// Tells another node the outcome of its offer.
     func report(_ outcome: PeerOutcome, of offer: OfferID)
 
+    /// Refuses offers for these destinations that other nodes have sent before this call, and that arrive after it. Something
+    /// newer has come through the store. A connection that stalls would otherwise bring the older notification later.
+    /// - Parameters:
+    ///   - destinations: nil for all destinations.
+    ///   - isEnded: whether the registrations have ended. Then what was stored for them before does not count either.
+    func refuseEarlier(for destinations: [Destination]?, isEnded: Bool)
+
     /// Sends a broadcast to all nodes that can be reached, once to each. If it is stored, the others find it in the store.
     func broadcast(_ broadcast: PeerBroadcast)
 }
