@@ -187,8 +187,9 @@ struct ManagementClient: Sendable {
     /// The cause of an error in a few words.
     private static func cause(_ error: any Error) -> String {
         if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
-        if let error = error as? NIOConnectionError, let first = error.connectionErrors.first?.error {
-            return cause(first)
+        if let error = error as? NIOConnectionError {
+            // Without an attempt there was no address, because the look-up failed.
+            return error.connectionErrors.first.map { cause($0.error) } ?? "the name of its host is not known"
         }
         return (error as? HTTPClientError)?.shortDescription ?? "\(error)"
     }

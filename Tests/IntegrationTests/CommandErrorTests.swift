@@ -71,6 +71,13 @@ import Testing
         }
     }
 
+    @Test func `A management API on a host that nobody knows`() async throws {
+        let place = ["CARILLON_MANAGEMENT_URL": "http://host.invalid:1", "CARILLON_MANAGEMENT_KEY": "x"]
+        let finished = try await BuiltCommand.run(["team", "list"], environment: place)
+        #expect(finished.status != 0)
+        #expect(finished.errors.contains("the name of its host is not known"), "\(finished.errors)")
+    }
+
     @Test func `Files that are not there`() async throws {
         for arguments in [
             ["send", "--token", "ab", "--topic", "x", "--payload", "/none", "--url", "https://127.0.0.1:1"],
