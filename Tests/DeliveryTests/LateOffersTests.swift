@@ -1,6 +1,7 @@
 @testable import Delivery
 import MemoryStore
 import Notifications
+import Synchronization
 import Testing
 
 /// When a node refuses offers that other nodes have made before, and that a slow connection brings later.
