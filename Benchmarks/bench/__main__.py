@@ -22,9 +22,10 @@ ROWS = {
     "stored": provider_rows.stored,
     "threads": provider_rows.threads,
     "delivered": device_rows.delivered,
+    # Before the rows of broadcasts, which subscribe the devices to channels.
+    "idle": device_rows.idle,
     "broadcast": device_rows.broadcast,
     "beside": device_rows.beside,
-    "idle": device_rows.idle,
 }
 
 # What the short form measures by default.
