@@ -6,58 +6,88 @@ import Notifications
 /// If a connection stalls, notifications for its devices go through the store. Records that are still on the connection may
 /// then be older than what the store has delivered, or belong to a registration that has ended. So this node sends a barrier,
 /// which the other node sends back. What arrives before the answer may have been sent before the barrier, and is refused.
+///
+/// Only one barrier is on its way. What is to be refused meanwhile is refused until the next barrier has come back. So no
+/// destination is handled more than twice, however many barriers are wanted while the connection stalls.
 struct LateRecords {
     /// The number of the last barrier that was sent.
     private var last: UInt64 = 0
-    private var refused: [Destination: Refusal] = [:]
-    /// The barrier until which everything is refused.
-    private var all: UInt64 = 0
-    /// The newest barrier that came back.
-    private var passed: UInt64 = 0
+    private var isUnderWay = false
+    /// What is refused until the last barrier has come back.
+    private var refused = Refusals()
+    /// What is refused until the barrier after it has come back.
+    private var refusedLonger = Refusals()
 
-    /// The largest number of destinations to remember. If there are more, everything is refused until the barrier
-    /// comes back.
+    /// The largest number of destinations to remember for one barrier. If there are more, everything is refused until the
+    /// barrier comes back.
     static let maximumDestinations = 16_384
 
-    private struct Refusal {
-        var barrier: UInt64
-        /// Whether the registration has ended, so that what was stored before does not count either.
-        var isEnded: Bool
+    private struct Refusals {
+        /// The destinations, each with whether its registration has ended, so that what was stored before does not count either.
+        var destinations: [Destination: Bool] = [:]
+        var isForAll = false
+
+        var isEmpty: Bool { !isForAll && destinations.isEmpty }
+
+        mutating func insert(_ added: [Destination]?, isEnded: Bool) {
+            guard !isForAll else { return }
+            guard let added, destinations.count + added.count <= LateRecords.maximumDestinations else {
+                isForAll = true
+                destinations = [:]
+                return
+            }
+            for destination in added { destinations[destination] = isEnded || destinations[destination] ?? false }
+        }
+
+        func contains(_ destination: Destination) -> Bool {
+            isForAll || !destinations.isEmpty && destinations[destination] != nil
+        }
+
+        func mayHaveEnded(_ destination: Destination) -> Bool {
+            isForAll || !destinations.isEmpty && destinations[destination] == true
+        }
     }
 
     /// Refuses what was sent earlier for these destinations.
     /// - Parameters:
     ///   - destinations: nil for all.
     ///   - isEnded: whether the registrations have ended.
-    /// - Returns: The number of the barrier that has to be sent.
-    mutating func refuse(_ destinations: [Destination]?, isEnded: Bool) -> UInt64 {
-        last += 1
-        guard let destinations, refused.count + destinations.count <= Self.maximumDestinations else {
-            all = last
-            return last
+    /// - Returns: The number of the barrier that has to be sent; nil if one is on its way. The next one then follows it.
+    mutating func refuse(_ destinations: [Destination]?, isEnded: Bool) -> UInt64? {
+        guard !isUnderWay else {
+            refusedLonger.insert(destinations, isEnded: isEnded)
+            return nil
         }
-        for destination in destinations {
-            let wasEnded = refused[destination]?.isEnded ?? false
-            refused[destination] = Refusal(barrier: last, isEnded: isEnded || wasEnded)
-        }
-        return last
+        refused.insert(destinations, isEnded: isEnded)
+        return nextBarrier()
     }
 
     /// Handles a barrier that came back.
-    mutating func passed(_ barrier: UInt64) {
-        // A number that was not sent is a defect of the other node. Ignore it.
-        guard barrier <= last, barrier > passed else { return }
-        passed = barrier
-        refused = refused.filter { $0.value.barrier > barrier }
+    /// - Returns: The number of the barrier that has to be sent; nil if none has to.
+    mutating func passed(_ barrier: UInt64) -> UInt64? {
+        // Another number is a defect of the other node. Ignore it.
+        guard isUnderWay, barrier == last else { return nil }
+        isUnderWay = false
+        refused = refusedLonger
+        refusedLonger = Refusals()
+        return nextBarrier()
+    }
+
+    private mutating func nextBarrier() -> UInt64? {
+        guard !refused.isEmpty else { return nil }
+        last += 1
+        isUnderWay = true
+        return last
     }
 
     /// Whether an offer for the destination has to be refused.
     func refusesOffer(for destination: Destination) -> Bool {
-        all > passed || !refused.isEmpty && refused[destination] != nil
+        refused.contains(destination) || refusedLonger.contains(destination)
     }
 
-    /// Whether the news of a stored notification has to be ignored. The announcement in the store brings it.
-    func ignoresStored(for destination: Destination) -> Bool {
-        all > passed || !refused.isEmpty && refused[destination]?.isEnded == true
+    /// Whether the registration may have ended after the other node has sent what arrives now. News of a stored notification is
+    /// then ignored: the announcement in the store brings it.
+    func mayHaveEnded(_ destination: Destination) -> Bool {
+        refused.mayHaveEnded(destination) || refusedLonger.mayHaveEnded(destination)
     }
 }

@@ -123,20 +123,29 @@ final class PeerLink: Sendable {
     /// Refuses what the other node has sent before this call for these destinations; nil for all.
     func refuseEarlier(for destinations: [Destination]?, isEnded: Bool) {
         guard takesBarriers else { return }
-        let barrier = late.withLock { $0.refuse(destinations, isEnded: isEnded) }
-        // Without an answer, the destinations would be refused for ever.
-        if !send(.barrier(barrier)) { close() }
+        sendBarrier(late.withLock { $0.refuse(destinations, isEnded: isEnded) })
     }
 
     /// Handles a barrier that the other node has sent back.
-    func passed(_ barrier: UInt64) { late.withLock { $0.passed(barrier) } }
+    func passed(_ barrier: UInt64) { sendBarrier(late.withLock { $0.passed(barrier) }) }
 
-    func refusesOffer(for destination: Destination) -> Bool {
-        takesBarriers && late.withLock { $0.refusesOffer(for: destination) }
+    private func sendBarrier(_ barrier: UInt64?) {
+        // Without an answer, the destinations would be refused for ever. If the answer does not come because the connection has
+        // stalled, those of PINGs do not come either, which ends it.
+        if let barrier, !send(.barrier(barrier)) { close() }
     }
 
+    /// Whether the offer comes too late. One with a single attempt waits for nothing, so it may come after a newer one.
+    func refuses(_ offer: Offer) -> Bool {
+        takesBarriers
+            && late.withLock {
+                offer.id == nil ? $0.mayHaveEnded(offer.destination) : $0.refusesOffer(for: offer.destination)
+            }
+    }
+
+    /// Whether the news of a stored notification has to be ignored.
     func ignoresStored(for destination: Destination) -> Bool {
-        takesBarriers && late.withLock { $0.ignoresStored(for: destination) }
+        takesBarriers && late.withLock { $0.mayHaveEnded(destination) }
     }
 
     // MARK: Outcomes

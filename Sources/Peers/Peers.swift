@@ -133,10 +133,9 @@ package final class Peers: PeerRoutes, Sendable {
         case .offer(let offer, let epoch):
             // Reject an offer whose ID names another node as its origin.
             if let id = offer.id, id.origin != link.origin { return link.close() }
-            let isLate = link.refusesOffer(for: offer.destination)
-            guard let outcome = isLate ? .returned : receiver.offered(offer, epoch: epoch), let id = offer.id
-            else { return }
-            report(outcome, of: id)
+            var outcome: PeerOutcome? = .returned
+            if link.refuses(offer) { receiver.refused(offer) } else { outcome = receiver.offered(offer, epoch: epoch) }
+            if let outcome, let id = offer.id { report(outcome, of: id) }
         case .stored(let entry, let offer, let epoch):
             guard !link.ignoresStored(for: entry.entry.destination) else { return }
             receiver.stored(entry, offer: offer, epoch: epoch)

@@ -246,6 +246,7 @@ extension DeliverySimulation {
         guard let attached = node.lines[device] else { return }
         if let entries {
             let epoch = fault == .staleEpochSends ? attached.epoch : epoch
+            refuseEarlier(for: entries.map(\.entry.destination), at: node)
             node.startThread(
                 performed(attached, device, node) {
                     $0.read(entries, epoch: epoch, now: moment, silents: &node.silents)

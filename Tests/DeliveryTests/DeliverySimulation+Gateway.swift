@@ -17,7 +17,7 @@ extension DeliverySimulation {
         var connection = Connection(start: isCluster ? node.start : 0, number: isCluster && chance(50) ? 1 : 0)
         if isCluster {
             // A provider often has another notification to the same destination after it got an answer.
-            if chance(40), let last = records.suffix(20).filter(\.isAccepted).randomElement(using: &random),
+            if chance(40), let last = lastAccepted(),
                 let same = nodes.first(where: { $0.start == last.connection.start && $0.isUp })
             {
                 (node, destination, connection) = (same, last.destination, last.connection)
@@ -37,6 +37,14 @@ extension DeliverySimulation {
         } else {
             accept(submission, on: node)
         }
+    }
+
+    /// The submission after which a provider has another. A link that has stalled shows defects only if its offers are
+    /// followed by newer ones.
+    private func lastAccepted() -> Record? {
+        let late = stalledOffers.map { records[Int($0.offer.notification.number) - 1] }.filter(\.isAccepted)
+        if !late.isEmpty, chance(70) { return late.randomElement(using: &random) }
+        return records.suffix(20).filter(\.isAccepted).randomElement(using: &random)
     }
 
     /// Whether the node has to ask the store for the registration.

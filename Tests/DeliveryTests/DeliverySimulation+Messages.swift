@@ -18,8 +18,7 @@ extension DeliverySimulation {
         var to: Int?
         let device: DeviceKey?
         let content: Content
-        /// For an offer, whether the receiver refuses it, because something that its sender has stored later has come
-        /// through the store.
+        /// For an offer, whether the receiver refuses it, because something that may be newer has come through the store.
         var isLate = false
 
         enum Content {
@@ -111,10 +110,12 @@ extension DeliverySimulation {
     /// The link stalls on which an offer was just sent, for so long that the notification is stored. Often the other node's
     /// network is the reason, and the device loses its connection too.
     func stallSometimes(_ offer: OfferID, of device: DeviceKey, by node: Node) {
-        guard hasStalls, let open = node.openOffers[offer], chance(10) else { return }
+        guard hasStalls, let open = node.openOffers[offer] else { return }
         let link = Link(from: node.number, to: open.node)
+        let wasStalled = stalled.contains(link)
+        guard wasStalled || chance(10) else { return }
         stalled.insert(link)
-        if chance(70), let device = devices.first(where: { $0.key == device }), let stream = device.stream,
+        if !wasStalled, chance(50), let device = devices.first(where: { $0.key == device }), let stream = device.stream,
             stream.node == link.to
         {
             lose(stream, of: device)
@@ -123,15 +124,64 @@ extension DeliverySimulation {
         pass(limits.acknowledgementGrace)
     }
 
-    /// Ends the stalls of a node's links at a moment when what was under way may meet something newer.
+    /// Ends the stalls of a node's links at a moment when what was under way may meet something newer. Most stalls last until
+    /// it does, because an offer that arrives earlier cannot show a defect.
     func endStalls(to node: Node) {
-        if !stalled.isEmpty, chance(20) { stalled = stalled.filter { $0.to != node.number } }
+        guard !stalled.isEmpty else { return }
+        let meetsNewer = stalledOffers.contains { offer, link in link.to == node.number && isOvertaken(offer, at: node)
+        }
+        if chance(meetsNewer ? 70 : 5) { stalled = stalled.filter { $0.to != node.number } }
+    }
+
+    /// The offers that are on links that have stalled.
+    var stalledOffers: [(offer: Offer, link: Link)] {
+        messages.compactMap { message in
+            guard case .offer(let offer, _) = message.content, let link = message.link, stalled.contains(link)
+            else { return nil }
+            return (offer, link)
+        }
+    }
+
+    /// Whether a mailbox has something newer than what is on its way over a link that has stalled.
+    private var isOvertaking: Bool { stalledOffers.contains { hasNewer($0.offer) } }
+
+    private func hasNewer(_ offer: Offer) -> Bool {
+        guard let present = mailboxes[offer.destination]?.entry.notification.number else { return false }
+        let number = offer.notification.number
+        return present > number && records[Int(present) - 1].answeredBefore.contains(number)
+            && records[Int(present) - 1].connection == records[Int(number) - 1].connection
+    }
+
+    /// A line that reads its mailboxes during a stall may find what is not announced yet.
+    func readDuringStall() {
+        guard !stalled.isEmpty, let late = stalledOffers.first(where: { hasNewer($0.offer) }), chance(5) else { return }
+        readAgain(nodes[late.link.to])
+    }
+
+    /// Whether the device has got something newer from the same provider on its present stream, but not this.
+    private func isOvertaken(_ offer: Offer, at node: Node) -> Bool {
+        let number = offer.notification.number
+        guard let stream = node.lines[offer.destination.deviceKey]?.stream, !stream.sent.contains(number),
+            let newest = stream.newestSent[offer.destination.app]?[records[Int(number) - 1].connection]
+        else { return false }
+        return newest > number
     }
 
     func breakLink(of node: Node) {
         if let other = nodes.filter({ $0 !== node }).randomElement(using: &random) {
             breakLink(between: node, and: other)
+            badLink = Link(from: node.number, to: other.number)
         }
+    }
+
+    /// A connection that has broken often breaks again. The critical moment is when a node has stored what was under way, and
+    /// announces it.
+    func breakAgainSometimes() {
+        guard breaksAgain, let link = badLink,
+            messages.contains(where: { $0.isAnnouncement && ($0.from == link.from || $0.from == link.to) }), chance(20)
+        else { return }
+        badLink = nil
+        breakLink(between: nodes[link.from], and: nodes[link.to])
     }
 
     /// What is under way between two nodes is lost, and the offers without an outcome count as returned.
@@ -181,6 +231,12 @@ extension DeliverySimulation {
         guard let index = isSettling ? ready.first : ready.randomElement(using: &random) else {
             // The messages have no receiver any more, unless a link has stalled.
             if isSettling, stalled.isEmpty { messages.removeAll() }
+            return
+        }
+        // The store is not asked at once for what a connection that has stalled does not bring.
+        if !isSettling, messages[index].isAnnouncement, let link = messages[index].link, stalled.contains(link),
+            chance(isOvertaking ? 30 : 98)
+        {
             return
         }
         var message = messages.remove(at: index)
@@ -242,13 +298,27 @@ extension DeliverySimulation {
         }
     }
 
-    private func refuseEarlier(for destination: Destination, from sender: Int, to receiver: Int) {
-        for index in messages.indices where messages[index].from == sender && messages[index].to == receiver {
-            guard case .offer(let offer, _) = messages[index].content, offer.destination == destination else {
-                continue
-            }
+    /// A node refuses the offers that were sent to it before it learned what is stored.
+    func refuseEarlier(for destinations: [Destination], at node: Node) {
+        guard fault != .takesLateOffers else { return }
+        for index in messages.indices where messages[index].to == node.number {
+            guard case .offer(let offer, _) = messages[index].content, destinations.contains(offer.destination)
+            else { continue }
             messages[index].isLate = true
         }
+    }
+
+    /// A node learns what another has stored: from that node, or in the store if their connection has stalled. In the store
+    /// it finds only the mailbox's present content, which may be newer.
+    private func hear(_ stored: StoredMailboxEntry, offer: OfferID?, from sender: Int, at node: Node) {
+        let destination = stored.entry.destination
+        refuseEarlier(for: [destination], at: node)
+        if !stalled.contains(Link(from: sender, to: node.number)) {
+            node.startThread(take(stored, offer: offer, node))
+        } else if let present = mailboxes[destination] {
+            node.startThread(take(present, offer: nil, node))
+        }
+        endStalls(to: node)
     }
 
     private func deliver(_ message: Message) {
@@ -256,15 +326,15 @@ extension DeliverySimulation {
         let node = nodes[to]
         switch message.content {
         case .offer(let offer, let epoch):
-            if !message.isLate {
+            // Most offers for an earlier hold are late as well, so that the one check hides that the other is missing.
+            let isEarlier = node.lines[offer.destination.deviceKey].map { $0.hold != epoch } ?? true
+            if !message.isLate || isEarlier && fault == .takesEarlierEpochs {
                 take(offer, epoch: epoch, from: nodes[message.from], at: node)
             } else if let id = offer.id {
                 say(.returned, of: id, to: offer.destination, node, nodes[message.from])
             }
         case .announcement(let stored, let offer):
-            if fault != .takesLateOffers { refuseEarlier(for: stored.entry.destination, from: message.from, to: to) }
-            node.startThread(take(stored, offer: offer, node))
-            endStalls(to: node)
+            hear(stored, offer: offer, from: message.from, at: node)
         case .outcome(let offer, let destination, let outcome):
             guard node.openOffers.removeValue(forKey: offer) != nil || fault == .answersOffersTwice else { return }
             if outcome == .elsewhere { node.hints[destination.deviceKey] = nil }

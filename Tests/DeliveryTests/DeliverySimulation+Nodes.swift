@@ -132,7 +132,9 @@ extension DeliverySimulation {
         guard let node = nodes.randomElement(using: &random) else { return }
         guard node.isUp, chance(80) else { return repair(node) }
         switch Int.random(in: 0..<10, using: &random) {
-        case 0: if chance(50) { cutOff(node) } else { breakLink(of: node) }
+        case 0:
+            // The critical moment is when a node has stored something without announcing it yet.
+            if chance(50) { cutOff(node) } else { breakLink(of: talking.randomElement(using: &random) ?? node) }
         case 1..<4: if let device = devices.randomElement(using: &random) { learn(device.key, node) }
         case 4..<7:
             if let destination = destinations.randomElement(using: &random), node.isReachable {

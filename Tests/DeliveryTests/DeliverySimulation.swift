@@ -57,7 +57,7 @@ final class DeliverySimulation {
         case losesAnnouncements
         /// A node answers an offer when it sends it, and again when the device acknowledges it.
         case answersOffersTwice
-        /// A node takes an offer that was made for an earlier hold on the device.
+        /// A node takes an offer that was made for an earlier hold on the device, even if it comes too late.
         case takesEarlierEpochs
         /// A node takes an offer that was made before something that has come through the store.
         case takesLateOffers
@@ -70,6 +70,14 @@ final class DeliverySimulation {
                 .takesEarlierEpochs, .takesLateOffers:
                 3
             default: 1
+            }
+        }
+
+        /// Whether only an offer that arrives late shows it.
+        var needsStalls: Bool {
+            switch self {
+            case .takesEarlierEpochs, .takesLateOffers: true
+            default: false
             }
         }
     }
@@ -85,6 +93,8 @@ final class DeliverySimulation {
     let diesOften: Bool
     /// Whether connections between nodes stall.
     let hasStalls: Bool
+    /// Whether a connection between nodes that has broken soon breaks again.
+    let breaksAgain: Bool
     /// Whether nothing fails any more, and no new notifications come.
     var isSettling = false
 
@@ -95,6 +105,8 @@ final class DeliverySimulation {
     var messages: [Message] = []
     /// The links on which offers and outcomes do not arrive for a while.
     var stalled: Set<Link> = []
+    /// A link that has broken, and may break again.
+    var badLink: Link?
     var leases: [DeviceKey: Lease] = [:]
     /// How often a node has taken each device.
     var epochs: [DeviceKey: UInt64] = [:]
@@ -128,8 +140,8 @@ final class DeliverySimulation {
         messagePace = [100, 50, 25, 10][Int(seed / 3 % 4)]
         diesOften = isCluster && seed / 12 % 2 == 1
         // Most planted defects are found more often without stalls.
-        hasStalls =
-            isCluster && seed % 2 == 1 && (fault == nil || fault == .takesEarlierEpochs || fault == .takesLateOffers)
+        hasStalls = isCluster && seed % 2 == 1 && fault?.needsStalls != false
+        breaksAgain = isCluster && seed % 5 == 0
         random = SeededGenerator(seed: seed)
         // In some runs notifications that wait for a device's power are only in the mailbox.
         limits.deferredPerDevice = Int(seed / 24 % 3)
@@ -189,6 +201,8 @@ final class DeliverySimulation {
         default: if chance(10) || diesOften && !talking.isEmpty { crash() } else { sweep() }
         }
         if isCluster, chance(messagePace) { messageStep() }
+        breakAgainSometimes()
+        readDuringStall()
     }
 
     func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }

@@ -11,6 +11,7 @@ struct LateOffersTests {
     private let clock = SettableClock()
     private let holds = TestHolds()
     private let routes = RecordingRoutes()
+    private let log = RecordingLog()
     private let local: LocalSwitchboard
     private let shared: SharedSwitchboard
     private let elsewhere = Destination(
@@ -19,7 +20,7 @@ struct LateOffersTests {
     init() async throws {
         let (clock, fence) = (self.clock, HoldFence(holds))
         _ = try await store.memory.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
-        local = LocalSwitchboard(mailboxes: store, fence: fence, clock: { clock.now })
+        local = LocalSwitchboard(mailboxes: store, log: log, fence: fence, clock: { clock.now })
         shared = SharedSwitchboard(local, holds, fence, store, pollInterval: .milliseconds(1))
         shared.use(routes)
     }
@@ -70,6 +71,35 @@ struct LateOffersTests {
                 routes.refusals.values == [
                     RecordingRoutes.Refusal(destinations: [Example.destination()], isEnded: true)
                 ])
+        }
+    }
+
+    @Test
+    func `What a line finds in its mailboxes is newer than the offers that are still on their way`() async {
+        _ = await store.memory.store([Example.stored(1, version: 0).entry])
+        await attached {
+            #expect(
+                await routes.refusals.first(1) == [
+                    RecordingRoutes.Refusal(destinations: [Example.destination()], isEnded: false)
+                ])
+            // A later reading may find what is not announced yet.
+            local.readMailboxesAgain()
+            #expect(await routes.refusals.first(2).count == 2)
+        }
+    }
+
+    @Test
+    func `A notification with a single attempt that comes too late is logged as discarded`() async {
+        await attached {
+            for number in 1...2 as ClosedRange<UInt64> {
+                let once = Offer(
+                    id: nil, destination: Example.destination(), notification: Example.notification(number))
+                if number == 1 { shared.refused(once) } else { #expect(shared.offered(once, epoch: 99) == .elsewhere) }
+                #expect(log.steps(of: number) == [.discarded(.oneAttempt)])
+            }
+            // Its node stores any other one.
+            shared.refused(Example.offer(3))
+            #expect(log.steps(of: 3).isEmpty)
         }
     }
 }

@@ -10,50 +10,71 @@ struct LateRecordsTests {
         Destination(environment: .production, device: DeviceID(rawValue: 1), app: AppID(rawValue: app))
     }
 
+    private func refused(_ late: LateRecords) -> [Bool] { (1...3).map { late.refusesOffer(for: destination($0)) } }
+
+    private func ended(_ late: LateRecords) -> [Bool] { (1...3).map { late.mayHaveEnded(destination($0)) } }
+
     @Test
-    func `Offers are refused until the newest barrier of their destination has come back`() {
+    func `Offers are refused until a barrier has come back that was sent after the refusal`() {
         var late = LateRecords()
-        let first = late.refuse([destination(1), destination(2)], isEnded: false)
-        let second = late.refuse([destination(2)], isEnded: true)
-        let isRefused = { (late: LateRecords) in (1...3).map { late.refusesOffer(for: destination($0)) } }
-        let isIgnored = { (late: LateRecords) in (1...3).map { late.ignoresStored(for: destination($0)) } }
-        #expect(isRefused(late) == [true, true, false] && isIgnored(late) == [false, true, false])
-        late.passed(first)
-        #expect(isRefused(late) == [false, true, false])
+        #expect(late.refuse([destination(1), destination(2)], isEnded: false) == 1)
+        // The next barrier goes when the first has come back.
+        #expect(late.refuse([destination(2)], isEnded: true) == nil)
+        #expect(refused(late) == [true, true, false] && ended(late) == [false, true, false])
         // A registration that has ended stays so, even if something is stored for the next one meanwhile.
-        let third = late.refuse([destination(2)], isEnded: false)
-        late.passed(second)
-        #expect(isRefused(late) == [false, true, false] && isIgnored(late) == [false, true, false])
-        late.passed(third)
-        #expect(isRefused(late) == [false, false, false] && isIgnored(late) == [false, false, false])
+        #expect(late.refuse([destination(2), destination(3)], isEnded: false) == nil)
+        #expect(refused(late) == [true, true, true] && ended(late) == [false, true, false])
+        #expect(late.passed(1) == 2)
+        #expect(refused(late) == [false, true, true] && ended(late) == [false, true, false])
+        #expect(late.refuse([destination(1)], isEnded: false) == nil)
+        #expect(late.passed(2) == 3)
+        #expect(refused(late) == [true, false, false] && ended(late) == [false, false, false])
+        #expect(late.passed(3) == nil)
+        #expect(refused(late) == [false, false, false])
+        #expect(late.refuse([destination(3)], isEnded: true) == 4)
+        #expect(refused(late) == [false, false, true] && ended(late) == [false, false, true])
     }
 
     @Test
     func `A barrier that was not sent, or came back before, changes nothing`() {
         var late = LateRecords()
-        late.passed(5)
-        let first = late.refuse([destination(1)], isEnded: false)
-        late.passed(.max)
-        late.passed(0)
-        #expect(late.refusesOffer(for: destination(1)))
-        late.passed(first)
-        late.passed(first)
-        #expect(!late.refusesOffer(for: destination(1)))
+        #expect(late.passed(5) == nil)
+        #expect(late.passed(0) == nil)
+        #expect(late.refuse([destination(1)], isEnded: false) == 1)
+        #expect(late.refuse([destination(2)], isEnded: false) == nil)
+        for number in [.max, 0, 2] as [UInt64] { #expect(late.passed(number) == nil) }
+        #expect(refused(late) == [true, true, false])
+        #expect(late.passed(1) == 2)
+        #expect(late.passed(1) == nil)
+        #expect(refused(late) == [false, true, false])
     }
 
     @Test
     func `With too many destinations, everything is refused until the barrier comes back`() {
         var late = LateRecords()
-        let few = late.refuse([destination(1)], isEnded: false)
         let many = (1...UInt32(LateRecords.maximumDestinations)).map { destination($0 + 1) }
-        let barrier = late.refuse(many, isEnded: false)
-        late.passed(few)
-        #expect(late.refusesOffer(for: destination(.max)) && late.ignoresStored(for: destination(.max)))
-        late.passed(barrier)
-        #expect(!late.refusesOffer(for: destination(2)) && !late.ignoresStored(for: destination(2)))
-        let all = late.refuse(nil, isEnded: false)
+        #expect(late.refuse([destination(1)], isEnded: false) == 1)
+        #expect(late.refuse(many, isEnded: false) == nil)
+        #expect(!late.refusesOffer(for: destination(.max)))
+        #expect(late.refuse([destination(1)], isEnded: false) == nil)
+        #expect(late.refusesOffer(for: destination(.max)) && late.mayHaveEnded(destination(.max)))
+        #expect(late.passed(1) == 2)
+        #expect(late.refusesOffer(for: destination(.max)) && late.mayHaveEnded(destination(.max)))
+        #expect(late.passed(2) == nil)
+        #expect(!late.refusesOffer(for: destination(2)) && !late.mayHaveEnded(destination(2)))
+        #expect(late.refuse(nil, isEnded: false) == 3)
         #expect(late.refusesOffer(for: destination(1)))
-        late.passed(all)
+        #expect(late.passed(3) == nil)
+        #expect(!late.refusesOffer(for: destination(1)))
+    }
+
+    @Test
+    func `However often something is refused while a connection stalls, one barrier waits for its answer`() {
+        var late = LateRecords()
+        let barriers = (0..<100_000).compactMap { late.refuse([destination($0)], isEnded: $0 % 2 == 0) }
+        #expect(barriers == [1])
+        #expect(late.passed(1) == 2)
+        #expect(late.passed(2) == nil)
         #expect(!late.refusesOffer(for: destination(1)))
     }
 }

@@ -194,21 +194,32 @@ struct PeersTests {
         for (number, destination) in [(1, Self.destination), (2, other), (3, ended)] as [(UInt64, Destination)] {
             #expect(one.peers.offer(offer(one, number, to: destination), epoch: 1, to: two.id))
         }
+        for app in [Self.destination, ended] {
+            let once = Offer(id: nil, destination: app, notification: offer(one, 0).notification)
+            #expect(one.peers.offer(once, epoch: 1, to: two.id))
+        }
         one.peers.stored(entry(4, of: ended), offer: nil, epoch: 1, to: two.id)
         one.peers.stored(entry(5), offer: nil, epoch: 1, to: two.id)
         two.peers.refuseEarlier(for: [Self.destination], isEnded: false)
         two.peers.refuseEarlier(for: [ended], isEnded: true)
         proxy.goOn()
         #expect(await one.receiver.events(2) == ["1 returned", "3 returned"])
-        #expect(await two.receiver.events(2) == ["offer 2 1", "stored 5 1"])
-        // As soon as the barrier has come back, offers are taken again.
-        var number: UInt64 = 10
-        while await two.receiver.events(2).count == 2 {
-            number += 1
-            #expect(one.peers.offer(offer(one, number), epoch: 1, to: two.id))
-            while !(await one.receiver.events(2).contains("\(number) returned")),
-                await two.receiver.events(2).count == 2
-            { await Task.yield() }
+        // An offer without an identifier has a single attempt, and waits for nothing.
+        #expect(
+            await two.receiver.events(6) == [
+                "refused 1", "offer 2 1", "refused 3", "offer 0 1", "refused 0", "stored 5 1",
+            ])
+        // As soon as the barriers have come back, offers are taken again.
+        for app in [Self.destination, ended] {
+            var number = app == ended ? 100 : 10 as UInt64
+            func isTaken() async -> Bool { await two.receiver.events(6).contains("offer \(number) 1") }
+            repeat {
+                number += 1
+                #expect(one.peers.offer(offer(one, number, to: app), epoch: 1, to: two.id))
+                while !(await one.receiver.events(2).contains("\(number) returned")), !(await isTaken()) {
+                    await Task.yield()
+                }
+            } while !(await isTaken())
         }
         // A node that may have missed announcements refuses everything.
         proxy.stop()

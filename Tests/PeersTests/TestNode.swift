@@ -127,6 +127,8 @@ final class TestReceiver: PeerReceiver {
         return answer.withLock { $0 }
     }
 
+    func refused(_ offer: Offer) { list.withLock { $0.append("refused \(offer.id?.number ?? 0)") } }
+
     func stored(_ entry: StoredMailboxEntry, offer: OfferID?, epoch: UInt64) {
         list.withLock { $0.append("stored \(entry.version.rawValue) \(epoch)") }
     }

@@ -14,6 +14,8 @@ package final class LocalSwitchboard: Switchboard {
     private let fence: HoldFence?
     private let shards: [Shard]
     private let outcomes = Mutex(WeakOutcomes())
+    /// Called before a line uses what was found in its mailboxes.
+    private let found = Mutex<(@Sendable ([Destination]) -> Void)?>(nil)
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
@@ -95,6 +97,12 @@ package final class LocalSwitchboard: Switchboard {
         outcomes.withLock { $0.receiver = receiver }
     }
 
+    /// Sets a function that is called with the destinations of the mailboxes that are not empty, before a line uses their
+    /// contents.
+    func beforeUsingMailboxes(_ perform: @escaping @Sendable ([Destination]) -> Void) {
+        found.withLock { $0 = perform }
+    }
+
     package func offer(_ offer: Offer, now: Moment) -> OfferAnswer {
         guard isUsable else { return .returned }
         let device = offer.destination.deviceKey
@@ -123,13 +131,16 @@ package final class LocalSwitchboard: Switchboard {
 
     /// Offers a notification of another node.
     func offer(_ offer: Offer) -> OfferAnswer {
-        let now = clock()
-        let answer = self.offer(offer, now: now)
-        if offer.id == nil, answer == .returned {
-            let subject = NotificationSubject(offer.notification, to: offer.destination)
-            log.record(DeliveryEvent(time: now.time, step: .discarded(.oneAttempt), subject: subject))
-        }
+        let answer = self.offer(offer, now: clock())
+        if answer == .returned { refused(offer) }
         return answer
+    }
+
+    /// Records that another node's offer was not taken. One with a single attempt has had it.
+    func refused(_ offer: Offer) {
+        guard offer.id == nil else { return }
+        let subject = NotificationSubject(offer.notification, to: offer.destination)
+        log.record(DeliveryEvent(time: clock().time, step: .discarded(.oneAttempt), subject: subject))
     }
 
     package func stored(_ entry: StoredMailboxEntry, offer: OfferID?) {
@@ -323,6 +334,7 @@ package final class LocalSwitchboard: Switchboard {
                 end(device, because: .storeUnavailable) { $0.isReading(epoch: epoch) }
                 return
             }
+            if !entries.isEmpty, let found = found.withLock({ $0 }) { found(entries.map(\.entry.destination)) }
             advance(device) { $0.read(entries, epoch: epoch, now: $2, silents: &$1) }
         }
     }

@@ -118,7 +118,11 @@ package final class SharedSwitchboard: Switchboard {
     // MARK: Offers
 
     /// Uses a direct way to other nodes.
-    package func use(_ routes: any PeerRoutes) { self.routes.withLock { $0 = routes } }
+    package func use(_ routes: any PeerRoutes) {
+        self.routes.withLock { $0 = routes }
+        // A line that reads its mailboxes again may find something newer before it is announced.
+        local.beforeUsingMailboxes { [weak self] in self?.refuseEarlier(for: $0, isEnded: false) }
+    }
 
     /// Uses the broadcasts, whose devices this switchboard takes in the store.
     package func use(_ broadcasts: Broadcasts) { self.broadcasts.withLock { $0 = broadcasts } }
@@ -323,13 +327,18 @@ extension SharedSwitchboard: OfferOutcomes {
 
 extension SharedSwitchboard: PeerReceiver {
     package func offered(_ offer: Offer, epoch: UInt64) -> PeerOutcome? {
-        guard isHeld(offer.destination.deviceKey, in: epoch) else { return .elsewhere }
+        guard isHeld(offer.destination.deviceKey, in: epoch) else {
+            local.refused(offer)
+            return .elsewhere
+        }
         switch local.offer(offer) {
         case .taken: return nil
         // It waits here, and the node that has offered it stores it meanwhile.
         case .held, .returned: return .returned
         }
     }
+
+    package func refused(_ offer: Offer) { local.refused(offer) }
 
     package func stored(_ entry: StoredMailboxEntry, offer: OfferID?, epoch: UInt64) {
         guard isHeld(entry.entry.destination.deviceKey, in: epoch) else { return }

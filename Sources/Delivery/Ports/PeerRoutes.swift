@@ -20,7 +20,8 @@ package protocol PeerRoutes: AnyObject, Sendable {
     func report(_ outcome: PeerOutcome, of offer: OfferID)
 
     /// Refuses offers for these destinations that other nodes have sent before this call, and that arrive after it. Something
-    /// newer has come through the store. A connection that stalls would otherwise bring the older notification later.
+    /// newer has come through the store. A connection that stalls would otherwise bring the older notification later. An offer
+    /// with a single attempt waits for nothing, so it is refused only if its registration may have ended.
     /// - Parameters:
     ///   - destinations: nil for all destinations.
     ///   - isEnded: whether the registrations have ended. Then what was stored for them before does not count either.
@@ -59,6 +60,9 @@ package protocol PeerReceiver: AnyObject, Sendable {
     /// Another node offers a notification.
     /// - Returns: nil if the outcome is reported later, with ``PeerRoutes/report(_:of:)``.
     func offered(_ offer: Offer, epoch: UInt64) -> PeerOutcome?
+
+    /// Another node's offer has come too late (``PeerRoutes/refuseEarlier(for:isEnded:)``).
+    func refused(_ offer: Offer)
 
     /// Another node has stored a notification.
     func stored(_ entry: StoredMailboxEntry, offer: OfferID?, epoch: UInt64)
