@@ -16,7 +16,7 @@ public struct TestRequest: Sendable, Decodable {
     public let topic: String?
     /// The identifier of the broadcast channel that the request names, or that it has created.
     public let channel: String?
-    /// What the device token is for, if it is one of Live Activities.
+    /// The purpose of the device token, if it is one of Live Activities.
     public let activityToken: ActivityToken?
     public let payload: JSONValue?
     /// The HTTP status of the answer; nil if there is none yet.

@@ -36,7 +36,7 @@ package struct RequestFacts: Sendable {
     package var status: Int
     package var reason: String?
     package var outcome: RequestOutcome
-    /// What the device token of a request that passed the checks of its headers is for, if it is one of Live Activities.
+    /// The purpose of the device token, if it is one of Live Activities and the headers passed their checks.
     package var activityToken: ActivityToken?
     /// What the client does in HTTP/2 against the Guide.
     package var practices: Set<Practice> = []

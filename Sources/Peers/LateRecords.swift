@@ -7,15 +7,15 @@ import Notifications
 /// then be older than what the store has delivered, or belong to a registration that has ended. So this node sends a barrier,
 /// which the other node sends back. What arrives before the answer may have been sent before the barrier, and is refused.
 ///
-/// Only one barrier is on its way. What is to be refused meanwhile is refused until the next barrier has come back. So no
+/// Only one barrier is on its way. Refusals that are added meanwhile last until the next barrier has come back. So no
 /// destination is handled more than twice, however many barriers are wanted while the connection stalls.
 struct LateRecords {
     /// The number of the last barrier that was sent.
     private var last: UInt64 = 0
     private var isUnderWay = false
-    /// What is refused until the last barrier has come back.
+    /// The refusals that end when the last barrier has come back.
     private var refused = Refusals()
-    /// What is refused until the barrier after it has come back.
+    /// The refusals that end when the barrier after it has come back.
     private var refusedLonger = Refusals()
 
     /// The largest number of destinations to remember for one barrier. If there are more, everything is refused until the

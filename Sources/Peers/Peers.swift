@@ -111,7 +111,7 @@ package final class Peers: PeerRoutes, Sendable {
             state.origins[link.origin] = link
             return state.links.updateValue(link, forKey: link.node)
         }
-        // What is still on its way over the older connection may be older than what comes over the new one.
+        // Records on the older connection may be older than those that come over the new one.
         older?.refuseEarlier(for: nil, isEnded: true)
         older?.close()
         logger.debug("A node is connected", metadata: ["node": "\(Hexadecimal.string(link.node.bytes))"])

@@ -119,7 +119,7 @@ extension PostgresProviderStore {
     }
 
     package func record(_ delivery: HookDelivery) async throws(StoreError) {
-        // A delivery that was given up meanwhile does not wait again. Nobody needs the body of one that has ended.
+        // If a delivery has been given up, it does not wait again. The body of a delivery that has ended is not needed.
         try await write([
             PostgresStatement(
                 """

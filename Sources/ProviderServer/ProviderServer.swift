@@ -170,7 +170,7 @@ package final class ProviderServer: Service {
             try await withGracefulShutdownHandler {
                 try await application.run()
             } onGracefulShutdown: { [desk] in
-                // Requests under way may take seconds. No recipient has to get a message meanwhile.
+                // Requests under way may take seconds. Stop campaigns first, so that they send nothing in this time.
                 Task { await desk.close() }
             }
         } catch {

@@ -117,7 +117,7 @@ extension SQLiteProviderStore {
 
     package func record(_ delivery: HookDelivery) async throws(StoreError) {
         try await write { database in
-            // A delivery that was given up meanwhile does not wait again. Nobody needs the body of one that has ended.
+            // If a delivery has been given up, it does not wait again. The body of a delivery that has ended is not needed.
             try database.execute(
                 sql: """
                     UPDATE hook_delivery SET attempts = ?1, next = iif(next IS NULL, NULL, ?2), status = ?3, cause = ?4,
