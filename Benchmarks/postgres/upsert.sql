@@ -9,7 +9,9 @@ WITH item AS (
     SELECT DISTINCT (random() * 999999)::bigint + 1 AS device, 1 AS environment, 1000000000 AS app
     FROM generate_series(1, :batch)
 ), held AS (
-    SELECT d.device, d.environment, d.app, d.active
+    SELECT
+        d.device, d.environment, d.app, d.active,
+        (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 30::bigint * 86400 * 1000 AS expires
     FROM item JOIN carillon.destination AS d
         ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
     ORDER BY d.device, d.environment, d.app
@@ -17,7 +19,7 @@ WITH item AS (
 )
 UPDATE carillon.destination AS d SET
     version = greatest(d.version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
-    expires = 9000000000000, expiration = NULL, priority = 10, contents = 3,
+    sweep = least(d.sweep, held.expires), expires = held.expires, expiration = NULL, priority = 10, contents = 3,
     id = decode('00112233445566778899aabbccddeeff', 'hex'), push_type = 'alert', topic = 'com.example.app',
     collapse_id = NULL, payload = convert_to(repeat('x', 200), 'UTF8')
 FROM held

@@ -8,9 +8,9 @@ import PostgresSupport
 enum PostgresSchema {
     /// The migrations, and the oldest build that works with the tables after all of them, given as the newest migration that
     /// it knows.
-    static let all = PostgresMigrations(schema: "carillon", oldest: 1, migrations)
+    static let all = PostgresMigrations(schema: "carillon", oldest: 7, migrations)
 
-    static let migrations: [[StaticString]] = [first, attemptMark, storeCopy, nodes, channels, starts]
+    static let migrations: [[StaticString]] = [first, attemptMark, storeCopy, nodes, channels, starts, sweeps]
 
     private static let first: [StaticString] = [
         // One row: the version of the accounts, and the number of the newest app, whether it is still there or not.
@@ -204,6 +204,16 @@ enum PostgresSchema {
     private static let starts: [StaticString] = [
         // start: random bytes of the process that has the lease; NULL if it is of the release before.
         "ALTER TABLE carillon.node ADD COLUMN start bytea"
+    ]
+
+    private static let sweeps: [StaticString] = [
+        // sweep: when to look whether the mailbox has expired, at the latest when it does; NULL if it needs no look. It
+        // stays when the mailbox is emptied or filled again, so that these are changes of no indexed column: PostgreSQL
+        // then writes to no index, and cleans the page up by itself (docs/decisions/0054-sweeps-in-postgresql.md).
+        "ALTER TABLE carillon.destination ADD COLUMN sweep bigint",
+        "UPDATE carillon.destination SET sweep = expires WHERE expires IS NOT NULL",
+        "CREATE INDEX destination_by_sweep ON carillon.destination (sweep) WHERE sweep IS NOT NULL",
+        "DROP INDEX carillon.destination_by_expiry",
     ]
 
     private static let channels: [StaticString] = [

@@ -162,11 +162,11 @@ extension PostgresStore: CopyableStore {
         let statement = PostgresStatement(
             """
             INSERT INTO carillon.destination (
-                device, environment, app, generation, token_key, token_since, active, changed, version, expires,
-                expiration, priority, contents, id, push_type, topic, collapse_id, payload
+                device, environment, app, generation, token_key, token_since, active, changed, version, sweep,
+                expires, expiration, priority, contents, id, push_type, topic, collapse_id, payload
             )
             SELECT device, environment, app, generation, token_key, token_since, active = 1, changed, version, expires,
-                expiration, priority, contents, id, push_type, topic, collapse_id, payload
+                expires, expiration, priority, contents, id, push_type, topic, collapse_id, payload
             FROM unnest(
                 $1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
                 $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bytea[],

@@ -80,25 +80,51 @@ extension PostgresStore: Mailboxes {
     }
 
     package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        var removed = 0
+        while removed < limit {
+            let rest = limit - removed
+            let due = try await sweep(before: moment, limit: rest)
+            removed += due.removed
+            // Mailboxes that were emptied or filled again since are looked at too, but not again before they expire. So
+            // this ends.
+            guard due.count == rest else { break }
+        }
+        return removed
+    }
+
+    /// Looks at mailboxes that may have expired. Those that have not are looked at again when they do.
+    /// - Returns: The number of mailboxes looked at, and of those the number of expired ones, which are now empty.
+    private func sweep(
+        before moment: Timestamp,
+        limit: Int,
+    ) async throws(StoreError) -> (count: Int, removed: Int) {
         let answers = try await Self.execute(
             [
                 PostgresStatement(
                     """
-                    WITH gone AS (
-                        SELECT device, environment, app, id, topic FROM carillon.destination
-                        WHERE expires < $1 ORDER BY expires LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
+                    WITH due AS (
+                        SELECT device, environment, app, expires, id, topic FROM carillon.destination
+                        WHERE sweep < $1 ORDER BY sweep LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
+                    ), later AS (
+                        UPDATE carillon.destination AS d SET sweep = due.expires
+                        FROM due
+                        WHERE d.device = due.device AND d.environment = due.environment AND d.app = due.app
+                            AND coalesce(due.expires >= $1, true)
+                    ), gone AS (
+                        UPDATE carillon.destination AS d SET
+                            sweep = NULL, expires = NULL, expiration = NULL, priority = NULL, contents = NULL, id = NULL,
+                            push_type = NULL, topic = NULL, collapse_id = NULL, payload = NULL
+                        FROM due
+                        WHERE d.device = due.device AND d.environment = due.environment AND d.app = due.app
+                            AND due.expires < $1
                     )
-                    UPDATE carillon.destination AS d SET
-                        expires = NULL, expiration = NULL, priority = NULL, contents = NULL, id = NULL,
-                        push_type = NULL, topic = NULL, collapse_id = NULL, payload = NULL
-                    FROM gone
-                    WHERE d.device = gone.device AND d.environment = gone.environment AND d.app = gone.app
-                    RETURNING gone.device, gone.environment, gone.app, gone.id, gone.topic
+                    SELECT device, environment, app, id, topic, coalesce(expires < $1, false) FROM due
                     """, [.integer(moment.column), .integer(Int64(clamping: limit))])
             ], on: writers[0])
-        let expired = answers.first.map { rows in rows.map { $0.endedNotification(.expired) } } ?? []
-        journal.record(expired.compactMap(\.self))
-        return expired.count
+        guard let due = answers.first else { return (0, 0) }
+        let expired = due.map { $0.bool(5) == true ? $0.endedNotification(.expired) : nil }.compactMap(\.self)
+        journal.record(expired)
+        return (due.count, expired.count)
     }
 
     // MARK: Batches
@@ -216,9 +242,9 @@ extension PostgresStore: Mailboxes {
                 UPDATE carillon.destination AS d SET
                     version = greatest(
                         d.version + held.count, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
-                    expires = held.expires, expiration = held.expiration, priority = held.priority,
-                    contents = held.contents, id = held.id, push_type = held.push_type, topic = held.topic,
-                    collapse_id = held.collapse_id, payload = held.payload
+                    sweep = least(d.sweep, held.expires), expires = held.expires, expiration = held.expiration,
+                    priority = held.priority, contents = held.contents, id = held.id, push_type = held.push_type,
+                    topic = held.topic, collapse_id = held.collapse_id, payload = held.payload
                 FROM held
                 WHERE d.device = held.device AND d.environment = held.environment AND d.app = held.app
                     AND held.active

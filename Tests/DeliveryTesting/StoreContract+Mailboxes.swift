@@ -27,6 +27,11 @@ extension StoreContract {
         Promise(
             "at most the limit is removed at a time, and fewer at the end", registering: removesExpiredInSteps),
         Promise("an expired notification can still be read and replaced", registering: replacesExpired),
+        Promise("a mailbox that is filled again expires with its new contents", registering: refillsBeforeExpiring),
+        Promise("a mailbox whose new contents expire earlier expires with them", registering: expiresEarlierThanBefore),
+        Promise(
+            "expired notifications are found among many that were replaced or removed",
+            registering: findsExpiredAmongOthers),
         Promise("concurrent callers get their own results", registering: concurrentCallers),
         Promise(
             "a late removal never removes a notification that was stored meanwhile", registering: removesWhileStoring),
@@ -356,6 +361,42 @@ extension StoreContract {
         _ = await ports.mailboxes.store([newer])
         #expect(try await ports.mailboxes.removeExpired(before: Samples.later, limit: 10) == 0)
         #expect(try await ports.mailboxes.entries(of: Samples.device).map(\.entry) == [newer])
+    }
+
+    @Sendable
+    private static func refillsBeforeExpiring(_ ports: Ports) async throws {
+        let (first, second) = (Samples.entry(expires: Samples.moment), Samples.entry(id: 2, expires: Samples.later))
+        let version = try #require(await ports.mailboxes.store([first]).first).get()
+        _ = await ports.mailboxes.remove([MailboxReference(destination: first.destination, version: version)])
+        _ = await ports.mailboxes.store([second])
+        #expect(try await ports.mailboxes.removeExpired(before: Samples.later, limit: 10) == 0)
+        #expect(try await ports.mailboxes.entries(of: Samples.device).map(\.entry) == [second])
+        #expect(try await ports.mailboxes.removeExpired(before: Samples.muchLater, limit: 10) == 1)
+        #expect(try await ports.mailboxes.entries(of: Samples.device).isEmpty)
+    }
+
+    @Sendable
+    private static func expiresEarlierThanBefore(_ ports: Ports) async throws {
+        _ = await ports.mailboxes.store([Samples.entry(expires: Samples.muchLater)])
+        _ = await ports.mailboxes.store([Samples.entry(id: 2, expires: Samples.moment)])
+        #expect(try await ports.mailboxes.removeExpired(before: Samples.later, limit: 10) == 1)
+    }
+
+    @Sendable
+    private static func findsExpiredAmongOthers(_ ports: Ports) async throws {
+        let apps = (1...7).map { UInt32($0) }
+        let old = await ports.mailboxes.store(
+            apps.map { Samples.entry(Samples.destination(app: $0), expires: Samples.moment) })
+        let removed = try apps.prefix(3).enumerated().map { index, app in
+            MailboxReference(destination: Samples.destination(app: app), version: try old[index].get())
+        }
+        _ = await ports.mailboxes.remove(removed)
+        _ = await ports.mailboxes.store(
+            apps[3..<6].map { Samples.entry(Samples.destination(app: $0), id: 2, expires: Samples.muchLater) })
+        #expect(try await ports.mailboxes.removeExpired(before: Samples.later, limit: 2) == 1)
+        #expect(try await ports.mailboxes.removeExpired(before: Samples.later, limit: 2) == 0)
+        let left = try await ports.mailboxes.entries(of: Samples.device).map(\.entry.destination.app.rawValue)
+        #expect(left.sorted() == [4, 5, 6])
     }
 
     // MARK: Together
