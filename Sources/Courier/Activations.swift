@@ -58,7 +58,7 @@ package final class Activations: Sendable {
             guard rates.withLock({ $0.wrong.admits(Self.wrong, at: moment.nanoseconds) }) else {
                 throw Rejection(.tooManyRequests, detail: "Too many wrong activation codes were tried.")
             }
-            throw Rejection(.forbidden, detail: "The activation code is unknown, used or expired.")
+            throw Rejection(.forbidden, detail: "The activation code is unknown, used, withdrawn or expired.")
         }
     }
 
@@ -66,7 +66,7 @@ package final class Activations: Sendable {
     func use(_ code: String, to environment: Environment, at moment: Timestamp) async throws {
         let digest = ActivationCode(code)?.digest
         guard let digest, try await invitations.useInvitation(digest, to: environment, at: moment) else {
-            throw Rejection(.forbidden, detail: "The activation code was used a moment ago.")
+            throw Rejection(.forbidden, detail: "The activation code was used or withdrawn a moment ago.")
         }
     }
 }

@@ -23,13 +23,30 @@ struct InvitationList: Sendable {
         return true
     }
 
-    func contains(_ digest: [UInt8], to environment: Environment, at moment: Timestamp) -> Bool {
-        invitations[digest].map { $0.environment == environment && $0.expires > moment } ?? false
+    /// - Returns: nil if there is none that has not expired.
+    func invitation(_ digest: [UInt8], at moment: Timestamp) -> Invitation? {
+        guard let invitation = invitations[digest], invitation.expires > moment else { return nil }
+        return invitation
+    }
+
+    /// The invitations that have not expired, in the order of their digests.
+    func page(after digest: [UInt8]?, limit: Int, at moment: Timestamp) -> [Invitation] {
+        let rest = invitations.values.filter { invitation in
+            invitation.expires > moment
+                && (digest.map { $0.lexicographicallyPrecedes(invitation.digest) } ?? true)
+        }
+        return Array(rest.sorted { $0.digest.lexicographicallyPrecedes($1.digest) }.prefix(limit))
     }
 
     mutating func use(_ digest: [UInt8], to environment: Environment, at moment: Timestamp) -> Bool {
-        guard contains(digest, to: environment, at: moment) else { return false }
+        guard invitation(digest, at: moment)?.environment == environment else { return false }
         invitations[digest] = nil
         return true
+    }
+
+    mutating func withdraw(_ digest: [UInt8], at moment: Timestamp) -> Invitation? {
+        guard let invitation = invitation(digest, at: moment) else { return nil }
+        invitations[digest] = nil
+        return invitation
     }
 }

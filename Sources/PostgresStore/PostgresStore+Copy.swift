@@ -20,12 +20,7 @@ extension PostgresStore: CopyableStore {
 
     package func copiedInvitations() async throws(StoreError) -> [Invitation] {
         let rows = try await read("SELECT digest, environment, expires FROM carillon.invitation", [])
-        return try rows.map { row throws(StoreError) in
-            guard let digest = row.bytes(0), let environment = row.integer(1).flatMap(Environment.init(column:)),
-                let expires = row.moment(2)
-            else { throw PostgresError.damaged("an invitation").storeError }
-            return Invitation(digest: digest, environment: environment, expires: expires)
-        }
+        return try rows.map { row throws(StoreError) in try row.invitation() }
     }
 
     package func countDestinations() async throws(StoreError) -> Int {

@@ -24,15 +24,26 @@ extension PostgresStore: Invitations {
         guard answers.last?.affected == 1 else { throw .tooManyInvitations }
     }
 
-    package func isInvited(
-        _ digest: [UInt8],
-        to environment: Environment,
-        at moment: Timestamp,
-    ) async throws(StoreError) -> Bool {
+    package func invitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> Invitation? {
         try await read(
-            "SELECT 1 FROM carillon.invitation WHERE digest = $1 AND environment = $2 AND expires > $3",
-            [.bytes(digest), .integer(environment.column), .integer(moment.column)]
-        ).count > 0
+            "SELECT digest, environment, expires FROM carillon.invitation WHERE digest = $1 AND expires > $2",
+            [.bytes(digest), .integer(moment.column)]
+        ).first?.invitation()
+    }
+
+    package func invitations(
+        after digest: [UInt8]?,
+        limit: Int,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> [Invitation] {
+        // Every digest comes after the empty one.
+        let rows = try await read(
+            """
+            SELECT digest, environment, expires FROM carillon.invitation
+            WHERE digest > coalesce($1, ''::bytea) AND expires > $2 ORDER BY digest LIMIT $3
+            """,
+            [.bytes(digest), .integer(moment.column), .integer(Int64(clamping: limit))])
+        return try rows.map { row throws(StoreError) in try row.invitation() }
     }
 
     package func useInvitation(
@@ -47,5 +58,29 @@ extension PostgresStore: Invitations {
                     [.bytes(digest), .integer(environment.column), .integer(moment.column)])
             ], on: writers[0])
         return answers.first?.affected == 1
+    }
+    package func withdrawInvitation(
+        _ digest: [UInt8],
+        at moment: Timestamp,
+    ) async throws(StoreError) -> Invitation? {
+        let answers = try await Self.execute(
+            [
+                PostgresStatement(
+                    """
+                    DELETE FROM carillon.invitation WHERE digest = $1 AND expires > $2
+                    RETURNING digest, environment, expires
+                    """, [.bytes(digest), .integer(moment.column)])
+            ], on: writers[0])
+        return try answers.first?.first?.invitation()
+    }
+}
+
+extension PostgresRow {
+    /// Reads an invitation from the columns digest, environment and expires.
+    func invitation() throws(StoreError) -> Invitation {
+        guard let digest = bytes(0), let environment = integer(1).flatMap(Environment.init(column:)),
+            let expires = moment(2)
+        else { throw PostgresError.damaged("an invitation").storeError }
+        return Invitation(digest: digest, environment: environment, expires: expires)
     }
 }

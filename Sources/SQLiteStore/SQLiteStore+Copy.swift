@@ -30,13 +30,7 @@ extension SQLiteStore: CopyableStore {
             var invitations: [Invitation] = []
             try database.forEachRow("SELECT digest, environment, expires FROM invitation") {
                 row throws(SQLiteFailure) in
-                guard let environment = Environment(column: row.integer(1)) else {
-                    throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "an invitation that is not valid")
-                }
-                invitations.append(
-                    Invitation(
-                        digest: Array(row.blob(0)), environment: environment,
-                        expires: Timestamp(column: row.integer(2))))
+                invitations.append(try row.invitation())
             }
             return invitations
         }

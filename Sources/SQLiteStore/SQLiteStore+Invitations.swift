@@ -20,16 +20,39 @@ extension SQLiteStore: Invitations {
         guard isKept else { throw .tooManyInvitations }
     }
 
-    package func isInvited(
-        _ digest: [UInt8],
-        to environment: Environment,
-        at moment: Timestamp,
-    ) async throws(StoreError) -> Bool {
+    package func invitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> Invitation? {
         try await read { database throws(SQLiteFailure) in
-            try database.firstRow(
-                "SELECT 1 FROM invitation WHERE digest = ? AND environment = ? AND expires > ?",
-                [Data(digest), environment.column, moment.column]
-            ) { _ in true } ?? false
+            try Self.invitation(digest, at: moment, in: database)
+        }
+    }
+
+    private static func invitation(
+        _ digest: [UInt8],
+        at moment: Timestamp,
+        in database: Database,
+    ) throws(SQLiteFailure) -> Invitation? {
+        try database.firstRow(
+            "SELECT digest, environment, expires FROM invitation WHERE digest = ? AND expires > ?",
+            [Data(digest), moment.column]
+        ) { row throws(SQLiteFailure) in try row.invitation() }
+    }
+
+    package func invitations(
+        after digest: [UInt8]?,
+        limit: Int,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> [Invitation] {
+        try await read { database throws(SQLiteFailure) in
+            var invitations: [Invitation] = []
+            // Every digest comes after the empty one. GRDB would pass empty data as NULL.
+            try database.forEachRow(
+                """
+                SELECT digest, environment, expires FROM invitation
+                WHERE digest > coalesce(?, x'') AND expires > ? ORDER BY digest LIMIT ?
+                """,
+                [digest.map { Data($0) }, moment.column, limit],
+            ) { row throws(SQLiteFailure) in invitations.append(try row.invitation()) }
+            return invitations
         }
     }
 
@@ -45,5 +68,27 @@ extension SQLiteStore: Invitations {
         } committed: {
             $0
         }.get()
+    }
+    package func withdrawInvitation(
+        _ digest: [UInt8],
+        at moment: Timestamp,
+    ) async throws(StoreError) -> Invitation? {
+        try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) -> Invitation? in
+            let invitation = try Self.invitation(digest, at: moment, in: database)
+            if invitation != nil { try database.run("DELETE FROM invitation WHERE digest = ?", [Data(digest)]) }
+            return invitation
+        } committed: {
+            $0
+        }.get()
+    }
+}
+
+extension Row {
+    /// Reads an invitation from the columns digest, environment and expires.
+    func invitation() throws(SQLiteFailure) -> Invitation {
+        guard let environment = Environment(column: integer(1)) else {
+            throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "an invitation that is not valid")
+        }
+        return Invitation(digest: Array(blob(0)), environment: environment, expires: Timestamp(column: integer(2)))
     }
 }

@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import Service
 
-/// A team, an app, a key or a certificate. The management API lists these in the same way, and shows each by its
-/// identifier.
+/// A team, an app, a key, a certificate or the like. The management API lists these in the same way, and shows each by
+/// its identifier.
 protocol AccountItem: Codable, Sendable {
     /// The path of the list in the management API.
     static var path: String { get }

@@ -10,7 +10,8 @@ struct DeviceCommand: AsyncParsableCommand {
         commandName: "device",
         abstract: "Devices, and the apps on them.",
         subcommands: [
-            Activate.self, Invite.self, Register.self, Unregister.self, DeviceListenCommand.self,
+            Activate.self, Invite.self, InvitationCommand.self, Register.self, Unregister.self,
+            DeviceListenCommand.self,
             DeviceFleetCommand.self, DevicePowerCommand.self, DeviceResetCommand.self, DeviceRevokeCommand.self,
             DeviceListCommand.self, DeviceBehaveCommand.self,
         ],
@@ -60,7 +61,7 @@ struct DeviceCommand: AsyncParsableCommand {
         var environment = Environment.development
 
         func run() async throws {
-            let invitation: ManagementMessages.Invitation = try await common.management().ask(
+            let invitation: ManagementMessages.InvitationMade = try await common.management().ask(
                 .post, "/v1/invitations", ManagementMessages.NewInvitation(environment: environment.rawValue))
             Output(isJSON: common.json).print(invitation, invitation.code)
         }

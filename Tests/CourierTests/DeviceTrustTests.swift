@@ -36,9 +36,9 @@ struct DeviceTrustTests {
     @Test func `In production, a device needs a code, which works once and only in its environment`() async throws {
         try await TestService.run(environment: .production) { test in
             let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
-            let invitation: ManagementMessages.Invitation = try await test.administer(
+            let invitation: ManagementMessages.InvitationMade = try await test.administer(
                 "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
-            let other: ManagementMessages.Invitation = try await test.administer(
+            let other: ManagementMessages.InvitationMade = try await test.administer(
                 "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "development"))
             let client = try await test.connectCourier()
             let activation = headers("POST", "/1/activations")
@@ -55,7 +55,7 @@ struct DeviceTrustTests {
 
     @Test func `An invalid request does not use a code up`() async throws {
         try await TestService.run(environment: .production) { test in
-            let invitation: ManagementMessages.Invitation = try await test.administer(
+            let invitation: ManagementMessages.InvitationMade = try await test.administer(
                 "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
             let client = try await test.connectCourier()
             let activation = headers("POST", "/1/activations", ("activation-code", invitation.code))
@@ -66,9 +66,41 @@ struct DeviceTrustTests {
         }
     }
 
+    @Test func `A withdrawn code does not work, on a connection from before either, and another one does`() async throws
+    {
+        try await TestService.run(environment: .production) { test in
+            func invite() async throws -> ManagementMessages.InvitationMade {
+                try await test.administer(
+                    "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
+            }
+            func activate(_ code: String, _ client: WireClient) async throws -> Int {
+                let request = try SigningRequest.pem(for: P256.Signing.PrivateKey())
+                return try await client.send(
+                    headers("POST", "/1/activations", ("activation-code", code)), body: request
+                ).status
+            }
+            let (lost, kept, used) = (try await invite(), try await invite(), try await invite())
+            let before = try await test.connectCourier()
+            #expect(try await activate(used.code, before) == 200)
+            let withdrawn: ManagementMessages.Invitation = try await test.administer(
+                "DELETE", "/v1/invitations/\(lost.id)")
+            #expect(withdrawn.id == lost.id && withdrawn.environment == "production")
+            #expect(withdrawn.expires == lost.expires)
+            let after = try await test.connectCourier()
+            for client in [before, after] { #expect(try await activate(lost.code, client) == 403) }
+            #expect(try await activate(kept.code, before) == 200)
+            // Nothing is left to withdraw, and the code in place of the ID finds nothing.
+            for (id, status) in [(lost.id, 404), (used.id, 404), (kept.code, 400)] {
+                #expect(try await test.manage("DELETE", "/v1/invitations/\(id)").status == status)
+            }
+            await before.close()
+            await after.close()
+        }
+    }
+
     @Test func `A code works after a restart`() async throws {
         try await TestService.runTwice(environment: .production) { test in
-            let invitation: ManagementMessages.Invitation = try await test.administer(
+            let invitation: ManagementMessages.InvitationMade = try await test.administer(
                 "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: "production"))
             return invitation.code
         } _: { test, code in

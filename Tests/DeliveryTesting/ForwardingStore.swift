@@ -87,16 +87,26 @@ extension ForwardingStore {
         try await inner.invite(invitation, at: moment)
     }
 
-    package func isInvited(
-        _ digest: [UInt8], to environment: Environment, at moment: Timestamp,
-    ) async throws(StoreError) -> Bool {
-        try await inner.isInvited(digest, to: environment, at: moment)
+    package func invitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> Invitation? {
+        try await inner.invitation(digest, at: moment)
+    }
+
+    package func invitations(
+        after digest: [UInt8]?, limit: Int, at moment: Timestamp,
+    ) async throws(StoreError) -> [Invitation] {
+        try await inner.invitations(after: digest, limit: limit, at: moment)
     }
 
     package func useInvitation(
         _ digest: [UInt8], to environment: Environment, at moment: Timestamp,
     ) async throws(StoreError) -> Bool {
         try await inner.useInvitation(digest, to: environment, at: moment)
+    }
+
+    package func withdrawInvitation(
+        _ digest: [UInt8], at moment: Timestamp,
+    ) async throws(StoreError) -> Invitation? {
+        try await inner.withdrawInvitation(digest, at: moment)
     }
 
     // MARK: Feedback

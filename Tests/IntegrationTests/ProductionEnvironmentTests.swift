@@ -28,7 +28,7 @@ import Testing
         let invitation = try await service.carillon("device", "invite", "--environment", "production")
         #expect(invitation.status == 0)
         let object = try invitation.object
-        #expect(object.keys == ["code"])
+        #expect(object.keys == ["code", "expires", "id"])
         let code = try #require(object["code"]?.text)
         try await withTemporaryFolder { folder in
             let made = try await service.carillon(

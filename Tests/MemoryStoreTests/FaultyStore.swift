@@ -33,6 +33,8 @@ final class FaultyStore: ForwardingStore {
         case saysWrongThing
         /// Invitations never expire.
         case keepsInvitations
+        /// A withdrawn invitation can still be used.
+        case usesWithdrawn
         /// Devices are listed in no particular order.
         case listsInAnyOrder
         /// The last mark of the attempts' numbers is kept, not the greatest.
@@ -212,6 +214,11 @@ extension FaultyStore {
     ) async throws(StoreError) -> Bool {
         let isGood = try await memory.useInvitation(digest, to: environment, at: moment)
         return isGood || fault == .keepsInvitations && state.withLock { $0.invited.contains(digest) }
+    }
+
+    func withdrawInvitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> Invitation? {
+        guard fault == .usesWithdrawn else { return try await memory.withdrawInvitation(digest, at: moment) }
+        return try await memory.invitation(digest, at: moment)
     }
 }
 

@@ -162,7 +162,7 @@ struct TestService: Sendable {
     /// Returns an activation code, which a device needs in production; nil in development.
     private func activationCode() async throws -> String? {
         guard environment == .production else { return nil }
-        let invitation: ManagementMessages.Invitation = try await administer(
+        let invitation: ManagementMessages.InvitationMade = try await administer(
             "POST", "/v1/invitations", ManagementMessages.NewInvitation(environment: environment.rawValue))
         return invitation.code
     }

@@ -214,6 +214,10 @@
                 #expect(try await device.send(headers("POST", "/1/state"), body: #"{"power":"low"}"#).status == 204)
                 let (waiting, urgent) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
                 let provider = try await two.connectProvider()
+                // A stream that begins takes what waits for power too. After the first line, it has begun.
+                let first = ProviderHeaders(old, token: try one.providerToken())
+                #expect(try await provider.send(first.fields).status == 200)
+                #expect(try await stream.nextLine()?.isEmpty == false)
                 let push = ProviderHeaders(old, token: try one.providerToken()).adding("apns-priority", "5")
                     .adding("apns-id", waiting)
                 #expect(try await provider.send(push.fields).status == 200)

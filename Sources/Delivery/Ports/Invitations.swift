@@ -7,10 +7,16 @@ package protocol Invitations: Sendable {
     /// - Throws: ``StoreError/Code/conflict`` if there are already ``InvitationLimits/maximumCount`` invitations.
     func invite(_ invitation: Invitation, at moment: Timestamp) async throws(StoreError)
 
-    /// Returns whether there is an invitation with this digest that was not used and has not expired.
-    func isInvited(
-        _ digest: [UInt8], to environment: Environment, at moment: Timestamp
-    ) async throws(StoreError) -> Bool
+    /// Returns the invitation with this digest; nil if there is none that is unused and has not expired.
+    func invitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> Invitation?
+
+    /// Returns the invitations that are unused and have not expired, in the order of their digests.
+    /// - Parameter digest: the page begins after it; nil for the first page.
+    func invitations(
+        after digest: [UInt8]?,
+        limit: Int,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> [Invitation]
 
     /// Checks an invitation and marks it as used in one step.
     /// - Returns: Whether this call has used it. Of several calls with the same code, one returns true.
@@ -19,10 +25,29 @@ package protocol Invitations: Sendable {
         to environment: Environment,
         at moment: Timestamp,
     ) async throws(StoreError) -> Bool
+
+    /// Removes an invitation, so that no device can use it any more.
+    /// - Returns: The invitation; nil if there is none that is unused and has not expired. Of several calls for one
+    ///   invitation, also of ``useInvitation(_:to:at:)``, one removes it.
+    func withdrawInvitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> Invitation?
+}
+
+extension Invitations {
+    /// Returns whether there is an invitation with this digest and environment that is unused and has not expired.
+    package func isInvited(
+        _ digest: [UInt8],
+        to environment: Environment,
+        at moment: Timestamp,
+    ) async throws(StoreError) -> Bool {
+        try await invitation(digest, at: moment)?.environment == environment
+    }
 }
 
 /// Admits one device, once.
 package struct Invitation: Sendable, Hashable {
+    /// The number of bytes of a digest.
+    private static let digestByteCount = 32
+
     /// SHA-256 of the code, 32 bytes.
     package var digest: [UInt8]
     package var environment: Environment
@@ -33,6 +58,17 @@ package struct Invitation: Sendable, Hashable {
         self.digest = digest
         self.environment = environment
         self.expires = expires
+    }
+
+    /// The identifier by which administrators name the invitation: its digest, as 64 hexadecimal digits. Nobody can
+    /// find the code by it. A code has 103 random bits, so that would mean trying all codes.
+    package var id: String { Hexadecimal.string(digest) }
+
+    /// - Parameter id: 64 hexadecimal digits in upper or lower case.
+    /// - Returns: nil if `id` is something else.
+    package static func digest(withID id: String) -> [UInt8]? {
+        guard id.utf8.count == digestByteCount * 2 else { return nil }
+        return Hexadecimal.bytes(id)
     }
 }
 

@@ -31,6 +31,11 @@ extension ManagementAPI {
 
     func deviceID(_ name: String) throws(Problem) -> DeviceID { try read(name, .deviceID) { DeviceID($0) } }
 
+    /// The digest of the invitation with this ID.
+    func invitationDigest(_ name: String) throws(Problem) -> [UInt8] {
+        try read(name, .invitationID) { Invitation.digest(withID: $0) }
+    }
+
     /// The schema has already checked the format. This function parses the name with the type's own rule.
     private func read<Name>(
         _ text: String,

@@ -166,8 +166,17 @@ package enum ManagementMessages {
         package init(environment: String) { self.environment = environment }
     }
 
-    package struct Invitation: Codable, Sendable {
+    package struct InvitationMade: Codable, Sendable {
+        /// The one-time activation code. Only this answer contains it; the service keeps its digest.
         package var code: String
+        package var id: String
+        package var expires: UInt64
+    }
+
+    package struct Invitation: Codable, Sendable {
+        package var id: String
+        package var environment: String
+        package var expires: UInt64
     }
 
     package struct RevokedDevice: Codable, Sendable {

@@ -67,8 +67,9 @@ struct ManagementOperation: Sendable {
 extension ManagementOperation {
     /// All operations. docs/administration.md has the same list, and a test compares them.
     static let all: [ManagementOperation] =
-        system + service + teams + apps + keys + certificates + devices + virtualDevices + administrators
-        + channels + broadcasts + fixtures + journal + log + reasons + rehearsals + clock + reports + nodes + console
+        system + service + teams + apps + keys + certificates + devices + invitations + virtualDevices
+        + administrators + channels + broadcasts + fixtures + journal + log + reasons + rehearsals + clock + reports
+        + nodes + console
 
     /// The parameters of every list: the maximum number of items, and the name after which the page begins.
     static func listParameters(after name: String, _ format: TextFormat = .any) -> [Parameter] {

@@ -115,7 +115,17 @@ enum ManagementSchemas {
     // MARK: Devices and administrators
 
     static let newInvitation = named("NewInvitation", [.required("environment", environment)])
-    static let invitation = named("Invitation", [.required("code", text)])
+    private static let invitationID = Schema.string(.invitationID)
+    static let invitationMade = named(
+        "InvitationMade",
+        [
+            .required("code", text, "The one-time activation code; shown this once."),
+            .required("id", invitationID, "The invitation's ID: SHA-256 of the code."),
+            .required("expires", moment),
+        ])
+    static let invitation = named(
+        "Invitation",
+        [.required("id", invitationID), .required("environment", environment), .required("expires", moment)])
     static let revokedDevice = named(
         "RevokedDevice",
         [

@@ -1,3 +1,4 @@
+import Delivery
 import Foundation
 import Matching
 import Notifications
@@ -48,6 +49,10 @@ extension TextFormat {
 
     static let deviceID = TextFormat("a device ID: 16 hexadecimal digits", pattern: "^[0-9a-fA-F]{16}$") {
         DeviceID($0) != nil
+    }
+
+    static let invitationID = TextFormat("an invitation's ID: 64 hexadecimal digits", pattern: "^[0-9a-fA-F]{64}$") {
+        Invitation.digest(withID: $0) != nil
     }
 
     static let hexadecimal = TextFormat("hexadecimal digits", pattern: "^[0-9a-fA-F]+$") {

@@ -1,23 +1,9 @@
 import Delivery
 import Notifications
-import Trust
 import VirtualDevices
 
-// Inviting and revoking devices.
+// Revoking devices.
 extension ManagementAPI {
-    func invite(_ request: ManagementMessages.NewInvitation) async throws -> ManagementMessages.Invitation {
-        var random = SystemRandomNumberGenerator()
-        let code = ActivationCode.random(using: &random)
-        let now = now
-        let invitation = Invitation(
-            digest: code.digest,
-            environment: try environment(request.environment),
-            expires: now.advanced(by: InvitationLimits.life),
-        )
-        try await parts.invitations.invite(invitation, at: now)
-        return ManagementMessages.Invitation(code: code.text)
-    }
-
     /// - Parameter environment: nil revokes the device in both environments. In an emergency, nobody has to look the
     ///   environment up.
     func revokeDevice(_ name: String, in environment: String?) async throws -> ManagementMessages.RevokedDevice {

@@ -20,13 +20,6 @@ extension ManagementOperation {
             try JSONAnswer.make(try await api.device(try call.parameter("deviceID")))
         },
         ManagementOperation(
-            method: .post, path: "/v1/invitations", summary: "Make a one-time activation code for a device",
-            body: Body(schema: ManagementSchemas.newInvitation), answer: .json(ManagementSchemas.invitation),
-            problems: [409, 413, 415]
-        ) { api, call in
-            try JSONAnswer.make(try await api.invite(call.message()))
-        },
-        ManagementOperation(
             method: .delete, path: "/v1/devices/{deviceID}", summary: "Revoke a device",
             parameters: [
                 path("deviceID", .deviceID, "The device's ID."),

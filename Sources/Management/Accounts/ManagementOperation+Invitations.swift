@@ -1,0 +1,37 @@
+import HTTPTypes
+import Hummingbird
+
+// The one-time activation codes of devices.
+extension ManagementOperation {
+    static let invitations = [
+        ManagementOperation(
+            method: .get, path: "/v1/invitations", summary: "The unused activation codes, by their IDs",
+            parameters: listParameters(after: "invitation's ID", .invitationID),
+            answer: .json(.array(ManagementSchemas.invitation))
+        ) { api, call in
+            try await api.listInvitations(call)
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/invitations", summary: "Make a one-time activation code for a device",
+            body: Body(schema: ManagementSchemas.newInvitation), answer: .json(ManagementSchemas.invitationMade),
+            problems: [409, 413, 415]
+        ) { api, call in
+            try JSONAnswer.make(try await api.invite(call.message()))
+        },
+        ManagementOperation(
+            method: .get, path: "/v1/invitations/{id}", summary: "One unused activation code", parameters: [id],
+            answer: .json(ManagementSchemas.invitation), problems: [404]
+        ) { api, call in
+            try JSONAnswer.make(try await api.invitation(call.parameter("id")))
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/invitations/{id}",
+            summary: "Withdraw an activation code, so that no device can use it", parameters: [id],
+            answer: .json(ManagementSchemas.invitation), problems: [404]
+        ) { api, call in
+            try JSONAnswer.make(try await api.withdrawInvitation(call.parameter("id")))
+        },
+    ]
+
+    private static let id = path("id", .invitationID, "The invitation's ID. It is not the code, which is a secret.")
+}
