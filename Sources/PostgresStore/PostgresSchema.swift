@@ -10,7 +10,9 @@ enum PostgresSchema {
     /// it knows.
     static let all = PostgresMigrations(schema: "carillon", oldest: 1, migrations)
 
-    static let migrations: [[StaticString]] = [first, attemptMark, storeCopy, nodes, channels, starts]
+    static let migrations: [[StaticString]] = [
+        first, attemptMark, storeCopy, nodes, channels, starts, administrators,
+    ]
 
     private static let first: [StaticString] = [
         // One row: the version of the accounts, and the number of the newest app, whether it is still there or not.
@@ -204,6 +206,19 @@ enum PostgresSchema {
     private static let starts: [StaticString] = [
         // start: random bytes of the process that has the lease; NULL if it is of the release before.
         "ALTER TABLE carillon.node ADD COLUMN start bytea"
+    ]
+
+    private static let administrators: [StaticString] = [
+        // made: NULL if the certificate was not listed until its revocation. A node of the release before changes nothing
+        // here, and accepts a certificate that is revoked.
+        """
+        CREATE TABLE carillon.administrator_certificate (
+            serial bytea PRIMARY KEY,
+            made bigint,
+            valid_until bigint NOT NULL,
+            revoked bigint
+        )
+        """
     ]
 
     private static let channels: [StaticString] = [
