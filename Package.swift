@@ -400,8 +400,8 @@ let package = Package(
         .testTarget(
             name: "ManagementTests",
             dependencies: [
-                "Notifications", "Trust", "Delivery", "Console", "Management", "Service", "ServiceTesting",
-                "APNSProvider", nioCore, nioPosix, nioEmbedded, nioSSL, crypto,
+                "Notifications", "Trust", "Delivery", "DeliveryTesting", "Console", "Management", "Service",
+                "ServiceTesting", "APNSProvider", nioCore, nioPosix, nioEmbedded, nioSSL, crypto,
                 httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 httpTypes,

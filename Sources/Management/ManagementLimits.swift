@@ -41,6 +41,10 @@ package enum ManagementLimits {
     /// How long a connection may be idle between two requests. Scrapers come at least once a minute.
     static let idleTimeout = TimeAmount.minutes(2)
 
+    /// How long a connection may go on if its client's certificate was revoked. An administrator who revokes the
+    /// certificate of this connection gets the answer.
+    static let lastAnswer = TimeAmount.seconds(1)
+
     /// How long a client may leave an answer unread.
     static let answerTimeout = TimeAmount.seconds(30)
 

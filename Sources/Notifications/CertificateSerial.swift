@@ -20,10 +20,15 @@ package struct CertificateSerial: Sendable, Hashable, CustomStringConvertible {
     /// - Parameter bytes: as the certificate has them, the highest first.
     /// - Returns: nil unless the authority could have given out this number.
     package init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == Self.byteCount, let first = bytes.first, first & 0xc0 == 0x40 else { return nil }
+        guard bytes.count == Self.byteCount else { return nil }
         let word = { (bytes: any Sequence<UInt8>) in bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
         self.init(high: word(bytes.prefix(8)), low: word(bytes.suffix(8)))
+        guard mayBeIssued else { return nil }
     }
+
+    /// Whether the authority could have given out this number. A number that a person typed may be another one. Stores
+    /// cannot read such a number back.
+    package var mayBeIssued: Bool { high >> 62 == 0b01 }
 
     /// - Parameter text: 32 hexadecimal digits in upper or lower case, with or without colons, as other tools print
     ///   them.

@@ -31,6 +31,10 @@ enum PostgresAccountRows {
                     """)
             ) { $0.certificate() },
             revokedDevices: Dictionary(devices, uniquingKeysWith: { $1 }),
+            administrators: try values(
+                try transaction.execute(
+                    "SELECT serial, made, valid_until, revoked FROM carillon.administrator_certificate")
+            ) { $0.administrator() },
         )
     }
 
@@ -81,7 +85,34 @@ enum PostgresAccountRows {
                 INSERT INTO carillon.device (device, environment, revoked) VALUES ($1, $2, $3)
                 ON CONFLICT (device, environment) DO UPDATE SET revoked = excluded.revoked
                 """, device.values + [.integer(moment.column)])
+        case .createAdministrator(let administrator, _):
+            try write(administrator, from: before, to: after, transaction)
+        case .revokeAdministrator(let serial, _), .revokeUnlistedAdministrator(let serial, _, _):
+            guard let administrator = after.administrators[serial] else { break }
+            try write(administrator, from: before, to: after, transaction)
         }
+    }
+
+    /// Writes an administrator's certificate, and removes those that are no longer listed.
+    private static func write(
+        _ administrator: AdministratorCertificate,
+        from before: AccountsSnapshot,
+        to after: AccountsSnapshot,
+        _ transaction: PostgresTransaction,
+    ) throws(PostgresError) {
+        for serial in before.administrators.keys where after.administrators[serial] == nil {
+            try transaction.execute(
+                "DELETE FROM carillon.administrator_certificate WHERE serial = $1", [.bytes(serial.bytes)])
+        }
+        try transaction.execute(
+            """
+            INSERT INTO carillon.administrator_certificate VALUES ($1, $2, $3, $4)
+            ON CONFLICT (serial) DO UPDATE SET revoked = excluded.revoked
+            """,
+            [
+                .bytes(administrator.serial.bytes), .integer(administrator.made?.column),
+                .integer(administrator.validUntil.column), .integer(administrator.revoked?.column),
+            ])
     }
 
     /// Removes the rows of objects that are no longer in the accounts. What a deletion removes besides the object
@@ -182,6 +213,13 @@ extension PostgresRow {
         return TeamCertificate(
             serial: serial, team: team, bundleID: bundleID, environments: environments, validUntil: validUntil,
             revoked: moment(6))
+    }
+
+    fileprivate func administrator() -> AdministratorCertificate? {
+        guard let serial = bytes(0).flatMap({ CertificateSerial(bytes: $0) }), let validUntil = moment(2) else {
+            return nil
+        }
+        return AdministratorCertificate(serial: serial, made: moment(1), validUntil: validUntil, revoked: moment(3))
     }
 
     fileprivate func revokedDevice() -> (DeviceKey, Timestamp)? {

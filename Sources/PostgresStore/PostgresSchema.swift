@@ -10,7 +10,9 @@ enum PostgresSchema {
     /// it knows.
     static let all = PostgresMigrations(schema: "carillon", oldest: 7, migrations)
 
-    static let migrations: [[StaticString]] = [first, attemptMark, storeCopy, nodes, channels, starts, sweeps]
+    static let migrations: [[StaticString]] = [
+        first, attemptMark, storeCopy, nodes, channels, starts, sweeps, administrators,
+    ]
 
     private static let first: [StaticString] = [
         // One row: the version of the accounts, and the number of the newest app, whether it is still there or not.
@@ -209,11 +211,24 @@ enum PostgresSchema {
     private static let sweeps: [StaticString] = [
         // sweep: when to look whether the mailbox has expired, at the latest when it does; NULL if it needs no look. It
         // stays when the mailbox is emptied or filled again, so that these are changes of no indexed column: PostgreSQL
-        // then writes to no index, and cleans the page up by itself (docs/decisions/0054-sweeps-in-postgresql.md).
+        // then writes to no index, and cleans the page up by itself (docs/decisions/0055-sweeps-in-postgresql.md).
         "ALTER TABLE carillon.destination ADD COLUMN sweep bigint",
         "UPDATE carillon.destination SET sweep = expires WHERE expires IS NOT NULL",
         "CREATE INDEX destination_by_sweep ON carillon.destination (sweep) WHERE sweep IS NOT NULL",
         "DROP INDEX carillon.destination_by_expiry",
+    ]
+
+    private static let administrators: [StaticString] = [
+        // made: NULL if the certificate was not listed until its revocation. A node of the release before changes nothing
+        // here, and accepts a certificate that is revoked.
+        """
+        CREATE TABLE carillon.administrator_certificate (
+            serial bytea PRIMARY KEY,
+            made bigint,
+            valid_until bigint NOT NULL,
+            revoked bigint
+        )
+        """
     ]
 
     private static let channels: [StaticString] = [

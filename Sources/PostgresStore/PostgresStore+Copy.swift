@@ -127,6 +127,10 @@ extension PostgresStore: CopyableStore {
                 for key in snapshot.keys.values { try write(.createKey(key)) }
                 for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
                 for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }
+                for administrator in snapshot.administrators.values {
+                    // The moment is not stored.
+                    try write(.createAdministrator(administrator, at: Timestamp(milliseconds: 0)))
+                }
                 try transaction.execute(
                     "UPDATE carillon.accounts SET last_app = $1, version = $2",
                     [.integer(accounts.lastApp.column), .integer(Int64(clamping: snapshot.version))])

@@ -19,6 +19,9 @@ enum AccountRows {
                 $0.certificate()
             },
             revokedDevices: Dictionary(devices, uniquingKeysWith: { $1 }),
+            administrators: try rows("SELECT \(administratorColumns) FROM administrator_certificate", in: database) {
+                $0.administrator()
+            },
         )
     }
 
@@ -67,7 +70,33 @@ enum AccountRows {
             try database.run(
                 "INSERT INTO revoked_device (environment, device, revoked) VALUES (?, ?, ?)",
                 device.arguments + [moment.column])
+        case .createAdministrator(let administrator, _):
+            try write(administrator, from: before, to: after, in: database)
+        case .revokeAdministrator(let serial, _), .revokeUnlistedAdministrator(let serial, _, _):
+            guard let administrator = after.administrators[serial] else { break }
+            try write(administrator, from: before, to: after, in: database)
         }
+    }
+
+    /// Writes an administrator's certificate, and removes those that are no longer listed.
+    private static func write(
+        _ administrator: AdministratorCertificate,
+        from before: AccountsSnapshot,
+        to after: AccountsSnapshot,
+        in database: Database,
+    ) throws(SQLiteFailure) {
+        for serial in before.administrators.keys where after.administrators[serial] == nil {
+            try database.run("DELETE FROM administrator_certificate WHERE serial = ?", [Data(serial.bytes)])
+        }
+        try database.run(
+            "INSERT OR REPLACE INTO administrator_certificate (\(administratorColumns)) VALUES (?, ?, ?, ?)",
+            [
+                Data(administrator.serial.bytes),
+                administrator.made?.column,
+                administrator.validUntil.column,
+                administrator.revoked?.column,
+            ],
+        )
     }
 
     /// Removes the rows that are no longer in the accounts, in an order that keeps references valid. What a deletion
@@ -103,6 +132,7 @@ enum AccountRows {
 
     private static let keyColumns = "id, team, public_key, development, production, revoked, bundle_ids"
     private static let certificateColumns = "serial, team, bundle_id, development, production, valid_until, revoked"
+    private static let administratorColumns = "serial, made, valid_until, revoked"
 
     private static func insert(_ key: TeamKey, into database: Database) throws(SQLiteFailure) {
         try database.run(
@@ -198,6 +228,11 @@ extension Row {
     fileprivate func revokedDevice() -> (DeviceKey, Timestamp)? {
         guard let environment = Environment(column: integer(0)), let moment = moment(2) else { return nil }
         return (DeviceKey(environment: environment, device: DeviceID(column: integer(1))), moment)
+    }
+
+    fileprivate func administrator() -> AdministratorCertificate? {
+        guard let serial = CertificateSerial(bytes: blob(0)), let validUntil = moment(2) else { return nil }
+        return AdministratorCertificate(serial: serial, made: moment(1), validUntil: validUntil, revoked: moment(3))
     }
 
     private func environments(development: Int, production: Int) -> Set<Environment> {

@@ -144,6 +144,10 @@ extension SQLiteStore: CopyableStore {
             for key in snapshot.keys.values { try write(.createKey(key)) }
             for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
             for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }
+            for administrator in snapshot.administrators.values {
+                // The moment is not stored.
+                try write(.createAdministrator(administrator, at: Timestamp(milliseconds: 0)))
+            }
             try database.run("DELETE FROM sqlite_sequence WHERE name = 'app'", [])
             try database.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('app', ?)", [accounts.lastApp.rawValue])
             try Self.setMeta(.accountsVersion, to: Int64(clamping: snapshot.version), in: database)

@@ -20,6 +20,9 @@ enum Schema {
         migrator.registerMigration("channels") { database in
             try database.execute(sql: channels)
         }
+        migrator.registerMigration("administrators") { database in
+            try database.execute(sql: administrators)
+        }
         return migrator
     }
 
@@ -192,6 +195,17 @@ enum Schema {
             channel TEXT NOT NULL,
             seen INTEGER NOT NULL,
             PRIMARY KEY (environment, device, app, channel)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let administrators = """
+        -- serial: 16 bytes. Times: milliseconds since 1970. made: NULL if the certificate was not listed until its
+        -- revocation. revoked: NULL if it is not revoked.
+        CREATE TABLE administrator_certificate (
+            serial BLOB PRIMARY KEY,
+            made INTEGER,
+            valid_until INTEGER NOT NULL,
+            revoked INTEGER
         ) STRICT, WITHOUT ROWID;
         """
 }

@@ -15,7 +15,8 @@ package enum CertificateLives {
     package static let server = 397 * day
     /// A device has to renew its certificate within a year, so a lost device is not trusted for longer.
     package static let device = 365 * day
-    /// Short, because single certificates cannot be revoked: a remote administrator gets a new one each month.
+    /// Short, because an administrator may do nearly everything, and nobody may notice that a certificate was lost: a
+    /// remote administrator gets a new one each month.
     package static let administrator = 30 * day
     /// A node makes a new one for each connection, so it only has to outlive the handshake and differences of clocks.
     package static let node = day

@@ -7,7 +7,10 @@ struct AdministratorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "administrator",
         abstract: "Certificates for administration over TLS.",
-        subcommands: [Create.self],
+        subcommands: [
+            Create.self, ListCommand<ManagementMessages.Administrator>.self,
+            ShowCommand<ManagementMessages.Administrator>.self, Revoke.self,
+        ],
     )
 
     struct Create: AsyncParsableCommand {
@@ -26,8 +29,8 @@ struct AdministratorCommand: AsyncParsableCommand {
 
         func run() async throws {
             let path = DataFolder(out).path
-            let made: ManagementMessages.Administrator = try await NewFile(path).fill {
-                let made: ManagementMessages.Administrator = try await common.management().ask(
+            let made: ManagementMessages.AdministratorMade = try await NewFile(path).fill {
+                let made: ManagementMessages.AdministratorMade = try await common.management().ask(
                     .post, "/v1/administrators")
                 return (Array(made.identity.utf8), made)
             }
@@ -39,5 +42,48 @@ struct AdministratorCommand: AsyncParsableCommand {
             let serial: String
             let path: String
         }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Revoke an administrator's certificate at once; its connections end. This cannot be undone.",
+            discussion: """
+                openssl x509 -noout -serial -in FILE prints the serial of a certificate. What its holder has made stays: keys, \
+                certificates, activation codes.
+                """,
+        )
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: "The certificate's serial.")
+        var serial: String
+
+        @Flag(
+            help: """
+                Also revoke a certificate that is not listed, because an earlier release made it, or because the store was \
+                restored from a backup. Only on the service's own machine.
+                """)
+        var unlisted = false
+
+        func run() async throws {
+            let path = try ManagementMessages.Administrator.path(of: serial)
+            let revoked: ManagementMessages.AdministratorRevoked = try await common.management().ask(
+                .delete, path + (unlisted ? "?unlisted=true" : ""))
+            Output(isJSON: common.json).print(revoked, "Revoked the administrator \(revoked.serial).")
+        }
+    }
+}
+
+extension ManagementMessages.Administrator: AccountItem {
+    static let path = "/v1/administrators"
+    static let plural = "administrators' certificates that have not expired"
+    static let singular = "an administrator's certificate"
+    static let argument = (help: "The certificate's serial", value: "serial")
+
+    var itemName: String { serial }
+
+    var line: String {
+        let begin = made.map { "made \(shown($0))" } ?? "not listed when it was made"
+        return "\(serial)  \(begin)  until \(shown(validUntil))" + (revoked.map { "  revoked \(shown($0))" } ?? "")
     }
 }

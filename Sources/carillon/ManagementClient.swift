@@ -148,6 +148,11 @@ struct ManagementClient: Sendable {
         do {
             response = try await client.execute(request, deadline: .distantFuture)
         } catch {
+            if case .tls(let url, _) = place, "\(error)".contains("ALERT_CERTIFICATE") {
+                throw CommandError(
+                    "The management API at \(url) refuses the certificate of \(Self.identityName): it has expired, was "
+                        + "revoked, or is of another service.")
+            }
             throw NotReached(description: "\(silence) (\(Self.cause(error)))")
         }
         guard response.status == .ok || statuses.contains(response.status.code) else {

@@ -69,7 +69,8 @@ package struct StoreContract: Sendable {
 
     /// All promises.
     package static let promises =
-        mailboxPromises + registrationPromises + listPromises + accountPromises + secretPromises + invitationPromises
+        mailboxPromises + registrationPromises + listPromises + accountPromises + administratorPromises + secretPromises
+        + invitationPromises
         + feedbackPromises + attemptNumberPromises + logPromises + deletionPromises + channelPromises
 
     private let makeStore: @Sendable (any DeliveryLog) async throws -> Ports

@@ -1,3 +1,4 @@
+import Delivery
 import HTTPTypes
 import Notifications
 import Testing
@@ -15,11 +16,12 @@ struct AccessRulesTests {
         host: String = "127.0.0.1:2198",
         from caller: ManagementCaller = .network(isLoopback: true),
         access: ManagementOperation.Access = .key,
+        trust: AdministratorTrust = AdministratorTrust(),
         rules: AccessRules = AccessRules(host: "127.0.0.1", hostnames: ["push.example.com"], key: key),
     ) -> Int? {
         var request = HTTPRequest(method: .post, scheme: "http", authority: host, path: "/v1/teams")
         for (name, value) in headers { request.headerFields[name] = value }
-        return rules.refusal(of: request, from: caller, access: access, now: Self.now)?.status
+        return rules.refusal(of: request, from: caller, access: access, trust: trust, now: Self.now)?.status
     }
 
     private static let authorized: [HTTPField.Name: String] = [.authorization: "Bearer \(key)"]
@@ -98,7 +100,9 @@ struct AccessRulesTests {
         let rules = AccessRules(host: "127.0.0.1", hostnames: [], key: Self.key)
         let request = HTTPRequest(
             method: .get, scheme: "http", authority: "127.0.0.1", path: "http://evil.example/v1/teams")
-        #expect(rules.refusal(of: request, from: .socket, access: .everybody, now: Self.now)?.status == 400)
+        let refusal = rules.refusal(
+            of: request, from: .socket, access: .everybody, trust: AdministratorTrust(), now: Self.now)
+        #expect(refusal?.status == 400)
     }
 
     @Test func `Over TLS an administrator's certificate gives access until it expires`() throws {
@@ -110,5 +114,36 @@ struct AccessRulesTests {
         #expect(status(from: .certificate(expired)) == 403)
         #expect(status(Self.authorized, from: .certificate(nil)) == 403)
         #expect(status(host: "evil.example", from: .certificate(good)) == 403)
+    }
+
+    @Test func `A revoked certificate gives no access, and one that is not listed does`() throws {
+        let serials = try ["41", "42", "43"].map {
+            try #require(CertificateSerial($0 + String(repeating: "0", count: 30)))
+        }
+        let accounts = AccountsSnapshot(
+            version: 1,
+            administrators: [
+                AdministratorCertificate(serial: serials[0], made: Self.now, validUntil: Self.now),
+                AdministratorCertificate(
+                    serial: serials[1], made: Self.now, validUntil: Self.now, revoked: Self.now),
+            ])
+        let statuses = serials.map { serial in
+            let identity = AdministratorIdentity(serial: serial, validUntil: Double(Self.now.seconds))
+            return status(from: .certificate(identity), trust: AdministratorTrust(accounts))
+        }
+        #expect(statuses == [nil, 403, nil])
+    }
+
+    @Test func `A node that may have missed a revocation shows an administrator only its state and its metrics`() throws
+    {
+        let serial = try #require(CertificateSerial("41" + String(repeating: "0", count: 30)))
+        let good = AdministratorIdentity(serial: serial, validUntil: Double(Self.now.seconds))
+        let trust = AdministratorTrust(isCurrent: false)
+        #expect(status(from: .certificate(good), trust: trust) == 503)
+        #expect(status(from: .certificate(good), access: .loopback, trust: trust) == nil)
+        #expect(status(from: .certificate(good), access: .everybody, trust: trust) == nil)
+        // The socket's permissions and the key do not depend on the accounts.
+        #expect(status(from: .socket, trust: trust) == nil)
+        #expect(status(Self.authorized, trust: trust) == nil)
     }
 }

@@ -4,7 +4,6 @@ import Management
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
 import Service
 import Testing
 
@@ -69,51 +68,14 @@ import Testing
         }
     }
 
-    /// A client with a certificate, or without one.
-    private func tls(_ test: TestService, _ certificate: ClientCertificate?) throws -> TLSConfiguration {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.trustRoots = .file(test.description.ca)
-        if let certificate {
-            tls.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.chainPEM.utf8))
-                .map { .certificate($0) }
-            tls.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(certificate.keyPEM.utf8), format: .pem))
-        }
-        return tls
-    }
-
-    private func administrator(_ test: TestService) async throws -> ClientCertificate {
-        let made: ManagementMessages.Administrator = try await test.administer("POST", "/v1/administrators")
-        let start = try required(made.identity.range(of: "-----BEGIN CERTIFICATE"))
-        return ClientCertificate(
-            chainPEM: String(made.identity[start.lowerBound...]), keyPEM: String(made.identity[..<start.lowerBound]))
-    }
-
-    private func status(
-        _ method: String,
-        _ path: String,
-        _ test: TestService,
-        _ certificate: ClientCertificate?,
-    ) async throws -> Int {
-        var request = HTTPClientRequest(url: "https://\(try required(test.description.managementTLS))\(path)")
-        request.method = .RAW(value: method)
-        request.tlsConfiguration = try tls(test, certificate)
-        let response = try await HTTPClient.shared.execute(request, deadline: .now() + .seconds(30))
-        _ = try await response.body.collect(upTo: 1 << 20)
-        return Int(response.status.code)
-    }
-
-    private static func withTLS(_ settings: inout Settings) {
-        settings.managementTLS = ListenAddress(host: "127.0.0.1", port: 0)
-    }
-
     @Test func `Over TLS only administrators have access`() async throws {
-        try await TestService.run(Self.withTLS) { test in
-            let administrator = try await administrator(test)
-            #expect(try await status("GET", "/v1/teams", test, administrator) == 200)
-            #expect(try await status("GET", "/v1/teams", test, nil) == 403)
-            #expect(try await status("GET", "/health", test, nil) == 200)
+        try await TestService.run(TestService.withManagementTLS) { test in
+            let administrator = try await test.makeAdministrator()
+            #expect(try await test.ask("GET", "/v1/teams", as: administrator).status == 200)
+            #expect(try await test.ask("GET", "/v1/teams", as: nil).status == 403)
+            #expect(try await test.ask("GET", "/health", as: nil).status == 200)
             for other in [try await test.makeCertificate(), try await test.makeDeviceCertificate()] {
-                await #expect(throws: (any Error).self) { try await status("GET", "/v1/teams", test, other) }
+                await #expect(throws: (any Error).self) { try await test.ask("GET", "/v1/teams", as: other).status }
             }
             let provider = try await test.connectProvider(administrator)
             #expect(await !provider.isServed(ProviderHeaders("00", token: nil).fields))
@@ -121,9 +83,9 @@ import Testing
     }
 
     @Test func `Neither an administrator nor the key can make an administrator`() async throws {
-        try await TestService.run(Self.withTLS) { test in
-            let administrator = try await administrator(test)
-            #expect(try await status("POST", "/v1/administrators", test, administrator) == 403)
+        try await TestService.run(TestService.withManagementTLS) { test in
+            let administrator = try await test.makeAdministrator()
+            #expect(try await test.ask("POST", "/v1/administrators", as: administrator).status == 403)
             #expect(try await test.ask("POST", "/v1/administrators").status == 403)
         }
     }

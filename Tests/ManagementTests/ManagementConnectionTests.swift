@@ -11,8 +11,12 @@ struct ManagementConnectionTests {
     private let channel = EmbeddedChannel()
     private let begin = NIODeadline.now()
 
-    private func connection(limit: Int = 10) throws -> ManagementConnection {
-        let connection = try #require(ManagementConnection(channel, in: ConnectionTable(limit: limit)) { _, _ in })
+    private func connection(
+        limit: Int = 10,
+        isTrusted: @escaping () -> Bool = { true },
+    ) throws -> ManagementConnection {
+        let table = ConnectionTable(limit: limit)
+        let connection = try #require(ManagementConnection(channel, in: table, isTrusted: isTrusted) { _, _ in })
         try channel.pipeline.syncOperations.addHandler(connection)
         return connection
     }
@@ -89,6 +93,57 @@ struct ManagementConnectionTests {
         channel.pipeline.fireChannelWritabilityChanged()
         #expect(try !isClosed(connection, after: .seconds(29)))
         #expect(try isClosed(connection, after: .seconds(35)))
+    }
+
+    @Test func `A connection whose certificate was revoked ends, and a new one has a second for its request`() throws {
+        let connection = try connection { false }
+        #expect(try !isClosed(connection, after: .milliseconds(900)))
+        #expect(try isClosed(connection, after: .seconds(2)))
+    }
+
+    @Test func `A stream that began before its certificate was revoked ends at the next check`() throws {
+        var isTrusted = true
+        let connection = try connection { isTrusted }
+        try channel.writeInbound(Self.head)
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+        #expect(try !isClosed(connection, after: .minutes(1)))
+        isTrusted = false
+        #expect(try isClosed(connection, after: .minutes(1) + .seconds(1)))
+    }
+
+    @Test func `The answer to the request that revokes the certificate is sent, and is the last one`() throws {
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        var isTrusted = true
+        let connection = try connection { isTrusted }
+        try channel.writeInbound(Self.head)
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        isTrusted = false
+        #expect(try !isClosed(connection, after: .milliseconds(900)))
+        try answer()
+        #expect(try channel.readOutbound(as: HTTPResponsePart.self) == .head(HTTPResponse(status: .ok)))
+        #expect(!channel.isActive)
+    }
+
+    @Test func `Requests sent ahead do not prolong a connection whose certificate was revoked`() throws {
+        let connection = try connection { false }
+        for _ in 0..<2 {
+            try channel.writeInbound(Self.head)
+            try channel.writeInbound(HTTPRequestPart.end(nil))
+        }
+        // The connection notices the revocation two seconds before the second answer begins.
+        #expect(try !isClosed(connection, after: .seconds(-2)))
+        try answer()
+        #expect(try isClosed(connection, after: .zero))
+    }
+
+    @Test func `A connection that is trusted again goes on until its next answer`() throws {
+        var isTrusted = false
+        let connection = try connection { isTrusted }
+        #expect(try !isClosed(connection, after: .milliseconds(900)))
+        isTrusted = true
+        #expect(try !isClosed(connection, after: .seconds(2)))
+        #expect(try !isClosed(connection, after: .seconds(9)))
     }
 
     @Test func `A listener that shuts down closes idle connections at once, and others after their answer`() throws {

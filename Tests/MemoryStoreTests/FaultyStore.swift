@@ -35,6 +35,8 @@ final class FaultyStore: ForwardingStore {
         case keepsInvitations
         /// A withdrawn invitation can still be used.
         case usesWithdrawn
+        /// Revoking an administrator has no effect.
+        case trustsRevokedAdministrators
         /// Devices are listed in no particular order.
         case listsInAnyOrder
         /// The last mark of the attempts' numbers is kept, not the greatest.
@@ -188,12 +190,13 @@ extension FaultyStore {
 
     func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot {
         let before = memory.current
+        if fault == .trustsRevokedAdministrators, case .revokeAdministrator = change { return before }
         let after = try await memory.apply(change, to: version)
         guard fault == .keepsKeys, case .deleteTeam = change else { return after }
         let faulty = AccountsSnapshot(
             version: after.version, teams: Array(after.teams.values), apps: Array(after.apps.values),
             keys: Array(before.keys.values), certificates: Array(after.certificates.values),
-            revokedDevices: after.revokedDevices)
+            revokedDevices: after.revokedDevices, administrators: Array(after.administrators.values))
         state.withLock { $0.accounts = faulty }
         return faulty
     }

@@ -54,6 +54,34 @@ struct PostgresStoreOpeningTests {
     }
 
     @Test
+    func `The list of administrators is added to tables of the release before, whose nodes do not change it`()
+        async throws
+    {
+        var configuration = try await testConfiguration()
+        configuration.pollInterval = .milliseconds(10)
+        try await prepare(configuration)
+        try await execute("DROP TABLE carillon.administrator_certificate", in: configuration.location)
+        try await execute("UPDATE carillon.schema_version SET newest = newest - 1", in: configuration.location)
+        let store = try await PostgresStore.open(configuration)
+        let administrator = AdministratorCertificate(
+            serial: try #require(CertificateSerial("41" + String(repeating: "0", count: 30))),
+            made: Timestamp(milliseconds: 1), validUntil: Timestamp(milliseconds: .max))
+        _ = try await store.apply(.createAdministrator(administrator, at: Timestamp(milliseconds: 1)))
+        // A node of the release before makes a team.
+        try await execute(
+            """
+            WITH made AS (INSERT INTO carillon.team VALUES ('ABCDE12345', 'Shop'))
+            UPDATE carillon.accounts SET version = version + 1
+            """, in: configuration.location)
+        while store.current.teams.isEmpty { await Task.yield() }
+        #expect(store.current.administrators == [administrator.serial: administrator])
+        let revoked = try await store.apply(
+            .revokeAdministrator(administrator.serial, at: Timestamp(milliseconds: 2)))
+        #expect(revoked.hasRevokedAdministrator(administrator.serial))
+        await store.close()
+    }
+
+    @Test
     func `PostgreSQL 14 is refused`() throws {
         try PostgresServerCheck.check(version: 150_000, named: "15.0")
         #expect {

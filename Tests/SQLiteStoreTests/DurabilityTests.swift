@@ -53,8 +53,19 @@ struct DurabilityTests {
             _ = try await store.apply(.createApp(bundleID: first, team: team.id))
             _ = try await store.apply(.createKey(key))
             _ = try await store.apply(.createCertificate(certificate))
+            let serials = try ["41", "42"].map {
+                try #require(CertificateSerial($0 + String(repeating: "0", count: 30)))
+            }
+            let administrator = AdministratorCertificate(
+                serial: serials[0], made: Example.moment, validUntil: Timestamp(milliseconds: .max))
+            _ = try await store.apply(.createAdministrator(administrator, at: Example.moment))
+            _ = try await store.apply(.revokeAdministrator(serials[0], at: Example.moment))
+            _ = try await store.apply(
+                .revokeUnlistedAdministrator(
+                    serials[1], validUntil: Timestamp(milliseconds: .max), at: Example.moment))
             let before = try await store.apply(
                 .revokeDevice(Example.destination().deviceKey, at: Example.moment))
+            #expect(before.administrators.count == 2)
             await store.close()
 
             let reopened = try await SQLiteStore.open(folder: path)

@@ -119,6 +119,17 @@ extension TestService {
         return ClientCertificate(chainPEM: issued.chainPEM, keyPEM: key.pemRepresentation)
     }
 
+    /// Issues an administrator's certificate that is not listed, as earlier releases did.
+    func issueAdministrator() async throws -> ClientCertificate {
+        let secrets = try await SharedSecrets.load(
+            from: FileSecrets(folder: service.folder.path + "/secrets"), now: .now())
+        var random = SystemRandomNumberGenerator()
+        let issued = try secrets.authority.issueAdministratorCertificate(
+            now: Date().timeIntervalSince1970, using: &random)
+        return ClientCertificate(
+            serial: issued.serial.description, chainPEM: issued.chainPEM, keyPEM: try required(issued.keyPEM))
+    }
+
     func makeDeviceCertificate() async throws -> ClientCertificate {
         let identity = try await APNSDevice.DeviceIdentity.activate(at: courier, environment: deviceEnvironment)
         return ClientCertificate(chainPEM: identity.chainPEM, keyPEM: identity.keyPEM)

@@ -1,6 +1,8 @@
 #if PostgreSQL
+    import AsyncHTTPClient
     import Delivery
     import Foundation
+    import NIOHTTP1
     import PostgresClient
     import PostgresTesting
     import Testing
@@ -236,6 +238,26 @@
                 #expect(line.contains(urgent) && !line.contains(waiting), "\(line)")
                 #expect(try await answer.status == 200)
                 for client in [provider, other, device, elsewhere] { await client.close() }
+            }
+        }
+
+        @Test func `An administrator that is revoked at one service is refused at the other, on its streams too`()
+            async throws
+        {
+            try await withTwo(TestService.withManagementTLS) { one, two in
+                let administrator = try await one.makeAdministrator()
+                let stream = try await two.open("GET", "/v1/log?follow=true", as: administrator)
+                #expect(stream.status == .ok)
+                let path = "/v1/administrators/\(administrator.serial)"
+                while try await two.ask("GET", path).status != 200 { await Task.yield() }
+                #expect(try await one.ask("DELETE", path).status == 200)
+                while (try? await two.ask("GET", path, as: administrator).status) == 200 { await Task.yield() }
+                do {
+                    for try await _ in stream.body {}
+                } catch {
+                    // The end of the connection is an error for the client.
+                }
+                #expect(try await two.ask("GET", path).text.contains("revoked"))
             }
         }
 

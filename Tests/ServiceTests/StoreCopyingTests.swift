@@ -88,10 +88,17 @@
                 serial: try #require(CertificateSerial(bytes: Array(repeating: 0x49, count: 16))), team: team.id,
                 bundleID: kept, environments: [.development], validUntil: moment)
             let revoked = DeviceKey(environment: .development, device: DeviceID(rawValue: 9))
+            let administrator = AdministratorCertificate(
+                serial: try #require(CertificateSerial(bytes: Array(repeating: 0x4a, count: 16))), made: moment,
+                validUntil: Timestamp(milliseconds: .max))
             let changes: [AccountChange] = [
                 .createTeam(team), .createApp(bundleID: gone, team: team.id), .createApp(bundleID: kept, team: team.id),
                 .createKey(key),
                 .createCertificate(certificate), .revokeDevice(revoked, at: moment),
+                .createAdministrator(administrator, at: moment), .revokeAdministrator(administrator.serial, at: moment),
+                .revokeUnlistedAdministrator(
+                    try #require(CertificateSerial(bytes: Array(repeating: 0x4b, count: 16))), validUntil: moment,
+                    at: moment),
                 .createApp(bundleID: try bundleID("c.d"), team: team.id),
             ]
             for change in changes { _ = try await store.apply(change) }
@@ -128,6 +135,7 @@
             lines += accounts.snapshot.keys.values.map { "\($0)" }.sorted()
             lines += accounts.snapshot.certificates.values.map { "\($0)" }.sorted()
             lines += accounts.snapshot.revokedDevices.map { "\($0)" }.sorted()
+            lines += accounts.snapshot.administrators.values.map { "\($0)" }.sorted()
             lines += try await store.copiedInvitations().map { "\($0)" }.sorted()
             for name in store.secretNames.sorted(by: { $0.rawValue < $1.rawValue }) {
                 lines.append("\(name) \(try await store.secrets.secret(name) ?? [])")
@@ -192,6 +200,7 @@
                 #expect(counts.registrations == 450 && counts.notifications == 2 && counts.feedback == 1)
                 #expect(counts.channels == 3 && counts.broadcasts == 1 && counts.subscriptions == 6)
                 #expect(counts.invitations == 1 && counts.secrets == 2 && counts.revokedDevices == 1)
+                #expect(counts.administrators == 2)
                 #expect(try await contents(places.database, places) == before)
                 #expect(try await places.copy(places.database, to: places.last) == counts)
                 #expect(try await contents(places.last, places) == before)

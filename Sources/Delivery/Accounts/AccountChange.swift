@@ -15,6 +15,12 @@ package enum AccountChange: Sendable, Hashable {
     case createCertificate(TeamCertificate)
     case revokeCertificate(CertificateSerial, at: Timestamp)
     case revokeDevice(DeviceKey, at: Timestamp)
+    /// Lists an administrator's certificate. Removes those that expired long ago.
+    case createAdministrator(AdministratorCertificate, at: Timestamp)
+    case revokeAdministrator(CertificateSerial, at: Timestamp)
+    /// Revokes an administrator's certificate, also if it is not listed. Removes those that expired long ago.
+    /// `validUntil` is a moment at which a certificate that is not listed has expired.
+    case revokeUnlistedAdministrator(CertificateSerial, validUntil: Timestamp, at: Timestamp)
 }
 
 extension AccountsSnapshot {
@@ -76,6 +82,12 @@ extension AccountsSnapshot {
         case .revokeDevice(let device, let moment):
             guard revokedDevices[device] == nil else { return nil }
             next.revokedDevices[device] = moment
+        case .createAdministrator(let certificate, let moment):
+            try next.add(certificate, at: moment)
+        case .revokeAdministrator(let serial, let moment):
+            guard try next.revokeAdministrator(serial, at: moment) else { return nil }
+        case .revokeUnlistedAdministrator(let serial, let validUntil, let moment):
+            guard try next.revokeUnlistedAdministrator(serial, validUntil: validUntil, at: moment) else { return nil }
         }
         return next
     }

@@ -19,6 +19,7 @@ package struct AccountsSnapshot: Sendable, Hashable {
         var keys: [KeyID: TeamKey] = [:]
         var certificates: [CertificateSerial: TeamCertificate] = [:]
         var revokedDevices: [DeviceKey: Timestamp] = [:]
+        var administrators: [CertificateSerial: AdministratorCertificate] = [:]
         var appsByID: [AppID: App] = [:]
 
         mutating func insert(_ app: App) {
@@ -55,6 +56,7 @@ package struct AccountsSnapshot: Sendable, Hashable {
         keys: [TeamKey] = [],
         certificates: [TeamCertificate] = [],
         revokedDevices: [DeviceKey: Timestamp] = [:],
+        administrators: [AdministratorCertificate] = [],
     ) {
         var contents = Contents()
         contents.version = version
@@ -62,6 +64,7 @@ package struct AccountsSnapshot: Sendable, Hashable {
         contents.keys = Dictionary(keys.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         contents.certificates = Dictionary(certificates.map { ($0.serial, $0) }, uniquingKeysWith: { $1 })
         contents.revokedDevices = revokedDevices
+        contents.administrators = Dictionary(administrators.map { ($0.serial, $0) }, uniquingKeysWith: { $1 })
         for app in apps { contents.insert(app) }
         box = Box(contents)
     }
@@ -104,6 +107,12 @@ extension AccountsSnapshot {
     package internal(set) var revokedDevices: [DeviceKey: Timestamp] {
         get { box.contents.revokedDevices }
         set { change { $0.revokedDevices = newValue } }
+    }
+
+    /// The listed certificates of administrators. Some of them may have expired.
+    package internal(set) var administrators: [CertificateSerial: AdministratorCertificate] {
+        get { box.contents.administrators }
+        set { change { $0.administrators = newValue } }
     }
 
     package func app(_ id: AppID) -> App? { box.contents.appsByID[id] }

@@ -1,5 +1,6 @@
-/// Teams with their apps, keys and certificates, and revoked devices, as a snapshot in memory that requests read
-/// without waiting. ``AccountsSnapshot/applying(_:nextAppID:)`` decides which changes are allowed.
+/// Teams with their apps, keys and certificates, revoked devices, and administrators' certificates, as a snapshot in
+/// memory that requests read without waiting. ``AccountsSnapshot/applying(_:nextAppID:)`` decides which changes are
+/// allowed.
 ///
 /// A deleted app is unreachable as soon as the change is applied. Its number is never used again, so none of its
 /// device tokens can ever name another app. ``Registrations/removeOrphaned(limit:)`` removes its data.

@@ -192,10 +192,24 @@ package enum ManagementMessages {
     }
 
     /// A certificate with which an administrator uses the API over TLS.
+    package struct AdministratorMade: Codable, Sendable {
+        package var serial: String
+        /// The key, the certificate and its intermediate in PEM. Only this answer contains the key.
+        package var identity: String
+        package var validUntil: UInt64
+    }
+
     package struct Administrator: Codable, Sendable {
         package var serial: String
-        /// The key, the certificate and its intermediate in PEM.
-        package var identity: String
+        /// When it was made; nil if it was not listed until its revocation.
+        package var made: UInt64?
+        /// The end of its validity period. If `made` is nil, the real end may be earlier.
+        package var validUntil: UInt64
+        package var revoked: UInt64?
+    }
+
+    package struct AdministratorRevoked: Codable, Sendable {
+        package var serial: String
     }
 
     /// Whether the service is alive (`/health`) or ready (`/ready`).

@@ -134,11 +134,20 @@ enum ManagementSchemas {
                 "registrations", .integer(0...Int64.max), "How many registrations ended; 0 if there is no such device."),
         ])
     static let tokenKey = named("TokenKey", [.required("tokenKeyID", .integer(1...Int64(TokenKeys.maximumCount)))])
+    static let administratorMade = named(
+        "AdministratorMade",
+        [
+            .required("serial", serial),
+            .required("identity", text, "The key, the certificate and its intermediate, PEM; shown this once."),
+            .required("validUntil", moment),
+        ])
+    static let administratorRevoked = named("AdministratorRevoked", [.required("serial", serial)])
     static let administrator = named(
         "Administrator",
         [
             .required("serial", serial),
-            .required("identity", text, "The key, the certificate and its intermediate, PEM."),
+            .optional("made", moment, "Missing if the certificate was not listed until its revocation."),
+            .required("validUntil", moment), .optional("revoked", moment),
         ])
     static let nothing = Schema.object([])
 

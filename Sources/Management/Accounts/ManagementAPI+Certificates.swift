@@ -4,7 +4,7 @@ import Foundation
 import Notifications
 import Trust
 
-// Issues provider certificates and administrators' certificates.
+// Issues and revokes provider certificates.
 extension ManagementAPI {
     func createCertificate(
         _ request: ManagementMessages.NewCertificate
@@ -79,14 +79,5 @@ extension ManagementAPI {
             validUntil: certificate.validUntil.milliseconds,
             revoked: certificate.revoked?.milliseconds,
         )
-    }
-
-    /// Makes a key and a certificate with which an administrator uses the API over TLS.
-    func makeAdministrator() throws -> ManagementMessages.Administrator {
-        var random = SystemRandomNumberGenerator()
-        let issued = try authority.issueAdministratorCertificate(
-            now: Double(now.milliseconds) / 1000, using: &random)
-        return ManagementMessages.Administrator(
-            serial: issued.serial.description, identity: (issued.keyPEM ?? "") + issued.chainPEM)
     }
 }

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Notifications
 
-// Devices, the keys of device tokens, and administrators.
+// Devices, and the keys of device tokens.
 extension ManagementOperation {
     static let devices = [
         ManagementOperation(
@@ -41,19 +41,5 @@ extension ManagementOperation {
             let number = try await api.parts.rotateTokenKey()
             return try JSONAnswer.make(ManagementMessages.TokenKey(tokenKeyID: number))
         },
-    ]
-
-    static let administrators = [
-        ManagementOperation(
-            method: .post, path: "/v1/administrators",
-            summary: "Make an administrator's certificate; only over the Unix socket",
-            body: Body(schema: ManagementSchemas.nothing, isOptional: true),
-            answer: .json(ManagementSchemas.administrator), problems: [413, 415]
-        ) { api, call in
-            guard call.caller.mayMakeAdministrators else {
-                throw Problem(403, "Administrators can be made only over the socket in the data folder.")
-            }
-            return try JSONAnswer.make(try api.makeAdministrator())
-        }
     ]
 }

@@ -24,10 +24,12 @@ struct AccessRules: Sendable {
     }
 
     /// The reason to refuse a request; nil if it is allowed.
+    /// - Parameter trust: what this node knows about administrators' certificates.
     func refusal(
         of request: HTTPRequest,
         from caller: ManagementCaller,
         access: ManagementOperation.Access,
+        trust: AdministratorTrust,
         now: Timestamp,
     ) -> Problem? {
         // Only requests to proxies contain a whole URL (RFC 9112, 3.2.2), which would name a second host beside
@@ -56,10 +58,9 @@ struct AccessRules: Sendable {
             if let problem = refusalOfBrowser(request) { return problem }
             guard access != .everybody else { return nil }
             guard let identity else { return Problem(403, "The request needs an administrator's certificate.") }
-            guard Double(now.milliseconds) / 1000 <= identity.validUntil else {
-                return Problem(403, "The administrator's certificate has expired.")
-            }
-            return nil
+            if let problem = trust.refusal(of: identity, now: now) { return problem }
+            // The metrics name no device, app or team, and are most needed when the store cannot be reached.
+            return access == .loopback ? nil : trust.doubt
         }
     }
 

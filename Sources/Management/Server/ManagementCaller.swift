@@ -13,4 +13,8 @@ enum ManagementCaller: Sendable, Hashable {
     /// Whether the caller may make administrators' certificates. If the holder of a certificate could, access would
     /// never end: each certificate could make the next one.
     var mayMakeAdministrators: Bool { self == .socket }
+
+    /// Whether the caller may revoke administrators' certificates that are not listed. If the holder of a certificate
+    /// could, it could fill the list with serial numbers that nobody has, and then nobody could revoke its own.
+    var mayRevokeUnlistedAdministrators: Bool { self == .socket }
 }

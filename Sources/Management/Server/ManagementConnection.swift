@@ -18,10 +18,17 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
     private let table: ConnectionTable
     private let entry: ConnectionTable.Entry
     private let installation: Installation
+    /// Returns false if the client's certificate was revoked or has expired since the handshake, or if this node cannot
+    /// know that.
+    private let isTrusted: () -> Bool
+    /// When this connection noticed that; nil while the client is trusted.
+    private var distrusted: NIODeadline?
     /// How many requests have begun and have no answer yet.
     private var unanswered = 0
     /// When the request that is arriving began; nil if no request is arriving.
     private var arriving: NIODeadline?
+    /// When the answer to the oldest unanswered request could begin. Used only while there is such a request.
+    private var answering = NIODeadline.now()
     /// When the connection became idle: when it began, or after its last answer.
     private var idle = NIODeadline.now()
     private var hasAnswered = false
@@ -34,9 +41,15 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
     private var hasOfferedUpgrade = false
 
     /// - Returns: nil if there are too many connections and all of them are busy.
-    init?(_ channel: any Channel, in table: ConnectionTable, _ installation: @escaping Installation) {
+    init?(
+        _ channel: any Channel,
+        in table: ConnectionTable,
+        isTrusted: @escaping () -> Bool = { true },
+        _ installation: @escaping Installation,
+    ) {
         self.channel = channel
         self.table = table
+        self.isTrusted = isTrusted
         self.installation = installation
         entry = ConnectionTable.Entry(channel, now: idle)
         guard table.add(entry) else { return nil }
@@ -56,6 +69,7 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
         switch unwrapInboundIn(data) {
         case .head(let head):
             unanswered += 1
+            if unanswered == 1 { answering = .now() }
             // Limit the requests that a client sends ahead: the memory for their answers has to be bounded.
             guard unanswered <= ManagementLimits.requestsAhead else { return context.close(promise: nil) }
             // The client waits for 100 (Continue) before it sends the body (RFC 9110, 10.1.1).
@@ -87,7 +101,7 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
         }
         guard case .end = part else { return }
         unanswered = max(0, unanswered - 1)
-        guard unanswered == 0 else { return }
+        guard unanswered == 0 else { return answering = .now() }
         hasAnswered = true
         idle = .now()
         entry.setIdle(since: idle)
@@ -104,10 +118,21 @@ final class ManagementConnection: ChannelDuplexHandler, RemovableChannelHandler,
     }
 
     func tick(now: NIODeadline) {
+        if isTrusted() { distrusted = nil } else { endTrust(now) }
         if let unread, unread + ManagementLimits.answerTimeout < now { return close() }
         if let arriving, arriving + ManagementLimits.requestTimeout < now { return close() }
         let patience = hasAnswered ? ManagementLimits.idleTimeout : ManagementLimits.requestTimeout
         if unanswered == 0, idle + patience < now { close() }
+    }
+
+    /// Ends the connection of a client whose certificate is no longer valid. Each new request is refused anyway. This
+    /// ends streams too, which are requests that were allowed before.
+    private func endTrust(_ now: NIODeadline) {
+        // The next answer is the last one. It may be the answer to the request that revoked the certificate.
+        isDraining = true
+        let begin = min(distrusted ?? now, unanswered == 0 ? idle : answering)
+        if begin + ManagementLimits.lastAnswer < now { close() }
+        distrusted = distrusted ?? now
     }
 
     func drain() {

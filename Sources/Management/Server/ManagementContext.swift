@@ -1,4 +1,5 @@
 import Console
+import Delivery
 import Hummingbird
 import Logging
 import NIOCore
@@ -10,6 +11,7 @@ struct ManagementContext: RequestContext {
         let logger: Logger
         let caller: ManagementCaller
         let rules: AccessRules
+        let accounts: any Accounts
         let connectionEnd: EventLoopFuture<Void>
     }
 
@@ -17,6 +19,7 @@ struct ManagementContext: RequestContext {
     let caller: ManagementCaller
     /// The rules of the listener that the request came through.
     let rules: AccessRules
+    private let accounts: any Accounts
     /// Completes when the client's connection has ended.
     let connectionEnd: EventLoopFuture<Void>
 
@@ -24,6 +27,7 @@ struct ManagementContext: RequestContext {
         coreContext = CoreRequestContextStorage(source: source)
         caller = source.caller
         rules = source.rules
+        accounts = source.accounts
         connectionEnd = source.connectionEnd
     }
 
@@ -34,6 +38,7 @@ struct ManagementContext: RequestContext {
 
     /// The reason to refuse the request; nil if it is allowed.
     func refusal(of request: Request, access: ManagementOperation.Access, now: Timestamp) -> Problem? {
-        rules.refusal(of: request.head, from: caller, access: access, now: now)
+        rules.refusal(
+            of: request.head, from: caller, access: access, trust: AdministratorTrust(accounts), now: now)
     }
 }

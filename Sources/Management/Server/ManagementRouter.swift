@@ -53,7 +53,10 @@ struct ManagementRouter: Sendable {
     ) async throws -> Response {
         if let problem = context.refusal(of: request, access: operation.access, now: api.now) { throw problem }
         do {
-            return try await operation.perform(api, try await ManagementCall(request, operation, context, api))
+            let call = try await ManagementCall(request, operation, context, api)
+            // The client's certificate or session may have been revoked while the body arrived.
+            if let problem = context.refusal(of: request, access: operation.access, now: api.now) { throw problem }
+            return try await operation.perform(api, call)
         } catch let error as StoreError {
             throw Problem(error, isNamedInPath: operation.parameters.contains { $0.place == .path })
         }

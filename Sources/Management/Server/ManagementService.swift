@@ -1,4 +1,5 @@
 import Connections
+import Delivery
 import Hummingbird
 import HummingbirdCore
 import Logging
@@ -48,6 +49,9 @@ final class ManagementService: ConnectionService {
             case .administrator(let identity) = try api.authority.verifyPeer(
                 chain: chain, as: .administrator, now: now)
         else { throw TrustError(.wrongUse, "The certificate is not an administrator's.") }
+        guard !api.accounts.current.hasRevokedAdministrator(identity.serial) else {
+            throw TrustError(.revoked, "The administrator's certificate \(identity.serial) was revoked.")
+        }
         return identity
     }
 
@@ -58,8 +62,16 @@ final class ManagementService: ConnectionService {
             case .network(let isLoopback): .network(isLoopback: isLoopback)
             case .tls: .certificate(peer)
             }
-        return ManagementConnection(accepted.channel, in: table) { [router, rules, tasks, logger] channel, watch in
-            Self.serve(channel, watch, router, caller, rules, tasks, logger)
+        let api = api
+        return ManagementConnection(
+            accepted.channel, in: table,
+            isTrusted: {
+                guard case .certificate(let identity?) = caller else { return true }
+                let trust = AdministratorTrust(api.accounts)
+                return trust.refusal(of: identity, now: api.now) == nil && trust.isCurrent
+            }
+        ) { [router, rules, tasks, logger] channel, watch in
+            Self.serve(channel, watch, router, caller, rules, api.accounts, tasks, logger)
         }
     }
 
@@ -70,6 +82,7 @@ final class ManagementService: ConnectionService {
         _ router: ManagementRouter,
         _ caller: ManagementCaller,
         _ rules: AccessRules,
+        _ accounts: any Accounts,
         _ tasks: ConnectionTasks,
         _ logger: Logger,
     ) {
@@ -78,7 +91,8 @@ final class ManagementService: ConnectionService {
             responder: { request, writer, channel in
                 let context = ManagementContext(
                     source: .init(
-                        logger: logger, caller: caller, rules: rules, connectionEnd: channel.closeFuture))
+                        logger: logger, caller: caller, rules: rules, accounts: accounts,
+                        connectionEnd: channel.closeFuture))
                 let response = await router.respond(to: request, context)
                 try await writer.write(response: response.head, body: response.body)
             },

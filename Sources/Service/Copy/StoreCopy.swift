@@ -12,6 +12,7 @@ package struct StoreCopy: Sendable {
         package var keys = 0
         package var certificates = 0
         package var revokedDevices = 0
+        package var administrators = 0
         package var invitations = 0
         package var secrets = 0
         package var registrations = 0
@@ -99,6 +100,7 @@ package struct StoreCopy: Sendable {
         counts.keys = accounts.snapshot.keys.count
         counts.certificates = accounts.snapshot.certificates.count
         counts.revokedDevices = accounts.snapshot.revokedDevices.count
+        counts.administrators = accounts.snapshot.administrators.count
         var rest = try await source.copiedInvitations()[...]
         while !rest.isEmpty {
             let page = Array(rest.prefix(Self.page))
