@@ -78,15 +78,28 @@ struct ManagementClient: Sendable {
     }
 
     /// All items of a list, from all of its pages.
-    /// - Parameter name: returns the identifier of an item.
-    func list<Item: Decodable>(_ path: String, name: (Item) -> String) async throws -> [Item] {
-        var items: [Item] = []
+    /// - Parameters:
+    ///   - name: returns the identifier of an item.
+    ///   - unanswered: called with the nodes of a cluster whose part of the list is missing.
+    func list<Item: Decodable>(
+        _ path: String,
+        name: (Item) -> String,
+        unanswered: (Set<String>) -> Void = { _ in },
+    ) async throws -> [Item] {
+        var (items, silent): ([Item], Set<String>) = ([], [])
         while true {
             let after = items.last.map { "?after=" + name($0) } ?? ""
-            let page: [Item] = try await ask(.get, path + after)
+            let page: [Item] = try await exchange(.get, path + after, Never?.none) { response in
+                let names = response.headers[canonicalForm: OtherDevices.unansweredField]
+                silent.formUnion(names.map { String($0) })
+                let body = Data(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
+                return try JSONDecoder().decode([Item].self, from: body)
+            }
             items += page
-            guard page.count == ManagementLimits.listItems else { return items }
+            guard page.count == ManagementLimits.listItems else { break }
         }
+        if !silent.isEmpty { unanswered(silent) }
+        return items
     }
 
     /// Calls `body` with each line of an answer as it arrives.
