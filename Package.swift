@@ -487,8 +487,9 @@ let package = Package(
             name: "ProviderServerTests",
             dependencies: [
                 "Rates", "Notifications", "Delivery", "Management", "ProviderStore", "ProviderServer", "Service",
-                "ServiceTesting", "Trust", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix, crypto,
-                cryptoExtras,
+                "ServiceTesting", "Trust", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix,
+                nioEmbedded,
+                nioSSL, crypto, cryptoExtras,
                 logging,
                 inMemoryLogging,
                 lifecycle,
