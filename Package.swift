@@ -267,7 +267,7 @@ let package = Package(
             name: "carillon",
             dependencies: [
                 "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal", "VirtualDevices",
-                "Management", "PrivateFiles",
+                "Connections", "Management", "PrivateFiles",
                 "Service", "ProviderServer", "PrometheusMetrics", coreMetrics,
                 "APNSProvider",
                 "APNSDevice", "CVersion", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,

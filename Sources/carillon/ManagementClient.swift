@@ -4,7 +4,6 @@ import Management
 import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
-import NIOPosix
 import NIOSSL
 import Service
 
@@ -161,7 +160,7 @@ struct ManagementClient: Sendable {
         do {
             response = try await client.execute(request, deadline: .distantFuture)
         } catch {
-            throw NotReached(description: "\(silence) (\(Self.cause(error)))")
+            throw NotReached(description: "\(silence) (\(RequestFailure.cause(of: error)))")
         }
         guard response.status == .ok || statuses.contains(response.status.code) else {
             let body = Data(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
@@ -195,16 +194,6 @@ struct ManagementClient: Sendable {
         configuration.timeout.connect = .seconds(10)
         if case .tls(_, let tls) = place { configuration.tlsConfiguration = tls }
         return configuration
-    }
-
-    /// The cause of an error in a few words.
-    private static func cause(_ error: any Error) -> String {
-        if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
-        if let error = error as? NIOConnectionError {
-            // Without an attempt there was no address, because the look-up failed.
-            return error.connectionErrors.first.map { cause($0.error) } ?? "the name of its host is not known"
-        }
-        return (error as? HTTPClientError)?.shortDescription ?? "\(error)"
     }
 }
 
