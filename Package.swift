@@ -267,7 +267,7 @@ let package = Package(
             name: "carillon",
             dependencies: [
                 "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal", "VirtualDevices",
-                "Management", "PrivateFiles",
+                "Connections", "Management", "PrivateFiles",
                 "Service", "ProviderServer", "PrometheusMetrics", coreMetrics,
                 "APNSProvider",
                 "APNSDevice", "CVersion", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
@@ -487,8 +487,9 @@ let package = Package(
             name: "ProviderServerTests",
             dependencies: [
                 "Rates", "Notifications", "Delivery", "Management", "ProviderStore", "ProviderServer", "Service",
-                "ServiceTesting", "Trust", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix, crypto,
-                cryptoExtras,
+                "ServiceTesting", "Trust", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix,
+                nioEmbedded,
+                nioSSL, crypto, cryptoExtras,
                 logging,
                 inMemoryLogging,
                 lifecycle,

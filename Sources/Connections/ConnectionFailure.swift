@@ -63,7 +63,16 @@ package enum ConnectionFailure {
         switch word {
         case "NO_CERTIFICATE_OR_CRL_FOUND": return noCertificate
         case "KEY_VALUES_MISMATCH": return "the private key does not belong to the certificate"
-        default: return "TLS: \(word)"
+        default: return "\(tlsPrefix)\(word)"
         }
+    }
+
+    private static let tlsPrefix = "TLS: "
+
+    /// BoringSSL's name of the error in a cause of ``cause(of:)``; nil if the cause has none.
+    static func tlsName(_ cause: String) -> Substring? {
+        guard cause.hasPrefix(tlsPrefix) else { return nil }
+        let name = cause.dropFirst(tlsPrefix.count)
+        return name.contains(" ") ? nil : name
     }
 }

@@ -38,6 +38,8 @@ package struct ManagementParts: Sendable {
     package let cluster: (any ClusterNodes)?
     /// Asks the other nodes for what they have logged about a notification. Likewise.
     package let otherLogs: (@Sendable (NotificationID) async -> OtherLogs)?
+    /// Asks the other nodes which devices are connected to them. Likewise.
+    package let otherDevices: OtherDevices.Question?
 
     package init(
         accounts: any Accounts,
@@ -60,6 +62,7 @@ package struct ManagementParts: Sendable {
         testing: ManagementTesting? = nil,
         cluster: (any ClusterNodes)? = nil,
         otherLogs: (@Sendable (NotificationID) async -> OtherLogs)? = nil,
+        otherDevices: OtherDevices.Question? = nil,
     ) {
         self.accounts = accounts
         self.invitations = invitations
@@ -81,5 +84,6 @@ package struct ManagementParts: Sendable {
         self.testing = testing
         self.cluster = cluster
         self.otherLogs = otherLogs
+        self.otherDevices = otherDevices
     }
 }

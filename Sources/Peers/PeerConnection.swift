@@ -116,7 +116,8 @@ final class PeerConnection: HTTP2Connection {
         }
         let link = PeerLink(
             self, node: node, origin: origin, takesBroadcasts: greeting.takesBroadcasts,
-            takesBarriers: greeting.takesBarriers, limits: peers.limits)
+            takesBarriers: greeting.takesBarriers, answersDeviceQuestions: greeting.answersDeviceQuestions,
+            limits: peers.limits)
         self.link = link
         peers.opened(link)
     }

@@ -3,7 +3,8 @@ import HTTP2
 import Notifications
 
 /// The first message on a connection. Each node tells its identity, the origin that names its offers, and whether it
-/// understands broadcasts and barriers. Nodes of an earlier release do not, and they would end the connection.
+/// understands broadcasts, barriers and questions about devices. Nodes of an earlier release do not, and they would end the
+/// connection.
 struct PeerGreeting: Sendable {
     private static let path = "/1/peer"
 
@@ -12,6 +13,7 @@ struct PeerGreeting: Sendable {
     private var isRight = false
     private(set) var takesBroadcasts = false
     private(set) var takesBarriers = false
+    private(set) var answersDeviceQuestions = false
 
     /// Creates an empty greeting, which the fields of a message fill.
     init() {}
@@ -45,6 +47,7 @@ struct PeerGreeting: Sendable {
         block.append("carillon-origin", originText)
         block.append("carillon-broadcasts", "1")
         block.append("carillon-barriers", "1")
+        block.append("carillon-devices", "1")
     }
 
     mutating func read(name: Span<UInt8>, value: Span<UInt8>) {
@@ -52,6 +55,7 @@ struct PeerGreeting: Sendable {
         if name.isEqual(to: "carillon-origin") { originText = value.text }
         if name.isEqual(to: "carillon-broadcasts") { takesBroadcasts = value.isEqual(to: "1") }
         if name.isEqual(to: "carillon-barriers") { takesBarriers = value.isEqual(to: "1") }
+        if name.isEqual(to: "carillon-devices") { answersDeviceQuestions = value.isEqual(to: "1") }
         if name.isEqual(to: ":path") { isRight = value.text == Self.path }
         if name.isEqual(to: ":status") { isRight = value.isEqual(to: "200") }
     }

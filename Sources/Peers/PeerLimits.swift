@@ -9,6 +9,14 @@ package struct PeerLimits: Sendable {
     package var openOffers = 16_384
     /// The largest number of log questions that this node answers for another one at the same time. Each reads files.
     package var openQuestions = 8
+    /// The largest number of lines that another node may send in answer to one log question: more than any notification has.
+    package var answeredLines = 4096
+    /// The largest number of devices in one question. A page of the management API has 1,001, and the record for the
+    /// largest question 37 KB.
+    package var askedDevices = 4096
+    /// The largest number of questions about devices that this node answers for another one at the same time. An answer comes
+    /// from memory in less than a millisecond, and has 35 KB for a page whose devices are all connected.
+    package var openDeviceQuestions = 64
     /// The largest record. The payload has at most 5 KB, and the texts beside it are shorter.
     package var recordBytes = 65_536
     /// The time after which a silent node counts as lost. A working node answers a PING each ``pingInterval``.

@@ -14,6 +14,8 @@ final class PeerLink: Sendable {
     let takesBroadcasts: Bool
     /// Whether the other node sends barriers back.
     private let takesBarriers: Bool
+    /// Whether the other node answers questions about devices.
+    let answersDeviceQuestions: Bool
     private let eventLoop: any EventLoop
     private let limits: PeerLimits
     private let opened = NIODeadline.now()
@@ -33,8 +35,9 @@ final class PeerLink: Sendable {
         var isClosed = false
     }
 
-    /// The number of log questions that this node is answering for the other one.
-    private let answers = Mutex(0)
+    /// The log questions that this node is answering for the other one, and the questions about devices.
+    let logAnswers: OpenAnswers
+    let deviceAnswers: OpenAnswers
 
     private struct OpenOffer {
         let id: OfferID
@@ -48,6 +51,7 @@ final class PeerLink: Sendable {
         origin: OfferOrigin,
         takesBroadcasts: Bool,
         takesBarriers: Bool,
+        answersDeviceQuestions: Bool,
         limits: PeerLimits,
     ) {
         eventLoop = connection.eventLoop
@@ -56,7 +60,10 @@ final class PeerLink: Sendable {
         self.origin = origin
         self.takesBroadcasts = takesBroadcasts
         self.takesBarriers = takesBarriers
+        self.answersDeviceQuestions = answersDeviceQuestions
         self.limits = limits
+        logAnswers = OpenAnswers(limit: limits.openQuestions)
+        deviceAnswers = OpenAnswers(limit: limits.openDeviceQuestions)
     }
 
     // MARK: Sending
@@ -106,17 +113,6 @@ final class PeerLink: Sendable {
             return inbox.records
         }
     }
-
-    /// - Returns: false if the other node already has as many open questions as it may have.
-    func beginAnswer() -> Bool {
-        answers.withLock { answers in
-            guard answers < limits.openQuestions else { return false }
-            answers += 1
-            return true
-        }
-    }
-
-    func endAnswer() { answers.withLock { $0 -= 1 } }
 
     // MARK: Records that come too late
 

@@ -19,6 +19,13 @@ enum PeerRecord: Sendable, Hashable {
     /// their greeting that they know it, as its answer is.
     case barrier(UInt64)
     case barrierPassed(UInt64)
+    /// Asks which of these devices are connected to the other node. Only for nodes that say in their greeting that they
+    /// know it, as its answer is.
+    case deviceQuestion(UInt64, [DeviceKey])
+    /// Sends one connected device in answer to a question.
+    case connectedDevice(UInt64, ConnectedDevice)
+    /// Ends the answer to a question.
+    case deviceEnd(UInt64)
 
     private enum Kind: UInt8 {
         case offer = 1
@@ -30,6 +37,9 @@ enum PeerRecord: Sendable, Hashable {
         case broadcast = 7
         case barrier = 8
         case barrierPassed = 9
+        case deviceQuestion = 10
+        case connectedDevice = 11
+        case deviceEnd = 12
     }
 
     /// The bytes do not follow this protocol.
@@ -85,6 +95,17 @@ enum PeerRecord: Sendable, Hashable {
             buffer.writeInteger(number)
         case .barrierPassed(let number):
             buffer.writeInteger(Kind.barrierPassed.rawValue)
+            buffer.writeInteger(number)
+        case .deviceQuestion(let number, let devices):
+            buffer.writeInteger(Kind.deviceQuestion.rawValue)
+            buffer.writeInteger(number)
+            Self.write(devices, to: &buffer)
+        case .connectedDevice(let number, let device):
+            buffer.writeInteger(Kind.connectedDevice.rawValue)
+            buffer.writeInteger(number)
+            Self.write(device, to: &buffer)
+        case .deviceEnd(let number):
+            buffer.writeInteger(Kind.deviceEnd.rawValue)
             buffer.writeInteger(number)
         }
         let length = buffer.writerIndex - start - 4
@@ -178,11 +199,14 @@ enum PeerRecord: Sendable, Hashable {
                     version: isStored ? BroadcastVersion(rawValue: version) : nil))
         case .barrier: return .barrier(try integer(&body))
         case .barrierPassed: return .barrierPassed(try integer(&body))
+        case .deviceQuestion: return .deviceQuestion(try integer(&body), try devices(&body))
+        case .connectedDevice: return .connectedDevice(try integer(&body), try connectedDevice(&body))
+        case .deviceEnd: return .deviceEnd(try integer(&body))
         case nil: throw Malformed()
         }
     }
 
-    private static func integer<Value: FixedWidthInteger>(_ body: inout ByteBuffer) throws(Malformed) -> Value {
+    static func integer<Value: FixedWidthInteger>(_ body: inout ByteBuffer) throws(Malformed) -> Value {
         guard let value = body.readInteger(as: Value.self) else { throw Malformed() }
         return value
     }
@@ -197,7 +221,7 @@ enum PeerRecord: Sendable, Hashable {
         String(decoding: try bytes(&body), as: UTF8.self)
     }
 
-    private static func flag(_ body: inout ByteBuffer) throws(Malformed) -> Bool {
+    static func flag(_ body: inout ByteBuffer) throws(Malformed) -> Bool {
         let value: UInt8 = try integer(&body)
         guard value <= 1 else { throw Malformed() }
         return value == 1

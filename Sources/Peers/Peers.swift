@@ -2,7 +2,7 @@ package import Delivery
 package import Logging
 package import NIOCore
 package import NIOSSL
-package import Notifications
+import Notifications
 import Synchronization
 
 /// The direct connections to the other nodes of a cluster, one for each node. They only save time: if a notification
@@ -19,9 +19,12 @@ package final class Peers: PeerRoutes, Sendable {
     private let logger: Logger
     private let receiver = Mutex(WeakReceiver())
     private let state = Mutex(State())
-    private let questions = LogQuestions()
+    let logQuestions: PeerQuestions<String>
     /// Reads this node's delivery log for another one.
-    private let readLog = Mutex<(@Sendable (NotificationID) async -> [String])?>(nil)
+    let readLog = Mutex<(@Sendable (NotificationID) async -> [String])?>(nil)
+    let deviceQuestions: PeerQuestions<ConnectedDevice>
+    /// Finds this node's connected devices for another one.
+    let findDevices = Mutex<(@Sendable ([DeviceKey]) async -> [ConnectedDevice])?>(nil)
 
     private struct WeakReceiver {
         weak var receiver: (any PeerReceiver)?
@@ -61,6 +64,8 @@ package final class Peers: PeerRoutes, Sendable {
         self.logger = logger
         self.tls = tls
         greeting = PeerGreeting(node: node, origin: origin)
+        logQuestions = PeerQuestions(maximumParts: limits.answeredLines)
+        deviceQuestions = PeerQuestions(maximumParts: limits.askedDevices)
     }
 
     /// Sets the object that receives the records of other nodes. The reference to it is weak.
@@ -102,7 +107,7 @@ package final class Peers: PeerRoutes, Sendable {
         for link in openLinks where link.takesBroadcasts { link.send(.broadcast(broadcast)) }
     }
 
-    private func link(to node: NodeID) -> PeerLink? { state.withLock { $0.links[node] } }
+    func link(to node: NodeID) -> PeerLink? { state.withLock { $0.links[node] } }
 
     // MARK: Links
 
@@ -146,47 +151,11 @@ package final class Peers: PeerRoutes, Sendable {
         case .barrier(let barrier): if !link.send(.barrierPassed(barrier)) { link.close() }
         case .barrierPassed(let barrier): link.passed(barrier)
         case .logQuestion(let number, let id): answer(number, id, over: link)
-        case .logEntry(let number, let line): questions.add(line, to: number, from: link.node)
-        case .logEnd(let number): questions.end(number, from: link.node, isComplete: true)
-        }
-    }
-
-    // MARK: Delivery logs
-
-    /// Sets the function that reads the delivery log when other nodes ask for it.
-    package func answerLogQuestions(_ answer: @escaping @Sendable (NotificationID) async -> [String]) {
-        readLog.withLock { $0 = answer }
-    }
-
-    /// Asks nodes for their delivery log entries about a notification.
-    /// - Returns: the entries of the nodes that answered in time.
-    package func log(of id: NotificationID, at nodes: [NodeID], within time: Duration) async -> [NodeID: [String]] {
-        await withTaskGroup(of: (NodeID, [String]?).self) { group in
-            for node in nodes { group.addTask { (node, await self.log(of: id, at: node, within: time)) } }
-            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
-        }
-    }
-
-    private func log(of id: NotificationID, at node: NodeID, within time: Duration) async -> [String]? {
-        guard let link = link(to: node) else { return nil }
-        return await withCheckedContinuation { continuation in
-            let number = questions.begin(to: node) { continuation.resume(returning: $0) }
-            if !link.send(.logQuestion(number, id)) { return questions.end(number, from: node, isComplete: false) }
-            Task {
-                try? await Task.sleep(for: time)
-                questions.end(number, from: node, isComplete: false)
-            }
-        }
-    }
-
-    private func answer(_ number: UInt64, _ id: NotificationID, over link: PeerLink) {
-        guard let read = readLog.withLock({ $0 }), link.beginAnswer() else { return }
-        Task {
-            for line in await read(id) where line.utf8.count < limits.recordBytes / 2 {
-                guard link.send(.logEntry(number, line)) else { break }
-            }
-            link.send(.logEnd(number))
-            link.endAnswer()
+        case .logEntry(let number, let line): logQuestions.add(line, to: number, from: link.node)
+        case .logEnd(let number): logQuestions.end(number, from: link.node, isComplete: true)
+        case .deviceQuestion(let number, let devices): answer(number, devices, over: link)
+        case .connectedDevice(let number, let device): deviceQuestions.add(device, to: number, from: link.node)
+        case .deviceEnd(let number): deviceQuestions.end(number, from: link.node, isComplete: true)
         }
     }
 

@@ -135,6 +135,15 @@ package final class ProviderServer: Service {
         }
     }
 
+    /// The event loops of all servers in this process.
+    private static let eventLoops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+
+    /// Runs a task on every event loop, and returns when all have run it. This shows that no event loop hangs.
+    package static func visitEventLoops() async {
+        // The submission fails only if the event loops have ended, which these never do.
+        for loop in eventLoops.makeIterator() { try? await loop.submit {}.get() }
+    }
+
     /// Serves until the graceful shutdown. Then it waits for the answers to requests and notifications under way, both for a
     /// limited time.
     package func run() async throws {
@@ -165,6 +174,7 @@ package final class ProviderServer: Service {
                 }
                 await listening(description)
             },
+            eventLoopGroupProvider: .shared(Self.eventLoops),
             logger: quiet)
         do {
             try await withGracefulShutdownHandler {

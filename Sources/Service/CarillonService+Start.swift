@@ -360,6 +360,7 @@ private struct ServiceBuilder {
             // A log that cannot be read is as one without entries.
             (try? await source.lines(of: id, limit: ManagementLimits.entriesOfOne)) ?? []
         }
+        peers?.peers.answerDeviceQuestions { local.connected(among: $0) }
         return ManagementParts(
             accounts: store, invitations: store, registrations: store, switchboard: switchboard,
             broadcasts: broadcasts, tokenKeys: tokenKeys.keys, authority: authority,
@@ -384,13 +385,19 @@ private struct ServiceBuilder {
                 await deliveryLog.flush()
                 return time
             }, testing: development?.forManagement, cluster: store as? any ClusterNodes,
-            otherLogs: otherLogs(peers))
+            otherLogs: otherLogs(peers), otherDevices: otherDevices(peers))
     }
 
     /// - Returns: nil if no other service uses the store.
     private func otherLogs(_ peers: PeerParts?) -> (@Sendable (NotificationID) async -> OtherLogs)? {
         guard let peers, let cluster = store as? any ClusterNodes else { return nil }
         return { await peers.otherLogs(of: $0, cluster) }
+    }
+
+    /// Likewise.
+    private func otherDevices(_ peers: PeerParts?) -> OtherDevices.Question? {
+        guard let peers, let cluster = store as? any ClusterNodes else { return nil }
+        return { try await peers.otherDevices(among: $0, leavingOut: $1, cluster) }
     }
 
     private func binaryGateways(

@@ -1,15 +1,26 @@
 import APNSProvider
+import Connections
 import Notifications
 
 /// What to try next, in a sentence for a person.
 enum Advice {
-    /// Advice after a failed connection.
-    static func onFailure(_ cause: String) -> String? {
+    /// The cause of a failed connection to a service, and what to try next.
+    /// - Returns: nil if there is nothing to say beside the error's own text.
+    static func onFailure(_ error: any Error) -> String? {
+        guard let error = error as? ProviderError, let advice = advice(error.cause) else { return nil }
+        return sentence(error.cause) + " " + advice
+    }
+
+    private static func advice(_ cause: String) -> String? {
         if cause.contains("ca-certificates") { return "Name the server's root certificate with --ca FILE." }
-        guard cause.contains("CERTIFICATE_VERIFY_FAILED") else { return nil }
-        return
-            "The server's certificate is not from an authority that is trusted here; if it has its own, name its root "
-            + "certificate with --ca FILE."
+        if cause.contains(ConnectionFailure.untrusted) {
+            return "If the server has an authority of its own, name its root certificate with --ca FILE."
+        }
+        if cause.contains(ConnectionFailure.otherName) { return "Use a name of its certificate in --url." }
+        if cause.contains(ConnectionFailure.noTLS) || cause.contains(ConnectionFailure.endedInHandshake) {
+            return "Check the address and the port."
+        }
+        return nil
     }
 
     /// Advice after a rejection whose reason a person may not understand. In production the service gives no
@@ -20,5 +31,10 @@ enum Advice {
         return
             "A device token is for one environment of one service. Is this one for \(other.rawValue)? Then send it with "
             + "--environment \(other.rawValue)."
+    }
+
+    /// A text that another sentence can follow.
+    static func sentence(_ text: String) -> String {
+        text.last.map { ".?!".contains($0) } == true ? text : text + "."
     }
 }

@@ -32,19 +32,14 @@ struct Carillon: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
-            if let advice = Advice.onFailure("\(error)") {
-                Output.note("Error: \(sentence("\(error)")) \(advice)")
+            if let advice = Advice.onFailure(error) {
+                Output.note("Error: \(advice)")
                 exit(withError: ExitCode.failure)
             }
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             let message = message(for: error).split(separator: "\n").joined(separator: " ")
-            Output.note("Error: \(sentence(message)) See the command's --help.")
+            Output.note("Error: \(Advice.sentence(message)) See the command's --help.")
             exit(withError: ExitCode.validationFailure)
         }
-    }
-
-    /// A text that another sentence can follow.
-    private static func sentence(_ text: String) -> String {
-        text.last.map { ".?!".contains($0) } == true ? text : text + "."
     }
 }

@@ -11,7 +11,12 @@ struct DeviceListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let devices: [ManagementMessages.Device] = try await common.management().list(
-            "/v1/devices", name: \.deviceID)
+            "/v1/devices", name: \.deviceID
+        ) { nodes in
+            Output.note(
+                "The devices that are connected to these nodes are shown as not connected, because the nodes did not answer: "
+                    + nodes.sorted().joined(separator: ", "))
+        }
         for device in devices { Output(isJSON: common.json).print(device, device.line) }
     }
 }

@@ -50,7 +50,7 @@ struct FeedbackCommand: AsyncParsableCommand {
                         try await read(reader, isOnce: false)
                     } catch let error as ProviderError where error.code != .badCredentials {
                         // The service keeps the list until it is read, so the next attempt gets it.
-                        Output.note(error.cause)
+                        Output.note(Advice.onFailure(error) ?? error.cause)
                     }
                     try await Task.sleep(for: .seconds(every * 3_600))
                 }

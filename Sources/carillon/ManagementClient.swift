@@ -4,7 +4,6 @@ import Management
 import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
-import NIOPosix
 import NIOSSL
 import Service
 
@@ -78,15 +77,28 @@ struct ManagementClient: Sendable {
     }
 
     /// All items of a list, from all of its pages.
-    /// - Parameter name: returns the identifier of an item.
-    func list<Item: Decodable>(_ path: String, name: (Item) -> String) async throws -> [Item] {
-        var items: [Item] = []
+    /// - Parameters:
+    ///   - name: returns the identifier of an item.
+    ///   - unanswered: called with the nodes of a cluster whose part of the list is missing.
+    func list<Item: Decodable>(
+        _ path: String,
+        name: (Item) -> String,
+        unanswered: (Set<String>) -> Void = { _ in },
+    ) async throws -> [Item] {
+        var (items, silent): ([Item], Set<String>) = ([], [])
         while true {
             let after = items.last.map { "?after=" + name($0) } ?? ""
-            let page: [Item] = try await ask(.get, path + after)
+            let page: [Item] = try await exchange(.get, path + after, Never?.none) { response in
+                let names = response.headers[canonicalForm: OtherDevices.unansweredField]
+                silent.formUnion(names.map { String($0) })
+                let body = Data(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
+                return try JSONDecoder().decode([Item].self, from: body)
+            }
             items += page
-            guard page.count == ManagementLimits.listItems else { return items }
+            guard page.count == ManagementLimits.listItems else { break }
         }
+        if !silent.isEmpty { unanswered(silent) }
+        return items
     }
 
     /// Calls `body` with each line of an answer as it arrives.
@@ -153,7 +165,7 @@ struct ManagementClient: Sendable {
                     "The management API at \(url) refuses the certificate of \(Self.identityName): it has expired, was "
                         + "revoked, or is of another service.")
             }
-            throw NotReached(description: "\(silence) (\(Self.cause(error)))")
+            throw NotReached(description: "\(silence) (\(RequestFailure.cause(of: error)))")
         }
         guard response.status == .ok || statuses.contains(response.status.code) else {
             let body = Data(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
@@ -187,16 +199,6 @@ struct ManagementClient: Sendable {
         configuration.timeout.connect = .seconds(10)
         if case .tls(_, let tls) = place { configuration.tlsConfiguration = tls }
         return configuration
-    }
-
-    /// The cause of an error in a few words.
-    private static func cause(_ error: any Error) -> String {
-        if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
-        if let error = error as? NIOConnectionError {
-            // Without an attempt there was no address, because the look-up failed.
-            return error.connectionErrors.first.map { cause($0.error) } ?? "the name of its host is not known"
-        }
-        return (error as? HTTPClientError)?.shortDescription ?? "\(error)"
     }
 }
 

@@ -50,7 +50,7 @@ struct SendBatch: Sendable {
     /// Prints for all lines that the server cannot be reached. Nothing is sent, and standard error has the sentence
     /// only once.
     private func answerAll(with error: ProviderError) async throws -> SendProgress {
-        Output.note(error.cause + (Advice.onFailure(error.cause).map { " " + $0 } ?? ""))
+        Output.note(Advice.onFailure(error) ?? error.cause)
         var progress = SendProgress()
         for try await request in lines.notifications(tellingOthers: tell) {
             progress.taken += 1

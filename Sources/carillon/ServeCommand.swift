@@ -4,8 +4,6 @@ import Foundation
 import Logging
 import Notifications
 import Service
-import ServiceLifecycle
-import UnixSignals
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -86,15 +84,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Where to put the management API's socket, if the data folder's path is too long for it.")
     var socket: String?
 
-    @Option(name: .customLong("log-format"), help: "The lines of the log on standard error: text or json.")
-    var logFormat: LogFormat?
-
-    @Option(
-        name: .customLong("log-level"),
-        help:
-            "What is less important is not logged: trace, debug, info (the default), notice, warning, error or critical.",
-        transform: { try choice($0) })
-    var logLevel: Logger.Level?
+    @OptionGroup var log: LogOptions
 
     @Flag(
         name: .customLong("accept-damaged-log"),
@@ -108,48 +98,19 @@ struct ServeCommand: AsyncParsableCommand {
         OpenFiles.raise()
         let settings = try await settings()
         let environment = ProcessInfo.processInfo.environment
-        LoggingSystem.bootstrap { [format = settings.logFormat] in format.handler(label: $0, environment: environment) }
+        let supervisor = Supervisor(settings.logFormat, environment: environment)
         var logger = Logger(label: "carillon")
         logger.logLevel = settings.logLevel
         let authority = settings.folder.authorityFile
         let isFirstStart = !FileManager.default.fileExists(atPath: authority)
         let service = try await CarillonService.start(settings, logger: logger)
-        let ready = logger
-        let announced = Announced(service: service, systemd: SystemdNotifier(environment: environment)) {
-            // Do not print the text for people if systemd's journal or a program collects the output.
-            if common.json || settings.logFormat.isForPeople(environment: environment) {
-                announce(service, isFirstStart: isFirstStart)
-            }
+        try await supervisor.run(logger) { [logger] in
+            supervisor.ready { await service.visitEventLoops() }
+            if common.json || supervisor.isForPeople { announce(service, isFirstStart: isFirstStart) }
             // Log this for programs that wait for it in a container's log.
-            ready.info("The service is ready")
+            logger.info("The service is ready")
+            await service.run()
         }
-        try await ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [.init(service: announced)],
-                gracefulShutdownSignals: [.sigterm, .sigint] + (Self.ignoresHangup ? [] : [.sighup]),
-                logger: quiet(logger),
-            )
-        ).run()
-    }
-
-    /// Whether the service was started by `nohup`: it stays when its terminal is closed. Otherwise it ends then, and
-    /// removes its temporary folder.
-    private static var ignoresHangup: Bool {
-        var action = sigaction()
-        guard sigaction(SIGHUP, nil, &action) == 0 else { return false }
-        #if canImport(Darwin)
-            let handler = action.__sigaction_u.__sa_handler
-        #else
-            let handler = action.__sigaction_handler.sa_handler
-        #endif
-        return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
-    }
-
-    /// Shows only warnings and errors of the life cycle's own messages.
-    private func quiet(_ logger: Logger) -> Logger {
-        var logger = logger
-        logger.logLevel = max(.warning, logger.logLevel)
-        return logger
     }
 
     private func settings() async throws -> Settings {
@@ -173,8 +134,8 @@ struct ServeCommand: AsyncParsableCommand {
         settings.ports = ports ?? settings.ports
         settings.acceptsDamagedLog = acceptDamagedLog
         settings.clock = clock ?? settings.clock
-        settings.logFormat = logFormat ?? settings.logFormat
-        settings.logLevel = logLevel ?? settings.logLevel
+        settings.logFormat = log.logFormat ?? settings.logFormat
+        settings.logLevel = log.logLevel ?? settings.logLevel
         settings.socketPath = socket ?? settings.socketPath
         if let journal { try settings.setJournal(journal) }
         if let store { try settings.setStore(store, isArgument: true) }
@@ -209,28 +170,5 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// Reports readiness, but not before signals can end the service cleanly: a program that waits for the report may
-/// send a signal at once.
-private struct Announced: ServiceLifecycle.Service {
-    let service: CarillonService
-    let systemd: SystemdNotifier
-    let announce: @Sendable () -> Void
-
-    func run() async {
-        announce()
-        systemd.ready()
-        let watching = Task { await systemd.watch { await service.visitEventLoops() } }
-        await withGracefulShutdownHandler {
-            await service.run()
-        } onGracefulShutdown: {
-            // Cancel this while the event loops still run, and do not wait for its end: an event loop that has ended
-            // may never answer.
-            watching.cancel()
-            systemd.stopping()
-        }
-    }
-}
-
 extension PortPlan: ExpressibleByArgument {}
 extension ClockChoice: ExpressibleByArgument {}
-extension LogFormat: ExpressibleByArgument {}

@@ -35,4 +35,37 @@ import Testing
         let error = #expect(throws: (any Error).self) { _ = try Data(contentsOf: URL(fileURLWithPath: "/none")) }
         #expect(error.map { ConnectionFailure.cause(of: $0) } == "No such file or directory")
     }
+
+    /// An error with the text that NIOSSL gives BoringSSL's errors.
+    private struct LibraryError: Error, CustomStringConvertible {
+        let name: String
+        var description: String {
+            "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268435581 error:1000007d:SSL routines:"
+                + "OPENSSL_internal:\(name) at handshake.cc:393]))"
+        }
+    }
+
+    @Test(arguments: [
+        (
+            "CERTIFICATE_VERIFY_FAILED",
+            "the server's certificate has expired, or is not from an authority that is trusted here"
+        ),
+        ("WRONG_VERSION_NUMBER", "what listens there does not speak TLS"),
+        ("SSLV3_ALERT_CERTIFICATE_REVOKED", "the server does not accept this side's certificate, or requires one"),
+        ("TLSV1_ALERT_UNKNOWN_CA", "the server does not accept this side's certificate, or requires one"),
+        ("TLSV1_ALERT_PROTOCOL_VERSION", "the TLS handshake failed"),
+    ])
+    func `A client says in words why TLS failed, and names the error`(name: String, words: String) {
+        #expect(ConnectionFailure.clientCause(of: LibraryError(name: name)) == "\(words) (\(name))")
+        #expect(ConnectionFailure.cause(of: LibraryError(name: name)) == "TLS: \(name)")
+    }
+
+    @Test func `A client says that the certificate is for other names, and other causes as they are`() {
+        let cause = ConnectionFailure.clientCause(of: NIOSSLExtraError.failedToValidateHostname)
+        #expect(cause == "the server's certificate is for other names")
+        let refused = IOError(errnoCode: ECONNREFUSED, reason: "connect")
+        #expect(ConnectionFailure.clientCause(of: refused) == "Connection refused")
+        let ended = NIOSSLError.handshakeFailed(.zeroReturn)
+        #expect(ConnectionFailure.clientCause(of: ended) == ConnectionFailure.endedInHandshake)
+    }
 }

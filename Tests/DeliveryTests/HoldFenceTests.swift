@@ -44,6 +44,7 @@ struct HoldFenceTests {
         let stream = await attached()
         #expect(shared.offer(offer(1, 1), now: clock.now) == .taken)
         let before = stream.numbers
+        #expect(local.connected(among: [Example.device]).count == 1)
         // Not even the reading of announcements notices it.
         await holds.stop()
         holds.state.withLock { $0.term += 1 }
@@ -55,6 +56,7 @@ struct HoldFenceTests {
         clock.advance(by: .seconds(3600))
         local.tick()
         #expect(stream.numbers == before)
+        #expect(local.connected(among: [Example.device]).isEmpty)
         #expect(outcomes.events.values == [] && store.removals.values.isEmpty)
         // Then it is noticed: the streams end, and what was under way is returned.
         holds.goOn()

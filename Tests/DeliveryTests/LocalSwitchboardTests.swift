@@ -137,6 +137,9 @@ struct LocalSwitchboardTests {
         #expect(page.map(\.key.device.rawValue) == Array(numbers[2...3]))
         #expect(switchboard.connected(in: .production, after: DeviceID(rawValue: .max), limit: 2).isEmpty)
         #expect(switchboard.connected(in: .development, after: nil, limit: 2).map(\.key) == [twin])
+        let none = DeviceKey(environment: .development, device: DeviceID(rawValue: 0))
+        #expect(switchboard.connected(among: [none, twin, Example.device]).map(\.key) == [twin, Example.device])
+        #expect(switchboard.connected(among: [Example.device]) == [all[1]])
     }
 
     @Test

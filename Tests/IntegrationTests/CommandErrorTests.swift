@@ -44,17 +44,60 @@ import Testing
         }
     }
 
-    @Test func `An authority that is not trusted`() async throws {
+    /// What TLS reports is in words, with the advice behind it.
+    @Test func `An authority that is not trusted, and a server without TLS`() async throws {
         try await CarillonProcess.with { service in
             let key = try service.developmentKey
             let credentials = ["--key-file", key.path, "--key-id", key.keyID, "--team-id", key.teamID]
-            let url = "https://" + (try service.addresses(.development).provider)
-            let arguments =
-                ["send", "--url", url, "--token", String(repeating: "ab", count: 32), "--topic", "com.example.app"]
-                + ["--alert", "x"] + credentials
-            let finished = try await BuiltCommand.run(arguments)
-            #expect(finished.status != 0)
-            #expect(finished.errors.contains("CERTIFICATE_VERIFY_FAILED") && finished.errors.contains("--ca FILE"))
+            func send(_ address: String, _ more: [String]) async throws -> String {
+                let finished = try await BuiltCommand.run(
+                    ["send", "--url", "https://" + address, "--topic", "com.example.app", "--alert", "x"] + more
+                        + credentials)
+                #expect(finished.status != 0)
+                return finished.errors
+            }
+            let address = try service.addresses(.development).provider
+            let untrusted =
+                "the server's certificate has expired, or is not from an authority that is trusted here "
+                + "(CERTIFICATE_VERIFY_FAILED). If the server has an authority of its own, name its root certificate with "
+                + "--ca FILE.\n"
+            let (host, port) = ("127.0.0.1", address.split(separator: ":").last ?? "")
+            #expect(
+                try await send(address, ["--token", "ab"])
+                    == "Error: No connection to \(host), port \(port): \(untrusted)")
+            let batch = try await send(address, ["--batch", "/dev/null"])
+            #expect(batch.hasPrefix("No connection to \(host), port \(port): \(untrusted)"), "\(batch)")
+            let management = try JSONValue(service.readyLine)["management"]?["url"]?.text.orThrow("no address") ?? ""
+            let plain = try await send(
+                management.replacing("http://", with: ""), ["--token", "ab", "--ca", service.ready.ca])
+            #expect(plain.hasSuffix(" Check the address and the port.\n"), "\(plain)")
+            #expect(!plain.contains("channel error") && !plain.contains("TLS: "), "\(plain)")
+        }
+    }
+
+    /// The binary API and the feedback service are for certificates.
+    @Test func `An authority of the legacy API that is not trusted`() async throws {
+        try await CarillonProcess.with { service in
+            let certificate = service.data + "-provider.pem"
+            let team = try service.developmentKey.teamID
+            let made = try await service.carillon(
+                "certificate", "create", "--team", team, "--bundle-id", "com.example.app", "--environment",
+                "development",
+                "--out", certificate)
+            #expect(made.status == 0, "\(made.errors)")
+            for (arguments, address) in [
+                (["send", "--binary", "--token", "ab", "--alert", "x"], try service.addresses(.development).binary),
+                (["feedback"], try service.addresses(.development).feedback),
+            ] {
+                let finished = try await BuiltCommand.run(
+                    arguments + ["--certificate", certificate, "--url", "https://" + address])
+                #expect(finished.status != 0)
+                #expect(
+                    finished.errors.hasSuffix(
+                        "is not from an authority that is trusted here (CERTIFICATE_VERIFY_FAILED). If the server has an "
+                            + "authority of its own, name its root certificate with --ca FILE.\n"), "\(finished.errors)"
+                )
+            }
         }
     }
 

@@ -63,11 +63,17 @@
                 let log = try await one.carillon("log", "--id", id)
                 #expect(log.output.contains(id) && log.output.contains("stored"), "\(log.output)")
                 #expect((log.output + log.errors).contains("two"), "\(log.output) \(log.errors)")
+                let devices = try await one.carillon("device", "list")
+                #expect(devices.status == 0 && devices.output.contains(token), "\(devices.errors)")
+                #expect(devices.errors.contains("did not answer: two\n"), "\(devices.errors)")
                 // Ends the lease at once, instead of after 15 seconds.
                 let connection = PostgresConnection(try PostgresLocation(url), name: "test")
                 _ = try await connection.execute(
                     "UPDATE carillon.node SET until = clock_timestamp() - interval '1 second' WHERE name = 'two'")
                 await connection.close()
+                // Without a lease it holds no devices, so nobody has to ask it.
+                let complete = try await one.carillon("device", "list")
+                #expect(complete.output == devices.output && complete.errors.isEmpty, "\(complete.errors)")
                 let removed = try await one.carillon("node", "remove", "two")
                 #expect(removed.status == 0, "\(removed.errors)")
                 let left = try await one.carillon("node", "list").output

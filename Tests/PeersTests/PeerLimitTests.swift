@@ -125,4 +125,72 @@ struct PeerLimitTests {
             for answers in [await first, await second] { #expect(answers[two.id]?.count == 4096) }
         }
     }
+
+    @Test
+    func `A node answers a limited number of questions about devices at once`() async throws {
+        var limits = TestNode.limits
+        limits.openDeviceQuestions = 2
+        try await withTwo(limits) { one, two in
+            let asked = Mutex(0)
+            let isReleased = Mutex(false)
+            let device = DeviceKey(environment: .development, device: DeviceID(rawValue: 1))
+            two.peers.answerDeviceQuestions { devices in
+                asked.withLock { $0 += 1 }
+                while !isReleased.withLock({ $0 }) { await Task.yield() }
+                return devices.map { TestNode.connected($0) }
+            }
+            async let first = one.peers.connected(among: [device], at: [two.id], within: .seconds(60))
+            async let second = one.peers.connected(among: [device], at: [two.id], within: .seconds(60))
+            while asked.withLock({ $0 }) < 2 { await Task.yield() }
+            // A third question is not answered.
+            #expect(await one.peers.connected(among: [device], at: [two.id], within: .milliseconds(100)) == [:])
+            #expect(asked.withLock { $0 } == 2)
+            isReleased.withLock { $0 = true }
+            for answers in [await first, await second] { #expect(answers == [two.id: [TestNode.connected(device)]]) }
+        }
+    }
+
+    @Test
+    func `More devices than the limit are not asked for, and not answered`() async throws {
+        let authority = try TestNode.makeAuthority()
+        var few = TestNode.limits
+        few.askedDevices = 2
+        let (one, two) = (try await TestNode(1, authority, few), try await TestNode(2, authority, TestNode.limits))
+        for node in [one, two] { node.peers.update([one.clusterNode, two.clusterNode]) }
+        while one.peers.connected == 0 || two.peers.connected == 0 { await Task.yield() }
+        let asked = Mutex(0)
+        for node in [one, two] {
+            node.peers.answerDeviceQuestions { devices in
+                asked.withLock { $0 += 1 }
+                return devices.map { TestNode.connected($0) }
+            }
+        }
+        let devices = (0..<3 as Range<UInt64>).map { number in
+            DeviceKey(environment: .development, device: DeviceID(rawValue: number))
+        }
+        #expect(await one.peers.connected(among: devices, at: [two.id], within: .seconds(60)) == [:])
+        #expect(await two.peers.connected(among: devices, at: [one.id], within: .milliseconds(100)) == [:])
+        #expect(asked.withLock { $0 } == 0)
+        let answers = await two.peers.connected(among: Array(devices.prefix(2)), at: [one.id], within: .seconds(60))
+        #expect(answers[one.id]?.map(\.key) == Array(devices.prefix(2)))
+        for node in [one, two] { await node.close() }
+    }
+
+    @Test
+    func `An answer that does not fit into the queue is none`() async throws {
+        var limits = TestNode.limits
+        limits.queuedBytes = 1000
+        try await withTwo(limits) { one, two in
+            let device = DeviceKey(environment: .development, device: DeviceID(rawValue: 1))
+            let many = (0..<100_000 as Range<UInt64>).map { number in
+                TestNode.connected(DeviceKey(environment: .production, device: DeviceID(rawValue: number)))
+            }
+            let isWhole = Mutex(false)
+            two.peers.answerDeviceQuestions { _ in isWhole.withLock { $0 } ? [TestNode.connected(device)] : many }
+            #expect(await one.peers.connected(among: [device], at: [two.id], within: .milliseconds(100)) == [:])
+            isWhole.withLock { $0 = true }
+            let whole = await one.peers.connected(among: [device], at: [two.id], within: .seconds(60))
+            #expect(whole == [two.id: [TestNode.connected(device)]])
+        }
+    }
 }

@@ -45,6 +45,15 @@ struct PeerRecordTests {
             version: MailboxVersion(rawValue: 7))
     }
 
+    private static let devices = [
+        DeviceKey(environment: .production, device: DeviceID(rawValue: .max)),
+        DeviceKey(environment: .development, device: DeviceID(rawValue: 0)),
+    ]
+
+    private static func connected(_ power: DevicePower, _ held: [AppID: HeldNotifications] = [:]) -> ConnectedDevice {
+        ConnectedDevice(key: devices[0], since: Timestamp(milliseconds: .max), power: power, held: held)
+    }
+
     private static let records: [PeerRecord] = {
         [
             .offer(Offer(id: offerID, destination: destination, notification: notification()), epoch: 4),
@@ -62,6 +71,17 @@ struct PeerRecordTests {
                 PeerBroadcast(
                     channel: channel, notification: notification(nil), version: BroadcastVersion(rawValue: .max))),
             .barrier(1), .barrierPassed(.max),
+            .deviceQuestion(.max, devices), .deviceQuestion(0, []), .deviceEnd(.max),
+            .connectedDevice(1, connected(.low)), .connectedDevice(1, connected(.awake)),
+            .connectedDevice(
+                .max,
+                connected(
+                    .charging,
+                    [
+                        AppID(rawValue: .max): HeldNotifications(
+                            count: Int(UInt32.max), stored: MailboxVersion(rawValue: .max)),
+                        AppID(rawValue: 0): HeldNotifications(count: 1),
+                    ])),
         ]
     }()
 
@@ -105,6 +125,24 @@ struct PeerRecordTests {
                 _ = try? PeerRecord.read(from: &changed, maximumBytes: 65_536)
             }
         }
+    }
+
+    @Test
+    func `A question of the largest size and a device with very many apps fit into a record`() throws {
+        let limits = PeerLimits()
+        let asked = (0..<limits.askedDevices).map { number in
+            DeviceKey(environment: .production, device: DeviceID(rawValue: UInt64(number)))
+        }
+        let apps = (0..<100_000 as Range<UInt32>).map { (AppID(rawValue: $0), HeldNotifications(count: 1)) }
+        let device = Self.connected(.low, Dictionary(uniqueKeysWithValues: apps))
+        var buffer = ByteBuffer()
+        PeerRecord.deviceQuestion(1, asked).write(to: &buffer)
+        PeerRecord.connectedDevice(1, device).write(to: &buffer)
+        #expect(
+            try PeerRecord.read(from: &buffer, maximumBytes: limits.recordBytes) == .deviceQuestion(1, asked))
+        guard case .connectedDevice(1, let read)? = try PeerRecord.read(from: &buffer, maximumBytes: limits.recordBytes)
+        else { return #expect(Bool(false), "There is no device.") }
+        #expect(read.held.count == PeerRecord.maximumHeldApps && read.key == device.key)
     }
 
     @Test

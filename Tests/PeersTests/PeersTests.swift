@@ -249,6 +249,58 @@ struct PeersTests {
         }
     }
 
+    private static func key(_ number: UInt64, _ environment: Environment = .development) -> DeviceKey {
+        DeviceKey(environment: environment, device: DeviceID(rawValue: number))
+    }
+
+    @Test
+    func `Nodes answer which devices are connected to them, and one that does not answer is missing`() async throws {
+        try await withTwo { one, two in
+            let held = [AppID(rawValue: 3): HeldNotifications(count: 2, stored: MailboxVersion(rawValue: 9))]
+            let devices = [
+                ConnectedDevice(key: Self.key(1), since: Timestamp(milliseconds: 5), power: .low, held: held),
+                ConnectedDevice(
+                    key: Self.key(.max, .production), since: Timestamp(milliseconds: 7), power: .charging, held: [:]),
+            ]
+            let asked = Mutex<[[DeviceKey]]>([])
+            two.peers.answerDeviceQuestions { keys in
+                asked.withLock { $0.append(keys) }
+                // A defect: a device that nobody has asked for.
+                return devices + [TestNode.connected(Self.key(4))]
+            }
+            let question = [Self.key(1), Self.key(2), Self.key(.max, .production)]
+            let nobody = NodeID(bytes: [9])
+            #expect(
+                await one.peers.connected(among: question, at: [two.id, nobody], within: .seconds(60)) == [
+                    two.id: devices
+                ])
+            // All devices travel in one question.
+            #expect(asked.withLock { $0 } == [question])
+            // This one cannot answer.
+            #expect(await two.peers.connected(among: question, at: [one.id], within: .milliseconds(1)) == [:])
+            two.peers.answerDeviceQuestions { _ in [] }
+            #expect(
+                await one.peers.connected(among: question, at: [two.id], within: .seconds(60)) == [two.id: []])
+        }
+    }
+
+    @Test
+    func `A node of an earlier release is not asked for devices, is missing at once, and stays connected`() async throws
+    {
+        let node = try await TestNode(1, TestNode.makeAuthority(), TestNode.limits)
+        let earlier = EarlierNode()
+        let channel = try await earlier.call(node)
+        while node.peers.connected == 0 { await Task.yield() }
+        #expect(await node.peers.connected(among: [Self.key(1)], at: [earlier.id], within: .seconds(3600)) == [:])
+        // The next record is one that it knows, a question about the log.
+        let id = NotificationID(high: 1, low: 2)
+        #expect(await node.peers.log(of: id, at: [earlier.id], within: .milliseconds(1)) == [:])
+        #expect(await earlier.kinds(1) == [4])
+        #expect(node.peers.connected == 1)
+        try await channel.close()
+        await node.close()
+    }
+
     @Test
     func `Only nodes of the same service are let in`() async throws {
         let limits = TestNode.limits

@@ -59,6 +59,11 @@ final class TestNode: Sendable {
         peers.report(to: receiver)
     }
 
+    /// A connected device, as a node that is asked answers.
+    static func connected(_ key: DeviceKey) -> ConnectedDevice {
+        ConnectedDevice(key: key, since: Timestamp(milliseconds: 5), power: .low, held: [:])
+    }
+
     var clusterNode: ClusterNode {
         ClusterNode(id: id, name: "node", peer: "127.0.0.1:\(port)", state: .active)
     }

@@ -1,6 +1,11 @@
+import AsyncHTTPClient
 import Foundation
 import NIOCore
+import NIOEmbedded
 import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Notifications
 import Testing
 import Trust
 
@@ -106,5 +111,123 @@ import Trust
                 try await Task.sleep(for: .milliseconds(100))
             }
         }
+    }
+
+    @Test func `While a request is under way, no time closes its connection, and then the idle time begins anew`()
+        throws
+    {
+        let guarded = ConnectionGuard(
+            ConnectionGuard.Times(idle: .seconds(30), ending: .seconds(10), idleEnding: .seconds(2)))
+        let channel = EmbeddedChannel(handler: guarded)
+        channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+        for _ in 0..<2 {
+            channel.embeddedEventLoop.advanceTime(by: .seconds(29))
+            // Two requests are under way at the same time.
+            guarded.requestBegan()
+            guarded.requestBegan()
+            channel.embeddedEventLoop.advanceTime(by: .hours(1))
+            guarded.requestsEnded()
+            channel.embeddedEventLoop.advanceTime(by: .hours(1))
+            #expect(channel.isActive)
+            guarded.requestsEnded()
+        }
+        channel.embeddedEventLoop.advanceTime(by: .seconds(29))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
+    }
+
+    /// A clock on which a request that stops a message waits until the test lets it go on.
+    private final class PatientClock: Sendable {
+        private let begins = AsyncStream.makeStream(of: Void.self)
+        private let releases = AsyncStream.makeStream(of: Void.self)
+
+        var clock: ProviderClock {
+            ProviderClock(now: ProviderClock.system.now) { [begins, releases] duration in
+                guard duration == ProviderServerLimits.stopPatience else {
+                    return await ProviderClock.system.sleep(duration)
+                }
+                begins.continuation.finish()
+                for await _ in releases.stream {}
+            }
+        }
+
+        /// Returns when a request waits.
+        func began() async { for await _ in begins.stream {} }
+
+        func release() { releases.continuation.finish() }
+    }
+
+    /// Accepts connections, and never answers on them.
+    private static func makeSilentServer() async throws -> (server: any Channel, accepted: AsyncStream<Void>) {
+        let (accepted, accept) = AsyncStream.makeStream(of: Void.self)
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                accept.finish()
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        return (server, accepted)
+    }
+
+    private static func withClient(
+        _ authority: String,
+        _ version: HTTPClient.Configuration.HTTPVersion,
+        _ body: (HTTPClient) async throws -> Void,
+    ) async throws {
+        var configuration = HTTPClient.Configuration()
+        configuration.httpVersion = version
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .file(authority)
+        configuration.tlsConfiguration = tls
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        do {
+            try await body(client)
+        } catch {
+            try await client.shutdown()
+            throw error
+        }
+        try await client.shutdown()
+    }
+
+    @Test(arguments: [false, true])
+    func `A request that takes longer than the idle timeout is answered`(isHTTP2: Bool) async throws {
+        let time = PatientClock()
+        let (service, accepted) = try await Self.makeSilentServer()
+        let port = try required(service.localAddress?.port)
+        try await Self.withTLS {
+            $0.idleTimeout = .seconds(1)
+            $0.clock = time.clock
+            // At its end, the server waits for the notification until then.
+            $0.deadline = .seconds(10)
+        } _: { provider, _, authority in
+            try await Self.withClient(authority, isHTTP2 ? .automatic : .http1Only) { client in
+                let provider = TestProvider(
+                    url: provider.url, folder: provider.folder, administratorKey: provider.administratorKey,
+                    client: client)
+                let document = TestShop.other().replacing("127.0.0.1:1\"", with: "127.0.0.1:\(port)\"")
+                let app = try await provider.ask(.PUT, "/v1/apps/\(TestShop.bundleID)", document)
+                let key = try app.text("serverKey")
+                let installation = try await provider.ask(
+                    .PUT, "/v1/installations/i", #"{"deviceToken":"00","environment":"development"}"#, key: key)
+                #expect(installation.status == 200, "\(installation.body.text)")
+                let message = try await provider.ask(
+                    .POST, "/v1/messages", #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"Hello"}}}"#,
+                    key: key)
+                let id = try message.text("id")
+                for await _ in accepted {}
+                // The service does not answer, so this request waits.
+                async let paused = provider.ask(.POST, "/v1/messages/\(id)/pause", key: key)
+                await time.began()
+                // A connection without a request has been closed: the idle timeout is over.
+                let silent = try await RawClient.connect(provider)
+                #expect(await silent.readToEnd() == "")
+                time.release()
+                let answer = try await paused
+                #expect(answer.status == 200 && answer["state"] == "paused")
+                #expect(answer.version.major == (isHTTP2 ? 2 : 1))
+            }
+        }
+        try await service.close()
     }
 }

@@ -14,7 +14,7 @@ extension DeviceError {
                 .courierNotTrusted,
                 "The authority did not issue the courier's certificate for this name, or this device's clock is wrong."
             )
-        } else if cause.contains("ALERT"), Self.identityAlerts.contains(where: cause.contains) {
+        } else if ConnectionFailure.refusesCertificate(cause) {
             self.init(.identityRefused, "The courier does not accept the device's certificate (\(cause)).")
         } else if cause == ConnectionFailure.endedInHandshake || cause.contains("WRONG_VERSION_NUMBER") {
             self.init(
@@ -25,10 +25,4 @@ extension DeviceError {
             self.init(.disconnected, "The connection broke: \(cause)")
         }
     }
-
-    /// The TLS alerts that refuse a client's certificate (RFC 8446, 6.2), in BoringSSL's spelling.
-    private static let identityAlerts = [
-        "BAD_CERTIFICATE", "UNSUPPORTED_CERTIFICATE", "CERTIFICATE_REVOKED", "CERTIFICATE_EXPIRED",
-        "CERTIFICATE_UNKNOWN", "UNKNOWN_CA", "ACCESS_DENIED", "CERTIFICATE_REQUIRED", "DECRYPT_ERROR",
-    ]
 }

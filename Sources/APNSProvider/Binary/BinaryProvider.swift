@@ -101,7 +101,7 @@ public struct BinaryProvider: Sendable {
         guard let bytes = answer.bytes.getBytes(at: 0, length: LegacyConnection.packetBytes), bytes[0] == 8 else {
             return .lost(
                 ProviderError(
-                    .connectionLost, "The service ended the connection without an error packet (\(answer.cause)).",
+                    .connectionLost, "The service ended the connection without an error packet: \(answer.cause).",
                     mayHaveBeenTaken: true))
         }
         let identifier = bytes[2...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }

@@ -57,7 +57,7 @@ public struct FeedbackReader: Sendable {
         }
         guard answer.isWhole, bytes.readableBytes == 0 else {
             throw ProviderError(
-                .connectionLost, "The feedback service did not send its whole list (\(answer.cause)).")
+                .connectionLost, "The feedback service did not send its whole list: \(answer.cause).")
         }
         return items
     }

@@ -46,7 +46,7 @@ final class LegacyReader: ChannelInboundHandler {
 
     private func answerIfDone() {
         guard isOver || bytes.readableBytes >= wanted else { return }
-        finish(failure.map(ConnectionFailure.cause(of:)) ?? "it was closed")
+        finish(failure.map(ConnectionFailure.clientCause(of:)) ?? "it was closed")
     }
 
     private func finish(_ cause: String, isLate: Bool = false) {

@@ -1,3 +1,4 @@
+import Connections
 import HTTP2
 import Logging
 import NIOCore
@@ -260,9 +261,13 @@ final class ServerConnection: HTTP2Application {
 
     func sessionClosed(_ end: SessionEnd) {
         session = nil
-        if trouble == nil { trouble = end.description }
+        if trouble == nil { trouble = Self.cause(of: end) }
         owner?.closed(self)
         owner = nil
+    }
+
+    private static func cause(of end: SessionEnd) -> String {
+        if case .channelError(let error) = end { ConnectionFailure.clientCause(of: error) } else { end.description }
     }
 
     // MARK: Answers

@@ -35,6 +35,16 @@ export async function json(method, path, body, headers) {
   return (await ask(method, path, body, headers)).json();
 }
 
+/** The JSON of an answer, and the names of the nodes of a cluster whose part of it is missing. */
+export async function fromNodes(path) {
+  const response = await ask("GET", path);
+  return { value: await response.json(), unanswered: unanswered(response) };
+}
+
+function unanswered(response) {
+  return (response.headers.get("Carillon-Unanswered") ?? "").split(",").map((name) => name.trim()).filter((name) => name !== "");
+}
+
 /** A request whose answer has no body. */
 export async function none(method, path) {
   await ask(method, path);
@@ -51,16 +61,18 @@ const PAGE = 1000;
 /**
  * The items of a list, page after page.
  * @param {number} maximum how many at most
- * @param onPage called with what is there so far, after each page
+ * @param onPage called after each page, with what is there so far and the names of the nodes of a cluster whose part is missing
  */
 export async function list(path, maximum = Infinity, onPage = () => {}) {
   const items = [];
+  const silent = new Set();
   let next = `${path}${path.includes("?") ? "&" : "?"}limit=${Math.min(PAGE, maximum)}`;
   while (next !== null && items.length < maximum) {
     const response = await ask("GET", next);
     items.push(...await response.json());
     next = /<([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? null;
-    onPage(items);
+    for (const node of unanswered(response)) silent.add(node);
+    onPage(items, [...silent]);
   }
   return items;
 }

@@ -88,6 +88,13 @@ package final class LocalSwitchboard: Switchboard {
         return connected
     }
 
+    /// Returns the devices among these that are connected here, for another node.
+    package func connected(among devices: [DeviceKey]) -> [ConnectedDevice] {
+        // The lease has run out: other nodes may have taken the devices.
+        guard isUsable else { return [] }
+        return devices.compactMap { device in shard(device).lines.withLock { $0.connected(device) } }
+    }
+
     /// Whether the device has a stream here.
     func isAttached(_ device: DeviceKey) -> Bool {
         shard(device).lines.withLock { $0.attached[device] != nil }

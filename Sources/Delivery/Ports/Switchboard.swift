@@ -50,7 +50,7 @@ package protocol Switchboard: Sendable {
     /// Ends the device's stream, if it has one.
     func disconnect(_ device: DeviceKey, because end: StreamEnd)
 
-    /// Returns the connected devices in the order of their IDs as unsigned numbers, wherever they are connected.
+    /// Returns the devices that are connected to this node, in the order of their IDs as unsigned numbers.
     /// - Parameters:
     ///   - device: the page begins after this ID; nil for the first page.
     ///   - limit: the largest number of devices.

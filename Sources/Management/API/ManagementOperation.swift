@@ -13,6 +13,8 @@ struct ManagementOperation: Sendable {
     /// The JSON body; nil if the request has none.
     var body: Body?
     let answer: Answer
+    /// Header fields that an answer with status 200 may have, each with its meaning.
+    var headers: [String: String] = [:]
     /// The error statuses of this request, beside those that every request can get. Their bodies are a ``Problem``.
     var problems: [Int] = []
     /// The answers whose status is not 200 and whose body is not a ``Problem``, by status.

@@ -78,9 +78,12 @@ enum OpenAPI {
             content[type] =
                 if case .json(let schema) = operation.answer { ["schema": schema.description] } else { [:] }
         }
-        var responses: [String: JSONValue] = [
-            "200": ["description": .string("Done."), "content": .object(content)]
-        ]
+        var done: [String: JSONValue] = ["description": .string("Done."), "content": .object(content)]
+        if !operation.headers.isEmpty {
+            done["headers"] = .object(
+                operation.headers.mapValues { ["description": .string($0), "schema": ["type": "string"]] })
+        }
+        var responses: [String: JSONValue] = ["200": .object(done)]
         for status in Set(operation.problems + alwaysPossible) {
             responses["\(status)"] = [
                 "description": .string(meaning(of: status)),

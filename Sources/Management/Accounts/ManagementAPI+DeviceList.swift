@@ -1,21 +1,23 @@
 import Delivery
+import HTTPTypes
 import Hummingbird
 import Notifications
 import Trust
 import VirtualDevices
 
-// Lists all devices, from the store, the switchboard and the virtual devices.
+// Lists all devices, from the store, the switchboard, the virtual devices and the other nodes of a cluster.
 extension ManagementAPI {
     /// Lists the devices that have an app, are connected, or are virtual.
     func listDevices(_ call: ManagementCall) async throws -> Response {
         let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
         var after = try call.query("after").map { try deviceID($0) }
         var messages: [ManagementMessages.Device] = []
+        var cluster = ClusterDevices(parts.otherDevices)
         // Collect one device more than the page has, to find out whether there is another page. If devices are left
         // out, such as revoked ones, read on until the page is full: clients take a page that is not full for the
         // last.
         while messages.count <= limit {
-            let seen = try await devices(after: after, limit: limit + 1)
+            let seen = try await complete(try await devices(after: after, limit: limit + 1), &cluster)
             for device in seen.prefix(limit + 1) {
                 guard messages.count <= limit, let message = try await message(device) else { continue }
                 messages.append(message)
@@ -23,18 +25,27 @@ extension ManagementAPI {
             guard seen.count > limit, let last = seen.last?.key.device else { break }
             after = last
         }
-        return try ListPage.answer(messages, of: limit, name: \.deviceID, call)
+        return try ListPage.answer(messages, of: limit, name: \.deviceID, call).naming(unanswered: cluster.unanswered)
     }
 
     /// One device, in the form of the list.
-    func device(_ name: String) async throws -> ManagementMessages.Device {
+    func showDevice(_ name: String) async throws -> Response {
         let id = try deviceID(name)
+        var cluster = ClusterDevices(parts.otherDevices)
         // Read the page that begins after the preceding ID, and has one device.
         let before = id.rawValue == 0 ? nil : DeviceID(rawValue: id.rawValue - 1)
-        guard let seen = try await devices(after: before, limit: 1).first, seen.key.device == id,
-            let message = try await message(seen)
-        else { throw Problem.notFound("There is no device \(id).") }
-        return message
+        var found = try await devices(after: before, limit: 1).filter { $0.key.device == id }
+        // If a device has no app, only the node that it is connected to knows it.
+        if found.isEmpty, cluster.hasOthers {
+            found = Environment.allCases.map { Seen(key: DeviceKey(environment: $0, device: id)) }
+        }
+        for seen in try await complete(found, &cluster) {
+            guard let message = try await message(seen) else { continue }
+            return try JSONAnswer.make(message).naming(unanswered: cluster.unanswered)
+        }
+        let silent = cluster.unanswered.sorted().joined(separator: ", ")
+        throw Problem.notFound(
+            "There is no device \(id)." + (silent.isEmpty ? "" : " These nodes did not answer: \(silent)."))
     }
 
     /// What the store, the switchboard and the virtual devices know of one device.
@@ -62,6 +73,19 @@ extension ManagementAPI {
         }
         // IDs are random, so two devices never have the same ID, even in different environments.
         return Array(seen.values.sorted { $0.key.device < $1.key.device }.prefix(limit))
+    }
+
+    /// Adds what the other nodes of a cluster know about devices that are not connected to this one.
+    private func complete(_ seen: [Seen], _ cluster: inout ClusterDevices) async throws -> [Seen] {
+        guard cluster.hasOthers else { return seen }
+        let elsewhere = try await cluster.connected(
+            among: seen.filter { $0.connected == nil && $0.virtual == nil }.map(\.key))
+        guard !elsewhere.isEmpty else { return seen }
+        return seen.map { one in
+            var one = one
+            one.connected = one.connected ?? elsewhere[one.key]
+            return one
+        }
     }
 
     /// - Returns: nil if the device is not listed, because it was revoked, or has no app and is not connected.
@@ -111,4 +135,19 @@ extension ManagementAPI {
         guard let held = seen.connected?.held[app] else { return stored == nil ? 0 : 1 }
         return held.count + (stored == nil || stored == held.stored ? 0 : 1)
     }
+}
+
+extension Response {
+    /// This answer with the nodes of a cluster whose part of it is missing, because they did not answer.
+    fileprivate func naming(unanswered nodes: Set<String>) -> Response {
+        guard !nodes.isEmpty else { return self }
+        var response = self
+        response.headers[.unanswered] = nodes.sorted().joined(separator: ", ")
+        return response
+    }
+}
+
+extension HTTPField.Name {
+    /// A static name, which is always allowed.
+    fileprivate static let unanswered = HTTPField.Name(OtherDevices.unansweredField) ?? .contentLocation
 }

@@ -8,16 +8,16 @@ extension ManagementOperation {
         ManagementOperation(
             method: .get, path: "/v1/devices", summary: "All devices, virtual ones too",
             parameters: listParameters(after: "device ID", .deviceID),
-            answer: .json(.array(ManagementSchemas.device))
+            answer: .json(.array(ManagementSchemas.device)), headers: unanswered
         ) { api, call in
             try await api.listDevices(call)
         },
         ManagementOperation(
             method: .get, path: "/v1/devices/{deviceID}", summary: "One device",
             parameters: [path("deviceID", .deviceID, "The device's ID.")],
-            answer: .json(ManagementSchemas.device), problems: [404]
+            answer: .json(ManagementSchemas.device), headers: unanswered, problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try await api.device(try call.parameter("deviceID")))
+            try await api.showDevice(try call.parameter("deviceID"))
         },
         ManagementOperation(
             method: .delete, path: "/v1/devices/{deviceID}", summary: "Revoke a device",
@@ -41,5 +41,11 @@ extension ManagementOperation {
             let number = try await api.parts.rotateTokenKey()
             return try JSONAnswer.make(ManagementMessages.TokenKey(tokenKeyID: number))
         },
+    ]
+
+    private static let unanswered = [
+        OtherDevices.unansweredField:
+            "In a cluster: the names of the nodes that did not answer, with commas between them. Their devices are shown as not "
+            + "connected. Missing if all have answered."
     ]
 }

@@ -23,6 +23,8 @@ struct PeerParts: Sendable {
 extension PeerParts {
     /// How long other nodes have to answer. A node's answer takes a few milliseconds, unless its log is large.
     private static let patience = Duration.seconds(5)
+    /// How long they have if they answer from memory. It is shorter, because a person waits for each page.
+    private static let devicePatience = Duration.seconds(2)
 
     /// Asks all other nodes for what they have logged about a notification.
     func otherLogs(of id: NotificationID, _ cluster: any ClusterNodes) async -> OtherLogs {
@@ -31,6 +33,28 @@ extension PeerParts {
         let answers = await peers.log(of: id, at: nodes.map(\.id), within: Self.patience)
         return OtherLogs(
             lines: answers.values.flatMap(\.self), unanswered: nodes.filter { answers[$0.id] == nil }.map(\.name))
+    }
+
+    /// Asks the other nodes which of these devices are connected to them.
+    /// - Parameter leftOut: the names of nodes that are not asked.
+    func otherDevices(
+        among devices: [DeviceKey],
+        leavingOut leftOut: Set<String>,
+        _ cluster: any ClusterNodes,
+    ) async throws(StoreError) -> OtherDevices {
+        let nodes = try await cluster.nodes().filter { node in
+            // The lease of a node that is gone has run out, so it holds no devices.
+            node.id != cluster.node && node.state != .gone && !leftOut.contains(node.name)
+        }
+        let answers = await peers.connected(among: devices, at: nodes.map(\.id), within: Self.devicePatience)
+        var connected: [DeviceKey: ConnectedDevice] = [:]
+        for device in answers.values.joined() {
+            // While a device changes its node, two nodes may hold a stream of it. The newer one counts.
+            if let other = connected[device.key], other.since >= device.since { continue }
+            connected[device.key] = device
+        }
+        return OtherDevices(
+            connected: connected, unanswered: nodes.filter { answers[$0.id] == nil }.map(\.name))
     }
 }
 

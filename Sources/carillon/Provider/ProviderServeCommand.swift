@@ -5,8 +5,6 @@ import Logging
 import PrometheusMetrics
 import ProviderServer
 import Service
-import ServiceLifecycle
-import UnixSignals
 
 struct ProviderServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "serve", abstract: "Run the provider server.")
@@ -34,11 +32,11 @@ struct ProviderServeCommand: AsyncParsableCommand {
             "The file with the key of a PostgreSQL store: 64 hexadecimal digits (or CARILLON_PROVIDER_STORE_KEY_FILE).",
             valueName: "file"))
     var storeKeyFile: String?
+
     @Option(help: "A name under which browsers reach the console; may be given several times.")
     var hostname: [String] = []
 
-    @Option(name: .customLong("log-format"), help: "The lines of the log on standard error: text or json.")
-    var logFormat = LogFormat.text
+    @OptionGroup var log: LogOptions
 
     func run() async throws {
         OpenFiles.raise()
@@ -53,27 +51,42 @@ struct ProviderServeCommand: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         settings.store = try chosenStore(environment)
         try ProviderLimitSetting.read(environment, into: &settings)
-        LoggingSystem.bootstrap { [logFormat] in logFormat.handler(label: $0, environment: environment) }
+        let supervisor = Supervisor(
+            try log.logFormat ?? Self.variable("LOG_FORMAT", environment) ?? .text, environment: environment)
+        var logger = Logger(label: "carillon-provider")
+        logger.logLevel = try log.logLevel ?? Self.variable("LOG_LEVEL", environment) ?? .info
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
         settings.metrics = { metrics.text() }
-        let server = try await ProviderServer(settings, logger: Logger(label: "carillon-provider")) {
-            [console] description in
-            options.output.print(
-                Ready(url: description.url, keyFile: description.keyFile),
-                """
-                The provider server listens on \(description.url)
-                The administrator's key is in \(description.keyFile)
-                The console: \(description.url)/console   sign in with: \(console)
-                """
-            )
+        let server = try await ProviderServer(settings, logger: logger) { [logger] description in
+            supervisor.ready { await ProviderServer.visitEventLoops() }
+            if options.json || supervisor.isForPeople { announce(description) }
+            // Log this for programs that wait for it in a container's log.
+            logger.info("The provider server is ready")
         }
-        var logger = Logger(label: "carillon-provider")
-        logger.logLevel = .warning
-        try await ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [.init(service: server)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        ).run()
+        try await supervisor.run(logger) { try await server.run() }
+    }
+
+    private func announce(_ description: ProviderServer.Description) {
+        options.output.print(
+            Ready(url: description.url, keyFile: description.keyFile),
+            """
+            The provider server listens on \(description.url)
+            The administrator's key is in \(description.keyFile)
+            The console: \(description.url)/console   sign in with: \(console)
+            """)
+    }
+
+    /// The value of an environment variable that takes one of a few words; nil if it is not set.
+    private static func variable<Value: RawRepresentable<String> & CaseIterable>(
+        _ name: String,
+        _ environment: [String: String],
+    ) throws -> Value? {
+        let name = "CARILLON_PROVIDER_" + name
+        guard let text = environment[name] else { return nil }
+        if let value = Value(rawValue: text) { return value }
+        let choices = Value.allCases.map(\.rawValue).joined(separator: ", ")
+        throw ValidationError("\(name) is \(text); it takes one of \(choices).")
     }
 
     private func chosenStore(_ environment: [String: String]) throws -> ProviderStoreChoice {

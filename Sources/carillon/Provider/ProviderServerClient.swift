@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import Connections
 import Foundation
 import NIOCore
 import NIOFoundationCompat
@@ -14,20 +15,35 @@ struct ProviderServerClient: Sendable {
     private let url: String
     private let key: String
     private let certificate: String?
+    /// Whether the environment names the server.
+    private let isNamed: Bool
+    private let folder: String
+
+    private static let urlName = "CARILLON_PROVIDER_URL"
+    private static let keyName = "CARILLON_PROVIDER_KEY"
+    private static let authorityName = "CARILLON_PROVIDER_CA"
 
     /// The largest answer, in bytes: a page of a list with the largest items.
     private static let maximumAnswerBytes = 64 << 20
 
     init(folder: String) throws {
+        self.folder = folder
         let environment = ProcessInfo.processInfo.environment
-        if let url = environment["CARILLON_PROVIDER_URL"], !url.isEmpty {
-            guard let key = environment["CARILLON_PROVIDER_KEY"], !key.isEmpty else {
-                throw CommandError("CARILLON_PROVIDER_URL needs CARILLON_PROVIDER_KEY.")
+        if let url = environment[Self.urlName], !url.isEmpty {
+            let parts = URLComponents(string: url)
+            guard ["http", "https"].contains(parts?.scheme), parts?.host?.isEmpty == false else {
+                throw CommandError("\(Self.urlName) is \(url); it takes http://HOST:PORT or https://HOST:PORT.")
+            }
+            guard let key = environment[Self.keyName], !key.isEmpty else {
+                throw CommandError("\(Self.urlName) needs \(Self.keyName).")
             }
             (self.url, self.key) = (url.hasSuffix("/") ? String(url.dropLast()) : url, key)
-            certificate = environment["CARILLON_PROVIDER_CA"]
+            certificate = environment[Self.authorityName].flatMap { $0.isEmpty ? nil : $0 }
+            isNamed = true
+            if let certificate { try Self.check(authority: certificate) }
             return
         }
+        isNamed = false
         guard let description = Self.description(folder) else {
             throw CommandError(
                 "No provider server runs on \(folder); start one with: carillon provider serve --data \(folder)")
@@ -36,6 +52,15 @@ struct ProviderServerClient: Sendable {
         certificate = description.certificate
         key = String(decoding: try InputFile.read(description.keyFile, "key"), as: UTF8.self)
             .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Checks that a file with the root certificate can be used, because a request would not name it.
+    private static func check(authority file: String) throws {
+        let bytes = try InputFile.read(file, "root certificate")
+        guard let certificates = try? NIOSSLCertificate.fromPEMBytes(Array(bytes)), !certificates.isEmpty else {
+            throw CommandError(
+                "The root certificate \(file), which \(authorityName) names, is no certificate in PEM.")
+        }
     }
 
     /// How long to wait for a server that is just starting, as in `carillon provider serve & carillon provider app list`.
@@ -121,9 +146,12 @@ struct ProviderServerClient: Sendable {
             do {
                 response = try await client.execute(request, deadline: .distantFuture)
             } catch {
-                throw CommandError("No provider server answers at \(url): \(error)")
+                throw notAnswering(RequestFailure.cause(of: error))
             }
             result = .success(try await read(response))
+        } catch let error where RequestFailure.isOfConnection(error) {
+            let cause = RequestFailure.cause(of: error)
+            result = .failure(CommandError("The provider server at \(url) broke its answer off: \(cause). Try again."))
         } catch {
             result = .failure(error)
         }
@@ -131,12 +159,34 @@ struct ProviderServerClient: Sendable {
         return try result.get()
     }
 
+    /// No connection to the server: what failed, and what to do.
+    private func notAnswering(_ cause: String) -> CommandError {
+        let isCertificate =
+            cause.contains(ConnectionFailure.untrusted) || cause.contains(ConnectionFailure.otherName)
+        let advice =
+            switch (isNamed, isCertificate) {
+            case (true, true) where cause.contains(ConnectionFailure.otherName):
+                "Use a name of its certificate in \(Self.urlName)."
+            case (true, true): "Name its root certificate in \(Self.authorityName)."
+            case (true, false): "Check \(Self.urlName)."
+            case (false, true):
+                "Name a host of its certificate in \(Self.urlName), with \(Self.keyName) and \(Self.authorityName)."
+            case (false, false): "Start one with: carillon provider serve --data \(folder)"
+            }
+        return CommandError("No provider server answers at \(url): \(cause). \(advice)")
+    }
+
     private func value(of response: HTTPClientResponse) async throws -> JSONValue {
         let bytes = Data(buffer: try await response.body.collect(upTo: Self.maximumAnswerBytes))
-        let value = bytes.isEmpty ? JSONValue.object([:]) : try JSONDecoder().decode(JSONValue.self, from: bytes)
+        // A proxy may answer with a page in HTML.
+        let value = bytes.isEmpty ? JSONValue.object([:]) : try? JSONDecoder().decode(JSONValue.self, from: bytes)
         guard (200..<300).contains(response.status.code) else {
             throw CommandError(
-                value["detail"] ?? "The server refused: status \(response.status.code).", at: value["pointer"])
+                value?["detail"] ?? "The server refused: status \(response.status.code).", at: value?["pointer"])
+        }
+        guard let value else {
+            throw CommandError(
+                "What answers at \(url) is no provider server: its answer is not JSON. Check \(Self.urlName).")
         }
         return value
     }

@@ -415,6 +415,32 @@ class DeviceTests(ConsoleCase):
             listener.wait()
             listener.stdout.close()
 
+    def test_nodes_of_a_cluster_that_did_not_answer_are_named(self):
+        self.open()
+        self.behave("Offline")
+        self.console.wait_for_text("Not connected", ".under")
+        # This service is no cluster: add what a node says of others.
+        self.driver.execute_script("""
+            const ask = window.fetch;
+            window.fetch = async (path, options) => {
+              const answer = await ask(path, options);
+              if (!path.startsWith("/v1/devices") || window.allAnswer) return answer;
+              const headers = new Headers(answer.headers);
+              headers.set("Carillon-Unanswered", "node2, node3");
+              return new Response(answer.body, { status: answer.status, headers });
+            };""")
+        self.console.wait_for_text("The nodes node2, node3 did not answer: it may be connected there", ".under")
+        self.console.show("#/devices", "Devices")
+        self.console.wait_for_text("The nodes node2, node3 did not answer: devices that are connected there are shown as not")
+        self.console.wait(lambda: "phone" in self.console.titles())
+        self.driver.execute_script("window.allAnswer = true")
+        self.console.press("Refresh")
+        self.console.wait(lambda: "did not answer" not in self.console.text())
+        self.open()
+        self.behave("Online")
+        self.console.wait_for_text("Connected since", ".under")
+        self.assertNotIn("did not answer", self.console.text())
+
     def test_a_virtual_device_is_made_and_removed(self):
         self.console.show("#/devices", "Devices")
         self.console.press("New virtual device")

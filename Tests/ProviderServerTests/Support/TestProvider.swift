@@ -17,6 +17,8 @@ struct TestProvider: Sendable {
     let url: String
     let folder: String
     let administratorKey: String
+    /// Sends the requests.
+    var client = HTTPClient.shared
 
     /// Runs a server while `body` runs, and ends it cleanly.
     /// - Parameter folder: nil for a new one, which is removed afterwards.
@@ -61,6 +63,7 @@ struct TestProvider: Sendable {
 
     struct Answer: Sendable {
         let status: Int
+        let version: HTTPVersion
         let headers: HTTPHeaders
         let body: JSONValue
 
@@ -107,10 +110,11 @@ struct TestProvider: Sendable {
         if !key.isEmpty { request.headers.add(name: "authorization", value: "Bearer \(key)") }
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let body { request.body = .bytes(ByteBuffer(string: body)) }
-        let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
+        let response = try await client.execute(request, deadline: .distantFuture)
         let bytes = Data(buffer: try await response.body.collect(upTo: 1 << 24))
         let value = bytes.isEmpty ? JSONValue.null : try JSONDecoder().decode(JSONValue.self, from: bytes)
-        return Answer(status: Int(response.status.code), headers: response.headers, body: value)
+        return Answer(
+            status: Int(response.status.code), version: response.version, headers: response.headers, body: value)
     }
 
     /// Imports a file of CSV.
@@ -123,7 +127,7 @@ struct TestProvider: Sendable {
         let response = try await HTTPClient.shared.execute(request, deadline: .distantFuture)
         let bytes = Data(buffer: try await response.body.collect(upTo: 1 << 24))
         return Answer(
-            status: Int(response.status.code), headers: response.headers,
+            status: Int(response.status.code), version: response.version, headers: response.headers,
             body: try JSONDecoder().decode(JSONValue.self, from: bytes))
     }
 

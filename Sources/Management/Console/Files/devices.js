@@ -4,7 +4,7 @@ import { json, list } from "./api.js";
 import { ask } from "./dialog.js";
 import { element, empty, field, moment } from "./dom.js";
 import { cell, List, setText } from "./list.js";
-import { behaviours } from "./words.js";
+import { behaviours, silentNodes } from "./words.js";
 
 /** How often the page loads the devices again, in milliseconds. If there are more than MANY, it does so only on request. */
 const REFRESH = 3000;
@@ -20,6 +20,7 @@ export class Devices {
   #isLoading = false;
   #count = element("p", { class: "count" });
   #problem = element("p", { class: "notice", role: "alert", hidden: true });
+  #silent = element("p", { class: "notice", role: "status", hidden: true });
   #empty = element("div", { hidden: true });
   #search = element("input", { type: "search", name: "search", placeholder: "Name, ID, app, device token", autocomplete: "off", spellcheck: "false" });
   #which = element("select", { name: "which" }, ...Object.entries(filters).map(([value, { label }]) => element("option", { value }, label)));
@@ -38,7 +39,7 @@ export class Devices {
           element("button", { type: "button", class: "primary", onclick: () => this.#make() }, "New virtual device"))),
       element("form", { class: "filter", role: "search", "aria-label": "Filter", onsubmit: (event) => event.preventDefault(), oninput: () => this.#show() },
         element("div", { class: "fields" }, field("Search", this.#search, "wide"), field("Show", this.#which))),
-      this.#problem, this.#list.element, this.#empty);
+      this.#problem, this.#silent, this.#list.element, this.#empty);
   }
 
   open() { this.#load(); }
@@ -54,8 +55,10 @@ export class Devices {
     if (this.#isLoading) return;
     this.#isLoading = true;
     clearTimeout(this.#timer);
+    let silent = [];
     try {
-      const devices = await list("/v1/devices", Infinity, (soFar) => {
+      const devices = await list("/v1/devices", Infinity, (soFar, unanswered) => {
+        silent = unanswered;
         if (this.#isLoaded) return;
         this.#devices = soFar;
         this.#show(true);
@@ -63,6 +66,7 @@ export class Devices {
       this.#isLoaded = true;
       this.#devices = devices;
       this.#problem.hidden = true;
+      this.#showSilent(silent);
     } catch (error) {
       this.#problem.textContent = error.message;
       this.#problem.hidden = false;
@@ -70,6 +74,14 @@ export class Devices {
     this.#isLoading = false;
     this.#show();
     if (this.element.isConnected && this.#devices.length <= MANY) this.#timer = setTimeout(() => this.#load(), REFRESH);
+  }
+
+  /** Names the nodes of a cluster that did not answer. */
+  #showSilent(nodes) {
+    const text = nodes.length === 0 ? "" : `${silentNodes(nodes)}: devices that are connected there are shown as not connected.`;
+    // A screen reader would read the same text again.
+    if (this.#silent.textContent !== text) this.#silent.textContent = text;
+    this.#silent.hidden = text === "";
   }
 
   #show(isLoading = false) {

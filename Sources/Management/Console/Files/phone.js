@@ -1,11 +1,11 @@
 // The page of one device: a picture of its screen, its behaviour, and its apps.
 
 import { activityCards, activityChannels } from "./activities.js";
-import { json } from "./api.js";
+import { fromNodes, json } from "./api.js";
 import { confirm, counted } from "./dialog.js";
 import { announce, element, field, moment, section } from "./dom.js";
 import { contents, missingTexts, saveAppTexts } from "./payload.js";
-import { behaviours, outcomes, powers, short } from "./words.js";
+import { behaviours, outcomes, powers, short, silentNodes } from "./words.js";
 
 const REFRESH = 2000;
 /** The maximum number of banners drawn: more than people have on a phone. */
@@ -18,6 +18,8 @@ export class Phone {
   #feed;
   #id = null;
   #device = null;
+  /** What the page shows of the device, as text. */
+  #shown = "";
   #timer = null;
   #state = "";
   #screen = element("div", { class: "screen", tabindex: 0, role: "region", "aria-label": "What the device shows" });
@@ -85,9 +87,9 @@ export class Phone {
     clearTimeout(this.#timer);
     const id = this.#id;
     try {
-      const device = await json("GET", `/v1/devices/${encodeURIComponent(id)}`);
+      const { value, unanswered } = await fromNodes(`/v1/devices/${encodeURIComponent(id)}`);
       if (id !== this.#id) return;
-      this.#show(device);
+      this.#show(value, unanswered);
     } catch (error) {
       if (id !== this.#id) return;
       this.#device = null;
@@ -98,17 +100,20 @@ export class Phone {
     if (this.element.isConnected) this.#timer = setTimeout(() => this.#load(), REFRESH);
   }
 
-  #show(device) {
+  /** @param unanswered the nodes of a cluster that did not answer */
+  #show(device, unanswered = []) {
     const isFirst = this.#device === null;
-    const before = JSON.stringify(this.#device);
     this.#device = device;
-    if (before === JSON.stringify(device)) return;
+    const shown = JSON.stringify([device, unanswered]);
+    if (!isFirst && this.#shown === shown) return;
+    this.#shown = shown;
     this.#heading.textContent = device.name ?? `Device ${device.deviceID}`;
     this.#under.replaceChildren(
       element("span", { class: "badge", "data-outcome": device.connected ? "delivered" : "" }, device.connected ? "Connected" : "Not connected"),
       device.connected && device.since !== undefined ? " since " : " ",
       device.connected && device.since !== undefined ? moment(device.since) : "",
       ` · ${device.virtual ? "virtual" : "real"} · ${device.environment}`, device.power === undefined ? "" : ` · power: ${powers[device.power] ?? device.power}`,
+      device.connected || unanswered.length === 0 ? "" : ` · ${silentNodes(unanswered)}: it may be connected there`,
       element("span", { class: "hint" }, ` · ${device.deviceID}`));
     if (isFirst) this.#drawSwitches();
     this.#showSwitches();

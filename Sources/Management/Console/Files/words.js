@@ -47,6 +47,9 @@ export const behaviours = {
   expired: { label: "Expired", hint: "The device token has expired: 410 ExpiredToken." },
 };
 
+/** Says which nodes of a cluster did not answer. */
+export function silentNodes(names) { return `${names.length === 1 ? "The node" : "The nodes"} ${names.join(", ")} did not answer`; }
+
 export const powers = { charging: "Charging", awake: "Awake", low: "Low" };
 
 /** The services of an app, by the end of their topic. */

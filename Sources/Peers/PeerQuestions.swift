@@ -1,12 +1,10 @@
 import Delivery
-import Notifications
 import Synchronization
 
-/// The requests for delivery log entries that other nodes have not answered yet.
-final class LogQuestions: Sendable {
-    /// The largest number of lines that one node may send in answer to one question.
-    private static let maximumLines = 4096
-
+/// The questions of one kind that other nodes have not answered yet. An answer comes in parts.
+final class PeerQuestions<Part: Sendable>: Sendable {
+    /// The largest number of parts that one node may send in answer to one question.
+    private let maximumParts: Int
     private let state = Mutex(State())
 
     private struct State {
@@ -16,13 +14,15 @@ final class LogQuestions: Sendable {
 
     private struct Question {
         let node: NodeID
-        var lines: [String] = []
-        let answered: @Sendable ([String]?) -> Void
+        var parts: [Part] = []
+        let answered: @Sendable ([Part]?) -> Void
     }
+
+    init(maximumParts: Int) { self.maximumParts = maximumParts }
 
     /// - Parameter answered: called once with the answer, or with nil if there is none.
     /// - Returns: the number that identifies the question.
-    func begin(to node: NodeID, _ answered: @escaping @Sendable ([String]?) -> Void) -> UInt64 {
+    func begin(to node: NodeID, _ answered: @escaping @Sendable ([Part]?) -> Void) -> UInt64 {
         state.withLock { state in
             state.last &+= 1
             state.open[state.last] = Question(node: node, answered: answered)
@@ -30,12 +30,12 @@ final class LogQuestions: Sendable {
         }
     }
 
-    /// Adds a line to the answer of a node.
-    func add(_ line: String, to number: UInt64, from node: NodeID) {
+    /// Adds a part to the answer of a node.
+    func add(_ part: Part, to number: UInt64, from node: NodeID) {
         state.withLock { state in
-            guard let question = state.open[number], question.node == node, question.lines.count < Self.maximumLines
+            guard let question = state.open[number], question.node == node, question.parts.count < maximumParts
             else { return }
-            state.open[number]?.lines.append(line)
+            state.open[number]?.parts.append(part)
         }
     }
 
@@ -45,6 +45,6 @@ final class LogQuestions: Sendable {
             guard state.open[number]?.node == node else { return nil }
             return state.open.removeValue(forKey: number)
         }
-        question?.answered(isComplete ? question?.lines : nil)
+        question?.answered(isComplete ? question?.parts : nil)
     }
 }

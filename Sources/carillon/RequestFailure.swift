@@ -1,0 +1,37 @@
+import AsyncHTTPClient
+import Connections
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// The reason why an HTTP request has no answer, in words for a person.
+enum RequestFailure {
+    static func cause(of error: any Error) -> String {
+        switch error {
+        case let error as NIOConnectionError where error.connectionErrors.isEmpty:
+            // Without an attempt there was no address, because the look-up failed.
+            "the name of its host is not known"
+        case let error as HTTPClientError: words(error)
+        case is HTTPParserError: "what listens there does not speak HTTP"
+        default: ConnectionFailure.clientCause(of: error)
+        }
+    }
+
+    /// Whether the error is one of the connection, whose own text names types of libraries.
+    static func isOfConnection(_ error: any Error) -> Bool {
+        error is HTTPClientError || error is HTTPParserError || error is IOError || error is ChannelError
+            || error is NIOConnectionError || error is NIOSSLError || error is NIOSSLExtraError
+            || error is BoringSSLError
+    }
+
+    private static func words(_ error: HTTPClientError) -> String {
+        switch error {
+        case .connectTimeout, .tlsHandshakeTimeout, .readTimeout, .writeTimeout, .deadlineExceeded:
+            "it did not answer in time"
+        case .remoteConnectionClosed, .uncleanShutdown: "it closed the connection"
+        case .invalidURL, .emptyHost, .emptyScheme: "the address is not valid"
+        default: error.shortDescription
+        }
+    }
+}
