@@ -82,21 +82,24 @@ extension PostgresStore: Mailboxes {
     package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
         var removed = 0
         while removed < limit {
-            let rest = limit - removed
-            let due = try await sweep(before: moment, limit: rest)
-            removed += due.removed
+            let sweep = try await sweep(before: moment, limit: limit, removing: limit - removed)
+            removed += sweep.removed
             // Mailboxes that were emptied or filled again since are looked at too, but not again before they expire. So
             // this ends.
-            guard due.count == rest else { break }
+            guard sweep.count == limit else { break }
         }
         return removed
     }
 
     /// Looks at mailboxes that may have expired. Those that have not are looked at again when they do.
+    /// - Parameters:
+    ///   - limit: how many to look at. This is the same in each step, because most may not have expired.
+    ///   - maximum: how many of them to empty.
     /// - Returns: The number of mailboxes looked at, and of those the number of expired ones, which are now empty.
     private func sweep(
         before moment: Timestamp,
         limit: Int,
+        removing maximum: Int,
     ) async throws(StoreError) -> (count: Int, removed: Int) {
         let answers = try await Self.execute(
             [
@@ -105,26 +108,32 @@ extension PostgresStore: Mailboxes {
                     WITH due AS (
                         SELECT device, environment, app, expires, id, topic FROM carillon.destination
                         WHERE sweep < $1 ORDER BY sweep LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
+                    ), gone AS (
+                        SELECT * FROM due WHERE expires < $1 LIMIT $3
                     ), later AS (
                         UPDATE carillon.destination AS d SET sweep = due.expires
                         FROM due
                         WHERE d.device = due.device AND d.environment = due.environment AND d.app = due.app
                             AND coalesce(due.expires >= $1, true)
-                    ), gone AS (
+                    ), emptied AS (
                         UPDATE carillon.destination AS d SET
                             sweep = NULL, expires = NULL, expiration = NULL, priority = NULL, contents = NULL, id = NULL,
                             push_type = NULL, topic = NULL, collapse_id = NULL, payload = NULL
-                        FROM due
-                        WHERE d.device = due.device AND d.environment = due.environment AND d.app = due.app
-                            AND due.expires < $1
+                        FROM gone
+                        WHERE d.device = gone.device AND d.environment = gone.environment AND d.app = gone.app
                     )
-                    SELECT device, environment, app, id, topic, coalesce(expires < $1, false) FROM due
-                    """, [.integer(moment.column), .integer(Int64(clamping: limit))])
+                    SELECT device, environment, app, id, topic, true FROM gone
+                    UNION ALL
+                    SELECT device, environment, app, NULL, NULL, false FROM due WHERE coalesce(expires >= $1, true)
+                    """,
+                    [
+                        .integer(moment.column), .integer(Int64(clamping: limit)), .integer(Int64(clamping: maximum)),
+                    ])
             ], on: writers[0])
         guard let due = answers.first else { return (0, 0) }
-        let expired = due.map { $0.bool(5) == true ? $0.endedNotification(.expired) : nil }.compactMap(\.self)
-        journal.record(expired)
-        return (due.count, expired.count)
+        let gone = due.map { $0 }.filter { $0.bool(5) == true }
+        journal.record(gone.compactMap { $0.endedNotification(.expired) })
+        return (due.count, gone.count)
     }
 
     // MARK: Batches

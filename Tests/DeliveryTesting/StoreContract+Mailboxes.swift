@@ -393,8 +393,15 @@ extension StoreContract {
         _ = await ports.mailboxes.remove(removed)
         _ = await ports.mailboxes.store(
             apps[3..<6].map { Samples.entry(Samples.destination(app: $0), id: 2, expires: Samples.muchLater) })
-        #expect(try await ports.mailboxes.removeExpired(before: Samples.later, limit: 2) == 1)
-        #expect(try await ports.mailboxes.removeExpired(before: Samples.later, limit: 2) == 0)
+        _ = await ports.mailboxes.store(
+            (8...12).map {
+                Samples.entry(Samples.destination(app: $0), expires: Samples.moment.advanced(by: .seconds(1)))
+            })
+        var expired: [Int] = []
+        for _ in 0..<4 {
+            expired.append(try await ports.mailboxes.removeExpired(before: Samples.later, limit: 2))
+        }
+        #expect(expired == [2, 2, 2, 0])
         let left = try await ports.mailboxes.entries(of: Samples.device).map(\.entry.destination.app.rawValue)
         #expect(left.sorted() == [4, 5, 6])
     }
