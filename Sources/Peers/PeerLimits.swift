@@ -15,8 +15,9 @@ package struct PeerLimits: Sendable {
     /// largest question 37 KB.
     package var askedDevices = 4096
     /// The largest number of questions about devices that this node answers for another one at the same time. An answer comes
-    /// from memory in less than a millisecond, and has 35 KB for a page whose devices are all connected.
-    package var openDeviceQuestions = 64
+    /// from memory in less than a millisecond. It has 35 KB for a page whose devices are all connected, and 120 KB if
+    /// notifications for five apps of each are held back. So the answers leave half of ``queuedBytes`` to notifications.
+    package var openDeviceQuestions = 16
     /// The largest record. The payload has at most 5 KB, and the texts beside it are shorter.
     package var recordBytes = 65_536
     /// The time after which a silent node counts as lost. A working node answers a PING each ``pingInterval``.
