@@ -73,7 +73,8 @@ extension SQLiteStore: Invitations {
         _ digest: [UInt8],
         at moment: Timestamp,
     ) async throws(StoreError) -> Invitation? {
-        try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) -> Invitation? in
+        // A withdrawal survives a damaged write-ahead log, as the revocation of a certificate does.
+        try await commits.write(isLasting: true, undoable: true) { database, _ throws(SQLiteFailure) -> Invitation? in
             let invitation = try Self.invitation(digest, at: moment, in: database)
             if invitation != nil { try database.run("DELETE FROM invitation WHERE digest = ?", [Data(digest)]) }
             return invitation

@@ -49,7 +49,7 @@ struct AdministratorCommand: AsyncParsableCommand {
             abstract: "Revoke an administrator's certificate at once; its connections end. This cannot be undone.",
             discussion: """
                 openssl x509 -noout -serial -in FILE prints the serial of a certificate. What its holder has made stays: keys, \
-                certificates, activation codes.
+                certificates, activation codes, and sessions of the console, which carillon console --end ends.
                 """,
         )
 
