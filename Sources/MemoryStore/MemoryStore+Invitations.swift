@@ -27,6 +27,7 @@ extension MemoryStore: Invitations {
     ) async throws(StoreError) -> Bool {
         invitations.withLock { $0.use(digest, to: environment, at: moment) }
     }
+
     package func withdrawInvitation(
         _ digest: [UInt8],
         at moment: Timestamp,

@@ -59,6 +59,7 @@ extension PostgresStore: Invitations {
             ], on: writers[0])
         return answers.first?.affected == 1
     }
+
     package func withdrawInvitation(
         _ digest: [UInt8],
         at moment: Timestamp,

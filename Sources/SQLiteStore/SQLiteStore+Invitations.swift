@@ -69,6 +69,7 @@ extension SQLiteStore: Invitations {
             $0
         }.get()
     }
+
     package func withdrawInvitation(
         _ digest: [UInt8],
         at moment: Timestamp,

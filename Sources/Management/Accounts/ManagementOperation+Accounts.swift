@@ -143,5 +143,6 @@ extension ManagementOperation {
     private static let teamID = path("teamID", .tenCharacters, "The team's ID.")
     private static let bundleID = path("bundleID", .bundleID, "The app's bundle ID.")
     private static let keyID = path("keyID", .tenCharacters, "The key's ID.")
-    private static let serial = path("serial", .serial, "The certificate's serial.")
+    /// Of a provider's or an administrator's certificate.
+    static let serial = path("serial", .serial, "The certificate's serial.")
 }

@@ -46,6 +46,4 @@ extension ManagementOperation {
                     call.parameter("serial"), isUnlisted: call.query("unlisted") == "true", by: call.caller))
         },
     ]
-
-    private static let serial = path("serial", .serial, "The certificate's serial.")
 }
