@@ -1,5 +1,4 @@
 import Console
-import Delivery
 import Hummingbird
 import Logging
 import NIOCore
@@ -11,7 +10,6 @@ struct ManagementContext: RequestContext {
         let logger: Logger
         let caller: ManagementCaller
         let rules: AccessRules
-        let accounts: any Accounts
         let connectionEnd: EventLoopFuture<Void>
     }
 
@@ -19,7 +17,6 @@ struct ManagementContext: RequestContext {
     let caller: ManagementCaller
     /// The rules of the listener that the request came through.
     let rules: AccessRules
-    private let accounts: any Accounts
     /// Completes when the client's connection has ended.
     let connectionEnd: EventLoopFuture<Void>
 
@@ -27,7 +24,6 @@ struct ManagementContext: RequestContext {
         coreContext = CoreRequestContextStorage(source: source)
         caller = source.caller
         rules = source.rules
-        accounts = source.accounts
         connectionEnd = source.connectionEnd
     }
 
@@ -37,8 +33,8 @@ struct ManagementContext: RequestContext {
     }
 
     /// The reason to refuse the request; nil if it is allowed.
-    func refusal(of request: Request, access: ManagementOperation.Access, now: Timestamp) -> Problem? {
+    func refusal(of request: Request, access: ManagementOperation.Access, _ api: ManagementAPI) -> Problem? {
         rules.refusal(
-            of: request.head, from: caller, access: access, trust: AdministratorTrust(accounts), now: now)
+            of: request.head, from: caller, access: access, trust: AdministratorTrust(api.accounts), now: api.now)
     }
 }

@@ -15,13 +15,13 @@ struct ManagementRouter: Sendable {
     init(_ api: ManagementAPI) {
         self.api = api
         let router = Router(context: ManagementContext.self)
-        router.add(middleware: UnknownPaths(clock: api.parts.clock))
+        router.add(middleware: UnknownPaths(api: api))
         for (path, operations) in Dictionary(grouping: ManagementOperation.all, by: \.path) {
             Self.add(operations, at: path, to: router, api)
         }
         ConsoleSite.management.add(to: router, sessions: api.console, isSecure: false, now: { api.now }) {
             request, context in
-            if let problem = context.refusal(of: request, access: .loopback, now: api.now) { throw problem }
+            if let problem = context.refusal(of: request, access: .loopback, api) { throw problem }
         }
         responder = router.buildResponder()
     }
@@ -51,11 +51,11 @@ struct ManagementRouter: Sendable {
         _ context: ManagementContext,
         _ api: ManagementAPI,
     ) async throws -> Response {
-        if let problem = context.refusal(of: request, access: operation.access, now: api.now) { throw problem }
+        if let problem = context.refusal(of: request, access: operation.access, api) { throw problem }
         do {
             let call = try await ManagementCall(request, operation, context, api)
             // The client's certificate or session may have been revoked while the body arrived.
-            if let problem = context.refusal(of: request, access: operation.access, now: api.now) { throw problem }
+            if let problem = context.refusal(of: request, access: operation.access, api) { throw problem }
             return try await operation.perform(api, call)
         } catch let error as StoreError {
             throw Problem(error, isNamedInPath: operation.parameters.contains { $0.place == .path })
@@ -110,7 +110,7 @@ extension Problem {
 /// Answers requests with an unknown path or method with a ``Problem``. Clients without access get the same answer for
 /// every path, so they cannot find out which paths exist.
 private struct UnknownPaths: RouterMiddleware {
-    let clock: ServiceClock
+    let api: ManagementAPI
 
     @concurrent func handle(
         _ request: Request,
@@ -123,7 +123,7 @@ private struct UnknownPaths: RouterMiddleware {
             guard !path.contains("//"), path == "/" || !path.hasSuffix("/") else { throw HTTPError(.notFound) }
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
-            if let problem = context.refusal(of: request, access: .key, now: clock.machineTime) { throw problem }
+            if let problem = context.refusal(of: request, access: .key, api) { throw problem }
             let methods = ManagementOperation.all.filter { $0.matches(path) }
                 .map(\.method.rawValue)
             guard methods.isEmpty else {

@@ -71,7 +71,7 @@ final class ManagementService: ConnectionService {
                 return trust.refusal(of: identity, now: api.now) == nil && trust.isCurrent
             }
         ) { [router, rules, tasks, logger] channel, watch in
-            Self.serve(channel, watch, router, caller, rules, api.accounts, tasks, logger)
+            Self.serve(channel, watch, router, caller, rules, tasks, logger)
         }
     }
 
@@ -82,7 +82,6 @@ final class ManagementService: ConnectionService {
         _ router: ManagementRouter,
         _ caller: ManagementCaller,
         _ rules: AccessRules,
-        _ accounts: any Accounts,
         _ tasks: ConnectionTasks,
         _ logger: Logger,
     ) {
@@ -91,8 +90,7 @@ final class ManagementService: ConnectionService {
             responder: { request, writer, channel in
                 let context = ManagementContext(
                     source: .init(
-                        logger: logger, caller: caller, rules: rules, accounts: accounts,
-                        connectionEnd: channel.closeFuture))
+                        logger: logger, caller: caller, rules: rules, connectionEnd: channel.closeFuture))
                 let response = await router.respond(to: request, context)
                 try await writer.write(response: response.head, body: response.body)
             },
