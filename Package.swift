@@ -54,13 +54,28 @@ let postgresSupport: Target.Dependency = .target(name: "PostgresSupport", condit
 let postgresStore: [Target.Dependency] = [
     postgresClient, postgresSupport, .target(name: "PostgresStore", condition: postgres),
 ]
-let postgresProviderStore: [Target.Dependency] = [
-    postgresSupport, .target(name: "PostgresProviderStore", condition: postgres),
+let postgresCampaignStore: [Target.Dependency] = [
+    postgresSupport, .target(name: "PostgresCampaignStore", condition: postgres),
 ]
 let postgresTesting: [Target.Dependency] = [
     postgresClient, .target(name: "PostgresTesting", condition: postgres),
 ]
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system", condition: service)
+
+/// A target by its folder, which ends in its name.
+func module(_ path: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target {
+    .target(
+        name: name(path), dependencies: dependencies, path: path, resources: resources, swiftSettings: settings)
+}
+
+func tests(_ path: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(
+        name: name(path), dependencies: dependencies, path: path, exclude: exclude, swiftSettings: settings)
+}
+
+func name(_ path: String) -> String {
+    path.split(separator: "/").last.map(String.init) ?? path
+}
 
 let package = Package(
     name: "carillon",
@@ -99,170 +114,112 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        .target(name: "Notifications", swiftSettings: settings),
-        .target(
-            name: "Trust",
-            dependencies: ["Notifications", crypto, cryptoExtras, x509, asn1],
-            swiftSettings: settings,
-        ),
-        .target(name: "Matching", dependencies: ["Notifications"], swiftSettings: settings),
-        .target(
-            name: "Journal", dependencies: ["Notifications", "Delivery", "Matching", deque], swiftSettings: settings),
-        .target(
-            name: "VirtualDevices", dependencies: ["Notifications", "Trust", "Delivery", heap],
-            swiftSettings: settings),
-        .target(name: "Reports", dependencies: ["Notifications", "Matching"], swiftSettings: settings),
-        .target(name: "Rehearsals", dependencies: ["Notifications", "Matching"], swiftSettings: settings),
-        .target(name: "Rates", swiftSettings: settings),
-        .target(name: "Delivery", dependencies: ["Notifications", "Rates", deque], swiftSettings: settings),
-        .target(name: "PrivateFiles", dependencies: ["Delivery"], swiftSettings: settings),
-        .target(name: "PrometheusMetrics", dependencies: [coreMetrics], swiftSettings: settings),
-        .target(name: "DeliveryLogFiles", dependencies: ["Notifications", "Delivery"], swiftSettings: settings),
-        .systemLibrary(
-            name: "CNghttp2",
-            pkgConfig: "libnghttp2",
-            providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])],
-        ),
-        .systemLibrary(name: "CMalloc"),
-        .target(
-            name: "Connections",
-            dependencies: ["Rates", nioCore, nioPosix, nioTLS, nioSSL, logging],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "HTTP2",
-            dependencies: ["Rates", "Connections", "CNghttp2", nioCore, nioPosix, nioSSL],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "ProviderGateway",
-            dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "Matching", "Connections", "HTTP2", nioCore, crypto,
-                deque,
-            ],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "BinaryGateway",
-            dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "Matching", "Connections", nioCore, nioSSL, deque,
-            ],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "Courier",
-            dependencies: ["Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, deque],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "Peers",
-            dependencies: [
-                "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, nioPosix, nioSSL, logging,
-            ],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "SQLiteSupport", dependencies: ["Delivery", "PrivateFiles", grdb],
-            swiftSettings: settings),
-        .target(
-            name: "SQLiteStore",
-            dependencies: ["Notifications", "Delivery", "PrivateFiles", "SQLiteSupport", grdb],
-            swiftSettings: settings,
-        ),
-        .systemLibrary(
-            name: "CPostgres",
-            pkgConfig: "libpq",
-            providers: [.apt(["libpq-dev"]), .brew(["libpq"])],
-        ),
-        .target(name: "PostgresClient", dependencies: ["CPostgres"], swiftSettings: settings),
-        .target(
-            name: "PostgresSupport", dependencies: ["Notifications", "Delivery", "PostgresClient", crypto],
-            swiftSettings: settings),
-        .target(
-            name: "PostgresStore",
-            dependencies: ["Notifications", "Delivery", "PostgresClient", "PostgresSupport"],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "MemoryStore",
-            dependencies: ["Notifications", "Delivery", deque, heap],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "APNSProvider",
-            dependencies: [
+        // MARK: Sources/Libraries: Public: what other packages depend on.
+        module(
+            "Sources/Libraries/APNSProvider",
+            [
                 "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioTLS, nioSSL, crypto, deque,
                 logging, metrics, coreMetrics, tracing, lifecycle,
-            ],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "ProviderStore",
-            dependencies: ["Notifications", "Delivery", "PrivateFiles", "SQLiteSupport", grdb],
-            swiftSettings: settings),
-        .target(
-            name: "PostgresProviderStore",
-            dependencies: ["Notifications", "Delivery", "PostgresClient", "PostgresSupport", "ProviderStore"],
-            swiftSettings: settings),
-        .target(
-            name: "Console",
-            dependencies: ["Notifications", "Connections", crypto, httpTypes, hummingbird],
-            // What all consoles share, in the binary itself: no folder has to lie beside it.
-            resources: [.embedInCode("Files")],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "ProviderServer",
-            dependencies: [
-                "Rates", "Notifications", "Delivery", "Connections", "Console", "PrivateFiles", "ProviderStore",
+            ]),
+        module(
+            "Sources/Libraries/APNSDevice",
+            [
+                "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioSSL, crypto, deque,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        module(
+            "Sources/Libraries/CarillonTesting",
+            [
+                "Notifications", "Matching", "APNSProvider", "Service", nioCore, logging, httpClient,
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        // MARK: Sources/Shared: What several parties need.
+        module("Sources/Shared/Notifications"),
+        module("Sources/Shared/Rates"),
+        module("Sources/Shared/Trust", ["Notifications", crypto, cryptoExtras, x509, asn1]),
+        module("Sources/Shared/Connections", ["Rates", nioCore, nioPosix, nioTLS, nioSSL, logging]),
+        module("Sources/Shared/HTTP2", ["Rates", "Connections", "CNghttp2", nioCore, nioPosix, nioSSL]),
+        module("Sources/Shared/PrivateFiles", ["Delivery"]),
+        module("Sources/Shared/PrometheusMetrics", [coreMetrics]),
+        module(
+            "Sources/Shared/Console", ["Notifications", "Connections", crypto, httpTypes, hummingbird],
+            resources: [.embedInCode("Files")]),
+        // MARK: Sources/Service: The service: from a provider to a device.
+        module("Sources/Service/Delivery", ["Notifications", "Rates", deque]),
+        module(
+            "Sources/Service/ProviderGateway",
+            ["Rates", "Notifications", "Trust", "Delivery", "Matching", "Connections", "HTTP2", nioCore, crypto, deque]),
+        module(
+            "Sources/Service/BinaryGateway",
+            ["Rates", "Notifications", "Trust", "Delivery", "Matching", "Connections", nioCore, nioSSL, deque]),
+        module(
+            "Sources/Service/Courier",
+            ["Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, deque]),
+        module(
+            "Sources/Service/Peers",
+            ["Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, nioPosix, nioSSL, logging]),
+        module("Sources/Service/DeliveryLogFiles", ["Notifications", "Delivery"]),
+        module(
+            "Sources/Service/Management",
+            [
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
+                "VirtualDevices", "Rehearsals", "Reports", "Connections", "Console", nioCore, nioPosix, nioSSL, crypto,
+                logging, httpTypes, nioHTTPTypes, hummingbird, hummingbirdCore,
+            ], resources: [.embedInCode("Console/Files")]),
+        module(
+            "Sources/Service/Service",
+            [
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
+                "VirtualDevices", "Rehearsals", "Connections", "HTTP2", "ProviderGateway", "BinaryGateway", "Courier",
+                "Peers", "Management", "CMalloc", "PrivateFiles", "MemoryStore", "SQLiteStore", "PrometheusMetrics",
+                coreMetrics, nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, configuration,
+            ] + postgresStore),
+        // MARK: Sources/TestKit: What the service offers to tests: matching, the journal, rehearsals, reports, virtual devices.
+        module("Sources/TestKit/Matching", ["Notifications"]),
+        module("Sources/TestKit/Journal", ["Notifications", "Delivery", "Matching", deque]),
+        module("Sources/TestKit/Rehearsals", ["Notifications", "Matching"]),
+        module("Sources/TestKit/Reports", ["Notifications", "Matching"]),
+        module("Sources/TestKit/VirtualDevices", ["Notifications", "Trust", "Delivery", heap]),
+        // MARK: Sources/Stores: Where the service keeps what it knows.
+        module("Sources/Stores/SQLiteStore", ["Notifications", "Delivery", "PrivateFiles", "SQLiteSupport", grdb]),
+        module("Sources/Stores/MemoryStore", ["Notifications", "Delivery", deque, heap]),
+        module("Sources/Stores/PostgresStore", ["Notifications", "Delivery", "PostgresClient", "PostgresSupport"]),
+        module("Sources/Stores/SQLiteSupport", ["Delivery", "PrivateFiles", grdb]),
+        module("Sources/Stores/PostgresClient", ["CPostgres"]),
+        module("Sources/Stores/PostgresSupport", ["Notifications", "Delivery", "PostgresClient", crypto]),
+        // MARK: Sources/ProviderServer: The server beside an app that sends to many.
+        module(
+            "Sources/ProviderServer/ProviderServer",
+            [
+                "Rates", "Notifications", "Delivery", "Connections", "Console", "PrivateFiles", "CampaignStore",
                 "APNSProvider", nioCore, nioPosix, nioSSL, crypto, cryptoExtras, logging, lifecycle, coreMetrics,
                 httpTypes, httpClient, hummingbird, hummingbirdCore, hummingbirdHTTP2, nioHTTPTypes,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-            ] + [postgresClient] + postgresProviderStore,
-            // The page in the browser, in the binary itself.
-            resources: [.embedInCode("Console/Files")],
-            swiftSettings: settings,
+            ] + [postgresClient] + postgresCampaignStore, resources: [.embedInCode("Console/Files")]),
+        module(
+            "Sources/ProviderServer/CampaignStore",
+            ["Notifications", "Delivery", "PrivateFiles", "SQLiteSupport", grdb]),
+        module(
+            "Sources/ProviderServer/PostgresCampaignStore",
+            ["Notifications", "Delivery", "PostgresClient", "PostgresSupport", "CampaignStore"]),
+        // MARK: Sources/System: Libraries of the system, and C.
+        .systemLibrary(
+            name: "CNghttp2", path: "Sources/System/CNghttp2",
+            pkgConfig: "libnghttp2",
+            providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])]
         ),
-        .target(
-            name: "APNSDevice",
-            dependencies: [
-                "Notifications", "Trust", "Connections", "HTTP2", nioCore, nioPosix, nioSSL, crypto, deque,
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
-            swiftSettings: settings,
+        .systemLibrary(
+            name: "CPostgres", path: "Sources/System/CPostgres",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
         ),
+        .systemLibrary(name: "CMalloc", path: "Sources/System/CMalloc"),
         .target(
-            name: "Management",
-            dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
-                "VirtualDevices", "Rehearsals", "Reports", "Connections", "Console", nioCore, nioPosix,
-                nioSSL, crypto, logging,
-                httpTypes,
-                nioHTTPTypes,
-                hummingbird,
-                hummingbirdCore,
-            ],
-            // The console, in the binary itself: no folder has to lie beside it.
-            resources: [.embedInCode("Console/Files")],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "Service",
-            dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
-                "VirtualDevices", "Rehearsals", "Connections", "HTTP2",
-                "ProviderGateway", "BinaryGateway", "Courier", "Peers", "Management", "CMalloc", "PrivateFiles",
-                "MemoryStore",
-                "SQLiteStore", "PrometheusMetrics", coreMetrics,
-                nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
-                configuration,
-            ] + postgresStore,
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "CVersion",
+            name: "CVersion", path: "Sources/System/CVersion",
             cSettings: Context.environment["CARILLON_COMMIT"].map { [.define("CARILLON_COMMIT", to: "\"\($0)\"")] }
         ),
+        // MARK: Sources/carillon: the command.
         .executableTarget(
             name: "carillon",
             dependencies: [
@@ -280,261 +237,153 @@ let package = Package(
                 configuration,
                 histogram,
             ],
-            swiftSettings: settings,
+            path: "Sources/carillon",
+            swiftSettings: settings
         ),
-        .target(
-            name: "CarillonTesting",
-            dependencies: [
-                "Notifications", "Matching", "APNSProvider", "Service", nioCore, logging,
-                httpClient,
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "CarillonTestingTests", dependencies: ["APNSProvider", "CarillonTesting"], swiftSettings: settings),
-        .target(name: "CommonTesting", path: "Tests/CommonTesting", swiftSettings: settings),
-        .target(
-            name: "DeliveryTesting",
-            dependencies: ["Notifications", "Delivery"],
-            path: "Tests/DeliveryTesting",
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "PeersTests",
-            dependencies: [
-                "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "Peers", nioCore, nioPosix, nioSSL,
-                crypto,
-                logging,
-            ],
-            swiftSettings: settings,
-        ),
-        .testTarget(name: "RatesTests", dependencies: ["Rates"], swiftSettings: settings),
-        .testTarget(
-            name: "JournalTests", dependencies: ["Notifications", "Delivery", "Matching", "Journal"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "ReportsTests", dependencies: ["Notifications", "Matching", "Reports"], swiftSettings: settings),
-        .testTarget(
-            name: "RehearsalsTests", dependencies: ["Notifications", "Matching", "Rehearsals"], swiftSettings: settings),
-        .testTarget(name: "MatchingTests", dependencies: ["Notifications", "Matching"], swiftSettings: settings),
-        .testTarget(
-            name: "NotificationsTests", dependencies: ["Notifications", "CommonTesting"], swiftSettings: settings),
-        .testTarget(
-            name: "TrustTests",
-            dependencies: [
-                "Notifications", "Trust", "CommonTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL,
-            ],
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "DeliveryTests",
-            dependencies: ["Rates", "Notifications", "Delivery", "DeliveryTesting", "MemoryStore", "CommonTesting"],
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "PrometheusMetricsTests",
-            dependencies: ["PrometheusMetrics", coreMetrics],
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "DeliveryLogFilesTests",
-            dependencies: ["Notifications", "Delivery", "MemoryStore", "CommonTesting", "DeliveryLogFiles"],
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "ConnectionsTests",
-            dependencies: ["Rates", "Connections", nioCore, nioEmbedded, nioSSL, logging, inMemoryLogging],
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "BinaryGatewayTests",
-            dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "MemoryStore", "CommonTesting",
-                "Matching", "Rehearsals", "Connections",
-                "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque, logging,
-            ],
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "HTTP2Tests",
-            dependencies: ["Rates", "Connections", "HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL],
-            swiftSettings: settings,
-        ),
-        .target(name: "CFaultyDisk", path: "Tests/CFaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]),
-        .testTarget(
-            name: "PrivateFilesTests", dependencies: ["Delivery", "PrivateFiles", "CommonTesting"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "SQLiteStoreTests",
-            dependencies: [
-                "Notifications", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles", "SQLiteSupport",
-                "SQLiteStore",
-                "CFaultyDisk",
-                grdb,
-            ],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "PostgresTesting",
-            dependencies: ["PostgresClient"],
-            path: "Tests/PostgresTesting",
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "PostgresClientTests",
-            dependencies: ["PostgresClient", "PostgresTesting"],
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "PostgresStoreTests",
-            dependencies: [
-                "Notifications", "Delivery", "DeliveryTesting", "PostgresClient", "PostgresSupport", "PostgresStore",
-                "PostgresTesting",
-            ],
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "ConsoleTests", dependencies: ["Notifications", "Console", httpTypes], swiftSettings: settings),
-        .testTarget(
-            name: "ManagementTests",
-            dependencies: [
-                "Notifications", "Trust", "Delivery", "DeliveryTesting", "Console", "Management", "Service",
-                "ServiceTesting", "APNSProvider", nioCore, nioPosix, nioEmbedded, nioSSL, crypto,
-                httpClient,
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                httpTypes,
-                nioHTTPTypes,
-            ],
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "MemoryStoreTests",
-            dependencies: ["Notifications", "Delivery", "DeliveryTesting", "MemoryStore"],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "FuzzEntries",
-            dependencies: [
-                "Notifications", "Trust", "Connections", "ProviderGateway", "BinaryGateway", "Courier", nioCore, crypto,
-            ],
-            path: "Tests/FuzzEntries",
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "APNSDeviceTests",
-            dependencies: [
-                "Notifications", "Trust", "HTTP2", "APNSDevice", "CommonTesting", nioCore, nioPosix, nioSSL, crypto,
-            ],
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "DocumentsTests", dependencies: ["Notifications", "Rates", "Service", "ProviderServer"],
-            swiftSettings: settings),
-        .testTarget(name: "FuzzEntriesTests", dependencies: ["FuzzEntries"], swiftSettings: settings),
-        .target(
-            name: "ProviderTesting",
-            dependencies: [
-                "Notifications", "Trust", "HTTP2", "APNSProvider", nioCore, nioPosix, nioTLS, nioSSL, crypto,
-            ],
-            path: "Tests/ProviderTesting",
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "APNSProviderTests",
-            dependencies: [
+        // MARK: Tests/Libraries
+        tests(
+            "Tests/Libraries/APNSProviderTests",
+            [
+                "CommonTesting",
                 "Notifications", "Trust", "Connections", "HTTP2", "APNSProvider", "ProviderTesting", nioCore, nioSSL,
-                crypto, logging, lifecycle,
-                inMemoryLogging,
+                crypto, logging, lifecycle, inMemoryLogging,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"), coreMetrics, tracing,
-            ],
-            swiftSettings: settings,
-        ),
-        .target(
-            name: "ServiceTesting",
-            dependencies: [
-                "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Management", "PrivateFiles",
-                "DeliveryTesting", "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore,
-                nioPosix, nioSSL,
-                crypto, x509, asn1, logging,
-                httpClient,
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                grdb,
-            ],
-            path: "Tests/ServiceTesting",
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "ProviderGatewayTests",
-            dependencies: [
+            ]),
+        tests(
+            "Tests/Libraries/APNSDeviceTests",
+            ["Notifications", "Trust", "HTTP2", "APNSDevice", "CommonTesting", nioCore, nioPosix, nioSSL, crypto]),
+        tests("Tests/Libraries/CarillonTestingTests", ["APNSProvider", "CarillonTesting"]),
+        // MARK: Tests/Shared
+        tests("Tests/Shared/NotificationsTests", ["Notifications", "CommonTesting"]),
+        tests("Tests/Shared/RatesTests", ["Rates"]),
+        tests(
+            "Tests/Shared/TrustTests",
+            ["Notifications", "Trust", "CommonTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL]),
+        tests(
+            "Tests/Shared/ConnectionsTests",
+            ["Rates", "Connections", nioCore, nioEmbedded, nioSSL, logging, inMemoryLogging]),
+        tests("Tests/Shared/HTTP2Tests", ["Rates", "Connections", "HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL]),
+        tests("Tests/Shared/PrivateFilesTests", ["Delivery", "PrivateFiles", "CommonTesting"]),
+        tests("Tests/Shared/PrometheusMetricsTests", ["PrometheusMetrics", coreMetrics]),
+        tests("Tests/Shared/ConsoleTests", ["CommonTesting", "Notifications", "Console", httpTypes]),
+        // MARK: Tests/Service
+        tests(
+            "Tests/Service/DeliveryTests",
+            ["Rates", "Notifications", "Delivery", "DeliveryTesting", "MemoryStore", "CommonTesting"]),
+        tests(
+            "Tests/Service/ProviderGatewayTests",
+            [
                 "Rates", "Notifications", "Connections", "Delivery", "Matching", "HTTP2", "ProviderGateway",
-                "Management", "Service",
-                "ServiceTesting", "CFaultyDisk", nioCore, crypto,
-            ],
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "ProviderStoreTests",
-            dependencies: ["Notifications", "Delivery", "CommonTesting", "ProviderStore"] + postgresProviderStore
-                + postgresTesting,
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "ProviderServerTests",
-            dependencies: [
-                "Rates", "Notifications", "Delivery", "Management", "ProviderStore", "ProviderServer", "Service",
-                "ServiceTesting", "Trust", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix,
-                nioEmbedded,
-                nioSSL, crypto, cryptoExtras,
+                "Management", "Service", "ServiceTesting", "CFaultyDisk", nioCore, crypto,
+            ]),
+        tests(
+            "Tests/Service/BinaryGatewayTests",
+            [
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "MemoryStore", "CommonTesting",
+                "Matching", "Rehearsals", "Connections", "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque,
                 logging,
-                inMemoryLogging,
-                lifecycle,
-                httpTypes, httpClient, hummingbird, grdb,
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ] + postgresProviderStore + postgresTesting,
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "CourierTests",
-            dependencies: [
+            ]),
+        tests(
+            "Tests/Service/CourierTests",
+            [
                 "Notifications", "Trust", "Delivery", "HTTP2", "Courier", "Management", "PrivateFiles", "Service",
                 "ServiceTesting", "APNSDevice", nioCore, crypto,
-            ],
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "ServiceTests",
-            dependencies: [
+            ]),
+        tests(
+            "Tests/Service/PeersTests",
+            [
+                "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "Peers", nioCore, nioPosix, nioSSL,
+                crypto, logging,
+            ]),
+        tests(
+            "Tests/Service/DeliveryLogFilesTests",
+            ["Notifications", "Delivery", "MemoryStore", "CommonTesting", "DeliveryLogFiles"]),
+        tests(
+            "Tests/Service/ManagementTests",
+            [
+                "CommonTesting",
+                "Notifications", "Trust", "Delivery", "DeliveryTesting", "Console", "Management", "Service",
+                "ServiceTesting", "APNSProvider", nioCore, nioPosix, nioEmbedded, nioSSL, crypto, httpClient,
+                .product(name: "NIOHTTP1", package: "swift-nio"), httpTypes, nioHTTPTypes,
+            ]),
+        tests(
+            "Tests/Service/ServiceTests",
+            [
                 "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
                 "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore", "MemoryStore",
-                "VirtualDevices",
-                "Service", "ServiceTesting", "APNSProvider", "APNSDevice", "CFaultyDisk", "CommonTesting",
-                "DeliveryTesting",
-                nioCore, nioPosix, nioTLS, nioSSL, crypto, x509, logging,
-                configuration,
-                httpClient,
+                "VirtualDevices", "Service", "ServiceTesting", "APNSProvider", "APNSDevice", "CFaultyDisk",
+                "CommonTesting", "DeliveryTesting", nioCore, nioPosix, nioTLS, nioSSL, crypto, x509, logging,
+                configuration, httpClient, .product(name: "NIOHTTP1", package: "swift-nio"), inMemoryLogging, grdb,
+            ] + postgresTesting),
+        // MARK: Tests/TestKit
+        tests("Tests/TestKit/MatchingTests", ["Notifications", "Matching"]),
+        tests("Tests/TestKit/JournalTests", ["Notifications", "Delivery", "Matching", "Journal"]),
+        tests("Tests/TestKit/RehearsalsTests", ["CommonTesting", "Notifications", "Matching", "Rehearsals"]),
+        tests("Tests/TestKit/ReportsTests", ["Notifications", "Matching", "Reports"]),
+        // MARK: Tests/Stores
+        tests(
+            "Tests/Stores/SQLiteStoreTests",
+            [
+                "Notifications", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles", "SQLiteSupport",
+                "SQLiteStore", "CFaultyDisk", grdb,
+            ]),
+        tests("Tests/Stores/MemoryStoreTests", ["Notifications", "Delivery", "DeliveryTesting", "MemoryStore"]),
+        tests(
+            "Tests/Stores/PostgresStoreTests",
+            [
+                "Notifications", "Delivery", "DeliveryTesting", "PostgresClient", "PostgresSupport", "PostgresStore",
+                "PostgresTesting",
+            ]),
+        tests("Tests/Stores/PostgresClientTests", ["PostgresClient", "PostgresTesting"]),
+        // MARK: Tests/ProviderServer
+        tests(
+            "Tests/ProviderServer/ProviderServerTests",
+            [
+                "Rates", "Notifications", "Delivery", "Management", "CampaignStore", "ProviderServer", "Service",
+                "ServiceTesting", "Trust", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix,
+                nioEmbedded, nioSSL, crypto, cryptoExtras, logging, inMemoryLogging, lifecycle, httpTypes, httpClient,
+                hummingbird, grdb, .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                inMemoryLogging,
-                grdb,
-            ] + postgresTesting,
-            swiftSettings: settings,
-        ),
-        .testTarget(
-            name: "IntegrationTests",
-            dependencies: [
+            ] + postgresCampaignStore + postgresTesting),
+        tests(
+            "Tests/ProviderServer/CampaignStoreTests",
+            ["Notifications", "Delivery", "CommonTesting", "CampaignStore"] + postgresCampaignStore + postgresTesting),
+        // MARK: Tests/Journeys
+        tests(
+            "Tests/Journeys/IntegrationTests",
+            [
+                "CommonTesting",
                 "Notifications", "Trust", "Delivery", "HTTP2", "Service", "APNSProvider", "ProviderTesting",
-                "APNSDevice", "ServiceTesting",
-                "carillon",
-                nioCore, nioPosix, nioSSL, crypto, logging, grdb,
-            ] + postgresTesting,
-            // Tests in Python (see script/clients), and data folders of earlier releases.
-            exclude: ["Clients", "Console", "Folders"],
-            swiftSettings: settings,
+                "APNSDevice", "ServiceTesting", "carillon", nioCore, nioPosix, nioSSL, crypto, logging, grdb,
+            ] + postgresTesting, exclude: ["Clients", "Console", "Folders"]),
+        // MARK: Tests/Documents
+        tests(
+            "Tests/Documents/DocumentsTests", ["CommonTesting", "Notifications", "Rates", "Service", "ProviderServer"]),
+        // MARK: Tests/Fuzzing
+        module(
+            "Tests/Fuzzing/FuzzEntries",
+            ["Notifications", "Trust", "Connections", "ProviderGateway", "BinaryGateway", "Courier", nioCore, crypto]),
+        tests("Tests/Fuzzing/FuzzEntriesTests", ["CommonTesting", "FuzzEntries"]),
+        // MARK: Tests/Support
+        module("Tests/Support/CommonTesting"),
+        module("Tests/Support/DeliveryTesting", ["Notifications", "Delivery"]),
+        module("Tests/Support/PostgresTesting", ["PostgresClient"]),
+        module(
+            "Tests/Support/ProviderTesting",
+            ["Notifications", "Trust", "HTTP2", "APNSProvider", nioCore, nioPosix, nioTLS, nioSSL, crypto]),
+        module(
+            "Tests/Support/ServiceTesting",
+            [
+                "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Management", "PrivateFiles",
+                "DeliveryTesting", "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore,
+                nioPosix, nioSSL, crypto, x509, asn1, logging, httpClient,
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"), grdb,
+            ]),
+        .target(
+            name: "CFaultyDisk", path: "Tests/Support/CFaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]
         ),
     ]
 )
@@ -542,11 +391,11 @@ let package = Package(
 // What script/measure runs.
 if Context.environment["CARILLON_MEASURE"] == "1" {
     package.targets.append(contentsOf: [
-        .target(name: "CBareSQLite", path: "Tests/CBareSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "CBareSQLite", path: "Tests/Support/CBareSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(
             name: "Measurements",
             dependencies: ["Notifications", "Delivery", "DeliveryLogFiles", "SQLiteStore", "CBareSQLite"],
-            path: "Tests/Measurements",
+            path: "Tests/Support/Measurements",
             swiftSettings: settings,
         ),
     ])
@@ -558,7 +407,7 @@ if Context.environment["CARILLON_FUZZ"] == "1" {
         .executableTarget(
             name: "Fuzzer",
             dependencies: ["FuzzEntries"],
-            path: "Tests/Fuzzer",
+            path: "Tests/Fuzzing/Fuzzer",
             swiftSettings: settings,
         ))
 }

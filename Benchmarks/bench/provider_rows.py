@@ -92,7 +92,7 @@ def transactions(path):
 def checkpoint_pages():
     """The number of pages in the log after which the service copies it into the database. SQLite alone uses the same
     number."""
-    with open(os.path.join(ROOT, "Sources/SQLiteStore/DatabaseOpening.swift")) as file:
+    with open(os.path.join(ROOT, "Sources/Stores/SQLiteStore/DatabaseOpening.swift")) as file:
         return int(re.search(r"checkpointPages = (\d+)", file.read())[1])
 
 

@@ -89,7 +89,7 @@ struct ProviderServeCommand: AsyncParsableCommand {
         throw ValidationError("\(name) is \(text); it takes one of \(choices).")
     }
 
-    private func chosenStore(_ environment: [String: String]) throws -> ProviderStoreChoice {
+    private func chosenStore(_ environment: [String: String]) throws -> CampaignStoreChoice {
         let named = try (store ?? environment["CARILLON_PROVIDER_STORE"]).map {
             try StoreChoice($0, isArgument: store != nil)
         }

@@ -1,0 +1,136 @@
+import Delivery
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Notifications
+import CampaignStore
+
+// Import and export of whole lists, as CSV or as one JSON object on each line.
+extension ProviderAPI {
+    /// The formats of a list, besides pages of JSON.
+    enum ListForm: String, CaseIterable {
+        case csv = "text/csv"
+        case lines = "application/x-ndjson"
+
+        /// The format that a header field names; nil if it names none of them.
+        init?(_ field: String?) {
+            let type = field?.prefix { $0 != ";" }.lowercased()
+            guard let form = Self.allCases.first(where: { $0.rawValue == type }) else { return nil }
+            self = form
+        }
+
+        /// The format that the answer to a request has. A link in a browser cannot set `Accept`, so the query may name
+        /// the format too.
+        init?(of request: Request) throws(APIProblem) {
+            switch ProviderAPI.query("format", request) {
+            case nil: self.init(request.headers[.accept])
+            case "csv": self = .csv
+            case "ndjson": self = .lines
+            default: throw APIProblem(400, "format has to be csv or ndjson.")
+            }
+        }
+
+        /// What a file with this format is called.
+        var fileExtension: String { self == .csv ? "csv" : "ndjson" }
+    }
+
+    func addTransfer(to router: Router<BasicRequestContext>) {
+        router.post("/v1/installations/import") { request, _ in try await importInstallations(request) }
+    }
+
+    private func importInstallations(_ request: Request) async throws -> Response {
+        let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
+        guard let form = ListForm(request.headers[.contentType]) else {
+            throw APIProblem(415, "The body has to be text/csv or application/x-ndjson.")
+        }
+        var reader = InstallationImport(form == .csv ? .csv : .lines, of: app, now: clock.now())
+        do {
+            for try await part in request.body { try await store(reader.read(part.readableBytesView), app, &reader) }
+            try await store(reader.finish(), app, &reader)
+        } catch let error as StoreError {
+            // The file has any length, so it is stored in parts. Say how much is stored; the import can be repeated.
+            return APIProblem(error).response(with: reader.report)
+        }
+        return JSONValue.object(reader.report).response()
+    }
+
+    private func store(
+        _ installations: [Installation], _ app: ProviderApp, _ reader: inout InstallationImport
+    ) async throws {
+        try await store.importInstallations(installations, app: app.number)
+        reader.stored(installations.count)
+    }
+
+    // MARK: Export
+
+    /// Answers with all items of a list, page by page. It reads the next page only when the client has read the
+    /// previous one.
+    /// - Parameters:
+    ///   - name: the name of the file in which a browser stores the answer.
+    ///   - page: returns the items that follow an item's number, each with its own number; empty at the end.
+    static func export<Item: Sendable>(
+        _ form: ListForm,
+        name: String,
+        columns: [String],
+        _ page: @escaping @Sendable (_ after: Int64) async throws -> [(number: Int64, item: Item)],
+        fields: @escaping @Sendable (Item) -> [String],
+        json: @escaping @Sendable (Item) -> JSONValue,
+    ) -> Response {
+        let body = ResponseBody { writer in
+            if form == .csv { try await writer.write(ByteBuffer(string: CSVRow.text(columns))) }
+            var after: Int64 = 0
+            while true {
+                let items = try await page(after)
+                guard let last = items.last else { break }
+                after = last.number
+                let lines = items.map { form == .csv ? CSVRow.text(fields($0.item)) : json($0.item).text + "\n" }
+                try await writer.write(ByteBuffer(string: lines.joined()))
+            }
+            try await writer.finish(nil)
+        }
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: form.rawValue + "; charset=utf-8", .cacheControl: "no-store",
+                .contentDisposition: "attachment; filename=\"\(name).\(form.fileExtension)\"",
+            ],
+            body: body)
+    }
+
+    func exportInstallations(_ form: ListForm, of app: ProviderApp) -> Response {
+        Self.export(
+            form, name: "installations", columns: InstallationImport.columns + InstallationImport.historyColumns
+        ) { after in
+            let page = try await store.installations(
+                app: app.number, after: after, limit: ProviderServerLimits.listItems)
+            return page.map { ($0.number, $0.installation) }
+        } fields: { item in
+            [
+                item.id, item.deviceToken, item.environment.rawValue, item.languages.joined(separator: " "),
+                item.timeZone ?? "", item.user ?? "", item.tags.joined(separator: " "), item.appVersion ?? "",
+                item.registeredText ?? "", item.end?.at.text ?? "", item.end?.reason ?? "",
+            ]
+        } json: {
+            InstallationDocument.show($0, bundleID: app.bundleID)
+        }
+    }
+
+    func exportOutcomes(_ form: ListForm, of message: MessageRecord, _ filter: OutcomeFilter) -> Response {
+        Self.export(
+            form, name: "outcomes-\(message.id)", columns: ["installation", "apnsID", "status", "reason", "at"]
+        ) { after in
+            let page = try await store.outcomes(
+                of: message.number, filter, after: after, limit: ProviderServerLimits.listItems)
+            return page.map { ($0.outcome.installation, $0) }
+        } fields: { kept in
+            let id = NotificationName.make(message: message.id, installation: kept.outcome.installation)
+            return [
+                kept.installation ?? "", id.uuidString.lowercased(), String(kept.outcome.status),
+                kept.outcome.reason ?? "", kept.outcome.at.text,
+            ]
+        } json: {
+            MessageView.show($0, of: message.id)
+        }
+    }
+}

@@ -1,0 +1,206 @@
+import APNSProvider
+import Delivery
+import Foundation
+import Notifications
+import CampaignStore
+
+/// An app in the form that the API receives and shows.
+struct AppDocument {
+    /// The settings of one environment in the request.
+    private struct Place {
+        let url: String
+        let authority: String?
+        let feedback: String?
+        /// Nil to keep the credentials that are stored.
+        let credentials: CredentialVault.Credentials?
+    }
+
+    /// The URL of Apple's server.
+    static func appleURL(_ environment: Environment) -> String {
+        switch environment {
+        case .development: "https://api.development.push.apple.com"
+        case .production: "https://api.push.apple.com"
+        }
+    }
+
+    private let teamID: String
+    private let acceptsClaimedUsers: Bool
+    private let identity: ProviderApp.IdentityProvider?
+    private let places: [Environment: Place]
+
+    init(_ value: JSONValue) throws(APIProblem) {
+        let reader = try DocumentReader(value, at: "", keys: Self.keys)
+        teamID = try reader.required("teamID", try reader.line("teamID", maximum: 10))
+        guard TeamID(rawValue: teamID) != nil else { throw reader.fault("teamID", "ten capital letters and digits") }
+        acceptsClaimedUsers = try reader.boolean("acceptsClaimedUsers") ?? false
+        identity = try Self.identity(reader)
+        guard identity == nil || !acceptsClaimedUsers else {
+            throw reader.fault("acceptsClaimedUsers", "false if there is identity, whose tokens say who the user is")
+        }
+        let names = Environment.allCases.map(\.rawValue)
+        let environments = try reader.required(
+            "environments", try reader.object("environments", keys: names))
+        var places: [Environment: Place] = [:]
+        for environment in Environment.allCases {
+            let keys = ["url", "authority", "feedback", "key", "certificate"]
+            guard let place = try environments.object(environment.rawValue, keys: keys) else { continue }
+            places[environment] = try Self.place(place, environment, teamID: teamID)
+        }
+        guard !places.isEmpty else { throw reader.fault("environments", "development, production or both") }
+        self.places = places
+    }
+
+    private static let keys = ["teamID", "environments", "acceptsClaimedUsers", "identity"]
+
+    private static func identity(_ reader: DocumentReader) throws(APIProblem) -> ProviderApp.IdentityProvider? {
+        let keys = ["issuer", "audience", "keysFile"]
+        guard let identity = try reader.object("identity", keys: keys) else { return nil }
+        func line(_ key: String) throws(APIProblem) -> String {
+            try identity.required(key, try identity.line(key, maximum: ProviderServerLimits.identityNameBytes))
+        }
+        let provider = ProviderApp.IdentityProvider(
+            issuer: try line("issuer"), audience: try line("audience"), keysFile: try line("keysFile"))
+        guard provider.keysFile.hasPrefix("/") else {
+            throw identity.fault("keysFile", "the whole path of a file on the server's machine")
+        }
+        return provider
+    }
+
+    /// Checks that the identity provider's keys can be read, so that a wrong path is found now.
+    func checkIdentity(_ files: IdentityKeyFiles) throws(APIProblem) {
+        guard let identity else { return }
+        do throws(StoreError) {
+            _ = try files.keys(identity.keysFile)
+        } catch {
+            throw .invalid("/identity/keysFile", error.cause)
+        }
+    }
+
+    private static func place(
+        _ reader: DocumentReader,
+        _ environment: Environment,
+        teamID: String,
+    ) throws(APIProblem) -> Place {
+        let url = try reader.line("url", maximum: 300) ?? appleURL(environment)
+        let authority = try reader.text("authority", maximum: 65_536)
+        let credentials = try credentials(reader, teamID: teamID)
+        let feedback = try feedback(reader)
+        do throws(ProviderError) {
+            // Check the URL now, so that the store never contains an unusable one.
+            _ = try APNSEnvironment.custom(url: url)
+        } catch {
+            throw .invalid(reader.place("url"), error.cause)
+        }
+        do throws(ProviderError) {
+            guard let credentials else {
+                return Place(url: url, authority: authority, feedback: feedback, credentials: nil)
+            }
+            let client = try ProviderClient(
+                credentials: try credentials.provider(),
+                environment: .custom(url: url, authority: authority.map(APNSEnvironment.Authority.pem) ?? .system))
+            withExtendedLifetime(client) {}
+        } catch {
+            throw .invalid(reader.pointer, error.cause)
+        }
+        return Place(url: url, authority: authority, feedback: feedback, credentials: credentials)
+    }
+
+    /// Reads the address of the feedback service. It has a port of its own, so the address has to name one.
+    private static func feedback(_ reader: DocumentReader) throws(APIProblem) -> String? {
+        guard let url = try reader.line("feedback", maximum: 300) else { return nil }
+        guard (try? APNSEnvironment.custom(url: url)) != nil, URLComponents(string: url)?.port != nil else {
+            throw reader.fault("feedback", "https://host:port; the port is usually 2196")
+        }
+        return url
+    }
+
+    private static func credentials(
+        _ reader: DocumentReader,
+        teamID: String,
+    ) throws(APIProblem) -> CredentialVault.Credentials? {
+        let certificate = try reader.text("certificate", maximum: 65_536)
+        guard let key = try reader.object("key", keys: ["keyID", "privateKey"]) else {
+            return certificate.map { .certificate($0) }
+        }
+        guard certificate == nil else {
+            throw .invalid(reader.place("certificate"), "Give a key or a certificate, not both.")
+        }
+        return .key(
+            teamID: teamID, keyID: try key.required("keyID", try key.line("keyID", maximum: 10)),
+            privateKey: try key.required("privateKey", try key.text("privateKey", maximum: 4_096)))
+    }
+
+    /// Returns the endpoints to store.
+    func endpoints(
+        bundleID: String,
+        known: ProviderApp?,
+        _ vault: CredentialVault,
+    ) throws -> [Environment: ProviderApp.Endpoint] {
+        var endpoints: [Environment: ProviderApp.Endpoint] = [:]
+        for (environment, place) in places {
+            if let credentials = place.credentials {
+                let name = CredentialVault.name(bundleID, environment)
+                endpoints[environment] = ProviderApp.Endpoint(
+                    url: place.url, authority: place.authority, feedback: place.feedback,
+                    sealedCredentials: try vault.seal(credentials, name: name), credentials: credentials.summary)
+            } else if var kept = known?.endpoints[environment], known?.teamID == teamID {
+                kept.url = place.url
+                kept.authority = place.authority
+                kept.feedback = place.feedback
+                endpoints[environment] = kept
+            } else {
+                throw APIProblem.invalid(
+                    "/environments/\(environment.rawValue)", "The environment needs a key or a certificate.")
+            }
+        }
+        for (environment, endpoint) in endpoints where endpoint.feedback != nil {
+            guard endpoint.credentials == .certificate else {
+                throw APIProblem.invalid(
+                    "/environments/\(environment.rawValue)/feedback",
+                    "The feedback service accepts certificates only (Guide, 3.1.3): give a certificate, or leave it out."
+                )
+            }
+        }
+        return endpoints
+    }
+
+    /// Returns the app to store.
+    func app(
+        bundleID: String,
+        known: ProviderApp?,
+        clientKey: [UInt8],
+        serverKey: [UInt8],
+        _ vault: CredentialVault,
+    ) throws -> ProviderApp {
+        ProviderApp(
+            number: known?.number ?? 0, bundleID: bundleID, teamID: teamID,
+            endpoints: try endpoints(bundleID: bundleID, known: known, vault), clientKeyDigest: clientKey,
+            serverKeyDigest: serverKey, acceptsClaimedUsers: acceptsClaimedUsers, identity: identity)
+    }
+
+    /// Returns the members that the API shows of an app. They never include a key.
+    static func show(_ app: ProviderApp) -> [String: JSONValue] {
+        let environments = app.endpoints.map { environment, endpoint -> (String, JSONValue) in
+            var shown: [String: JSONValue] = ["url": .string(endpoint.url)]
+            shown["authority"] = endpoint.authority.map(JSONValue.string)
+            shown["feedback"] = endpoint.feedback.map(JSONValue.string)
+            switch endpoint.credentials {
+            case .key(let keyID): shown["keyID"] = .string(keyID)
+            case .certificate: shown["certificate"] = true
+            }
+            return (environment.rawValue, .object(shown))
+        }
+        var members: [String: JSONValue] = [
+            "bundleID": .string(app.bundleID), "teamID": .string(app.teamID),
+            "acceptsClaimedUsers": .bool(app.acceptsClaimedUsers),
+            "environments": .object(Dictionary(environments, uniquingKeysWith: { $1 })),
+        ]
+        members["identity"] = app.identity.map { identity in
+            [
+                "issuer": .string(identity.issuer), "audience": .string(identity.audience),
+                "keysFile": .string(identity.keysFile),
+            ]
+        }
+        return members
+    }
+}

@@ -1,0 +1,235 @@
+import APNSProvider
+import Delivery
+import Foundation
+import Notifications
+import CampaignStore
+import Synchronization
+
+/// The notifications of one pass that have no answer yet, and the outcomes that are not on the disk yet.
+///
+/// The message's position passes a recipient only when this recipient and all before it have an outcome on the disk.
+final class OutcomeLedger: Sendable {
+    private struct State {
+        /// The recipients without an answer yet, by `apns-id`.
+        var underWay: [UUID: Recipient] = [:]
+        var outcomes: [SendOutcome] = []
+        /// The number of the last recipient that was taken from the source.
+        var last: Int64
+        /// The number of the first recipient that has to be tried again.
+        var again: Int64?
+        var failuresInARow = 0
+        /// How many recipients have to be tried again.
+        var failures = 0
+        /// Why recipients have to be tried again.
+        var cause: String?
+        var refusal: String?
+        var failure: StoreError?
+    }
+
+    /// Stores outcomes with the new position. Returns how many installations ended.
+    typealias Record = @Sendable ([SendOutcome], MessageRecord.Position) async throws(StoreError) -> Int
+
+    private let state: Mutex<State>
+    private let start: MessageRecord.Position
+    private let clock: ProviderClock
+    /// Whether a notification counts as failed if the service does not answer it in this pass.
+    private let isLastPass: Bool
+    private let bundleID: String
+    private let record: Record
+    /// Called when installations have ended, so that hooks get an event.
+    private let ended: @Sendable () -> Void
+
+    init(
+        from start: MessageRecord.Position,
+        isLastPass: Bool,
+        clock: ProviderClock,
+        bundleID: String,
+        record: @escaping Record,
+        ended: @escaping @Sendable () -> Void,
+    ) {
+        self.start = start
+        self.isLastPass = isLastPass
+        self.clock = clock
+        self.bundleID = bundleID
+        self.record = record
+        self.ended = ended
+        state = Mutex(State(last: start.after))
+    }
+
+    /// Whether the pass should go on.
+    enum Verdict {
+        case goOn
+        /// Sending has to wait, because the store fails or too many outcomes wait for the disk.
+        case wait
+        case stop
+    }
+
+    var verdict: Verdict {
+        state.withLock { state in
+            if state.refusal != nil || state.failuresInARow >= ProviderServerLimits.failuresInARow { return .stop }
+            // If the store fails, send no more until the known outcomes are on the disk.
+            let isFull = state.outcomes.count >= ProviderServerLimits.waitingOutcomes
+            // In the last pass send one at a time: if a notification makes the service end the connection, this must not
+            // be the outcome of others.
+            let isBusy = isLastPass && !state.underWay.isEmpty
+            return state.failure != nil || isFull || isBusy ? .wait : .goOn
+        }
+    }
+
+    /// The result of the pass.
+    struct Result: Sendable {
+        /// Why the service refuses these credentials; nil if it does not.
+        let refusal: String?
+        /// Why recipients have to be tried again; nil if there are none.
+        let cause: String?
+        /// Whether the pass counts for ``ProviderServerLimits/passes``. If many failed, the service is out of order, perhaps
+        /// for hours, and this is nobody's fault.
+        let isCounted: Bool
+    }
+
+    var result: Result {
+        state.withLock { state in
+            Result(
+                refusal: state.refusal, cause: state.again == nil ? nil : state.cause,
+                isCounted: state.failures < ProviderServerLimits.failuresInARow)
+        }
+    }
+
+    // MARK: Recipients
+
+    func took(_ recipient: Recipient, as id: UUID) {
+        state.withLock { state in
+            state.underWay[id] = recipient
+            state.last = recipient.number
+        }
+    }
+
+    /// Records a failure for a recipient for whom no notification can be made.
+    func failed(_ recipient: Recipient, _ reason: String) {
+        let outcome = SendOutcome(installation: recipient.number, status: 0, reason: reason, at: clock.now())
+        state.withLock { state in
+            state.outcomes.append(outcome)
+            state.last = recipient.number
+        }
+    }
+
+    /// Records the result of a notification.
+    func add(_ id: UUID, _ result: Swift.Result<PushReceipt, ProviderError>) {
+        let verdict = SendVerdict(result, isLastPass: isLastPass)
+        let now = clock.now()
+        state.withLock { state in
+            guard let recipient = state.underWay.removeValue(forKey: id) else { return }
+            switch verdict {
+            case .final(let status, let reason, let endedAt):
+                state.failuresInARow = 0
+                state.outcomes.append(
+                    SendOutcome(
+                        installation: recipient.number, status: status, reason: reason, at: now,
+                        endedAt: status == 410 ? endedAt ?? now : nil,
+                        endedToken: status == 410 ? recipient.installation.deviceToken : nil))
+            case .again(let cause):
+                state.failuresInARow += 1
+                state.failures += 1
+                state.cause = cause
+                state.again = min(state.again ?? .max, recipient.number)
+            case .refused(let cause):
+                state.refusal = cause
+                state.again = min(state.again ?? .max, recipient.number)
+            }
+        }
+    }
+
+    // MARK: The disk
+
+    /// Writes outcomes soon after they come, until the task is cancelled.
+    func writeRegularly() async {
+        var isFailing = false
+        while !Task.isCancelled {
+            await clock.sleep(isFailing ? ProviderServerLimits.storeDelay : ProviderServerLimits.outcomeDelay)
+            isFailing = await write() != nil
+        }
+    }
+
+    /// Writes the waiting outcomes. Only one call may run at a time.
+    /// - Returns: nil if the store took them. Otherwise its error, and the outcomes still wait.
+    func write() async -> StoreError? {
+        let (outcomes, position): ([SendOutcome], MessageRecord.Position) = state.withLock { state in
+            defer { state.outcomes = [] }
+            return (state.outcomes, newPosition(state))
+        }
+        guard !outcomes.isEmpty else { return nil }
+        do throws(StoreError) {
+            let count = try await record(outcomes, position)
+            state.withLock { $0.failure = nil }
+            ProviderServerMetrics.count(outcomes, bundleID: bundleID)
+            if count > 0 { ended() }
+            return nil
+        } catch {
+            // Keep the outcomes. Without them, a recipient whose notification was answered 200 would get it again.
+            state.withLock { state in
+                state.outcomes.insert(contentsOf: outcomes, at: 0)
+                state.failure = error
+            }
+            return error
+        }
+    }
+
+    /// Returns the last position before which every recipient has an outcome, on the disk or in the batch to be written
+    /// now.
+    private func newPosition(_ state: State) -> MessageRecord.Position {
+        var position = start
+        let open = state.underWay.values.lazy.map(\.number).min() ?? .max
+        let first = min(open, state.again ?? .max)
+        position.after = max(start.after, first == .max ? state.last : first - 1)
+        return position
+    }
+}
+
+/// What a result means for the recipient.
+enum SendVerdict: Hashable {
+    /// The result is the recipient's outcome. The reason is nil if the service accepted the notification.
+    case final(status: Int, reason: String?, endedAt: Timestamp?)
+    /// The notification is sent again later, with the same `apns-id`.
+    case again(cause: String)
+    /// The service refuses the key or the certificate, so every other recipient would fail too.
+    case refused(cause: String)
+
+    init(_ result: Result<PushReceipt, ProviderError>, isLastPass: Bool) {
+        guard case .failure(let error) = result else {
+            self = .final(status: 200, reason: nil, endedAt: nil)
+            return
+        }
+        if let rejection = error.rejection {
+            self.init(rejection, isLastPass: isLastPass)
+        } else if error.code == .badNotification || error.code == .unexpectedAnswer {
+            self = .final(status: 0, reason: "\(error.code)", endedAt: nil)
+        } else if error.code == .badCredentials || error.code == .badEnvironment {
+            self = .refused(cause: error.cause)
+        } else if error.mayHaveBeenTaken, isLastPass {
+            self = .final(status: 0, reason: "\(error.code)", endedAt: nil)
+        } else {
+            self = .again(cause: error.cause)
+        }
+    }
+
+    private init(_ rejection: PushRejection, isLastPass: Bool) {
+        let reason = rejection.reason.description
+        let ended = rejection.timestamp.map {
+            Timestamp(milliseconds: UInt64(max(0, $0.timeIntervalSince1970 * 1000).rounded()))
+        }
+        switch rejection.advice {
+        case .fixCredentials: self = .refused(cause: rejection.description)
+        // This device token got too many notifications. The client has already retried until its deadline.
+        // TooManyProviderTokenUpdates, which is a 429 too, is about the connection.
+        case .retryLater where rejection.reason == .tooManyRequests:
+            self = .final(status: 429, reason: reason, endedAt: nil)
+        case .retryLater, .reconnect, .renewProviderToken:
+            self =
+                isLastPass
+                ? .final(status: rejection.status, reason: reason, endedAt: nil)
+                : .again(cause: rejection.description)
+        case .fixRequest, .forgetDeviceToken:
+            self = .final(status: rejection.status, reason: reason, endedAt: ended)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Notifications
+import CampaignStore
+
+/// An audience as a request describes it.
+struct AudienceDocument: Sendable {
+    var audience = Audience()
+    /// Values for single users or installations, by name. They come before the installation's own values.
+    var ownValues: [String: [String: JSONValue]] = [:]
+    /// The saved audience that the request names; nil if it names none, or if its conditions are part of `audience`.
+    var saved: String?
+}
+
+/// Reads the audience of a message, or one to be saved.
+enum AudienceReader {
+    private static let conditions = ["everybody", "installations", "users", "tags", "language", "environment"]
+
+    /// Where an audience is read.
+    enum Place {
+        /// In a message. The audience may name a saved one, which has conditions as well.
+        case message
+        /// In a stored message. There, the conditions of the saved audience replace its name, so that a change of the
+        /// saved audience does not change a message that was accepted.
+        case stored
+        /// By itself, to be saved. The keys in `extra` are not conditions.
+        case saved(extra: [String])
+
+        fileprivate var pointer: String { if case .saved = self { "" } else { "/audience" } }
+    }
+
+    static func read(_ value: JSONValue, _ place: Place) throws(APIProblem) -> AudienceDocument {
+        try read(value, place, at: place.pointer)
+    }
+
+    private static func read(
+        _ value: JSONValue,
+        _ place: Place,
+        at pointer: String,
+    ) throws(APIProblem) -> AudienceDocument {
+        var (keys, extra) = (conditions, [String]())
+        if case .saved(let names) = place { extra = names } else { keys.append("saved") }
+        let reader = try DocumentReader(value, at: pointer, keys: keys + extra)
+        // An empty audience is an error: a message to everybody has to say so, because a forgotten key must not reach a
+        // million people.
+        guard reader.members.keys.contains(where: { !extra.contains($0) }) else {
+            throw .invalid(pointer, "The audience takes \(keys.joined(separator: ", ")).")
+        }
+        if let everybody = try reader.boolean("everybody"), !everybody { throw reader.fault("everybody", "true") }
+        var document = AudienceDocument()
+        document.audience.installations = try names(
+            "installations", reader, &document.ownValues, "the identifier of an installation",
+            InstallationDocument.isIdentifier)
+        document.audience.users = try names("users", reader, &document.ownValues, "the name of a user") {
+            (1...ProviderServerLimits.nameBytes).contains($0.utf8.count) && DocumentReader.isLine($0)
+        }
+        document.audience.tags = try tags(reader)
+        document.audience.language = try reader.text("language", maximum: ProviderServerLimits.languageBytes)
+            .map { (text) throws(APIProblem) in
+                guard InstallationDocument.isLanguage(text) else {
+                    throw reader.fault("language", "the tag of a language, such as sv")
+                }
+                return text.lowercased()
+            }
+        document.audience.environment = try reader.environment("environment")
+        if case .stored = place, let value = reader.members["saved"] {
+            let saved = try read(value, .saved(extra: []), at: reader.place("saved"))
+            document.audience = document.audience.narrowed(by: saved.audience)
+            document.ownValues.merge(saved.ownValues) { own, _ in own }
+        } else {
+            document.saved = try reader.text("saved", maximum: ProviderServerLimits.audienceNameBytes)
+        }
+        return document
+    }
+
+    /// Whether a saved audience may have this name.
+    static func isName(_ text: String) -> Bool {
+        text.utf8.count <= ProviderServerLimits.audienceNameBytes && InstallationDocument.isIdentifier(text)
+    }
+
+    /// Reads a list of names, or an object that has values for each name.
+    private static func names(
+        _ key: String,
+        _ reader: DocumentReader,
+        _ own: inout [String: [String: JSONValue]],
+        _ allowed: String,
+        _ isAllowed: (String) -> Bool,
+    ) throws(APIProblem) -> [String]? {
+        let count = 1...ProviderServerLimits.namedRecipients
+        guard case .object? = reader.members[key] else {
+            return try reader.list(key, count: count, of: allowed, isAllowed)
+        }
+        guard let values = try reader.object(key, keys: nil) else { return nil }
+        guard count.contains(values.members.count) else {
+            throw reader.fault(key, "an object of \(count.lowerBound) to \(count.upperBound) members")
+        }
+        for name in values.members.keys.sorted() {
+            guard isAllowed(name) else { throw .invalid(values.place(name), "The name has to be \(allowed).") }
+            guard let value = try values.object(name, keys: nil) else { continue }
+            own["\(key.dropLast()) \(name)"] = try TemplateValues.read(value)
+        }
+        return values.members.keys.sorted()
+    }
+
+    private static func tags(_ reader: DocumentReader) throws(APIProblem) -> TagExpression? {
+        guard let text = try reader.text("tags", maximum: TagExpression.maximumBytes) else { return nil }
+        do throws(TagExpression.Fault) {
+            return try TagExpression(text)
+        } catch {
+            throw .invalid(reader.place("tags"), "At character \(error.offset + 1): \(error.cause)")
+        }
+    }
+}

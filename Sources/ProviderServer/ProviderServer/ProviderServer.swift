@@ -1,0 +1,247 @@
+import Console
+import Delivery
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import HummingbirdHTTP2
+package import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+import PrivateFiles
+import CampaignStore
+import ServiceLifecycle
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The provider server. It connects the store, the API and the sending of messages.
+package final class ProviderServer: Service {
+    /// The settings of a server.
+    package struct Settings: Sendable {
+        /// The folder with all files of the server.
+        package var folder: String
+        package var host: String
+        /// The port; 0 lets the system choose.
+        package var port: Int
+        package var store: CampaignStoreChoice = .sqlite
+        /// More names of the server, under which a browser may open the console.
+        package var hostnames: [String] = []
+        /// PEM files with the certificate's chain and its key; nil for HTTP/1.1 without TLS, on loopback only.
+        package var tls: (certificate: String, key: String)?
+        package var clock: ProviderClock
+        /// The time for all attempts of one pass to send a notification.
+        package var deadline = ProviderServerLimits.deadline
+        /// The limits that ``ProviderLimitSetting`` changes.
+        var openConnections = ProviderServerLimits.openConnections
+        var idleTimeout = ProviderServerLimits.idleTimeout
+        var requestTimeout = ProviderServerLimits.requestTimeout
+        var endTimeout = ProviderServerLimits.endTimeout
+        var installationChanges = ProviderServerLimits.installationChanges
+        var newInstallations = ProviderServerLimits.newInstallations
+        var messageDays = ProviderServerLimits.messageDays
+        /// Returns the page for `GET /metrics`; nil for no such page.
+        package var metrics: (@Sendable () -> String)?
+
+        package init(folder: String, host: String = "127.0.0.1", port: Int = 0) {
+            self.folder = folder
+            self.host = host
+            self.port = port
+            clock = .system
+        }
+    }
+
+    /// The name of the file with the administrator's key, in the folder.
+    package static let administratorKeyFile = "provider.key"
+
+    private let settings: Settings
+    private let tls: TLSConfiguration?
+    private let opened: CampaignStoreChoice.Opened
+    private let desk: CampaignDesk
+    private let hooks: HookDesk
+    private let feedback: FeedbackDesk
+    private let cleaning: MessageCleaning
+    private let clients: ProviderClients
+    private let api: ProviderAPI
+    private let sessions = ConsoleSessions()
+    private let logger: Logger
+    private let listening: @Sendable (_ description: Description) async -> Void
+
+    /// Opens the store.
+    /// - Parameter listening: called with the server's address as soon as it accepts connections.
+    package init(
+        _ settings: Settings,
+        logger: Logger,
+        listening: @escaping @Sendable (_ description: Description) async -> Void,
+    ) async throws {
+        guard settings.tls != nil || Self.isLoopback(settings.host) else {
+            throw StoreError(
+                .unavailable,
+                "Keys must not cross a network in the clear: give --certificate and --key, or listen on 127.0.0.1.")
+        }
+        self.settings = settings
+        self.logger = logger
+        self.listening = listening
+        tls = try settings.tls.map { try Self.tls(certificate: $0.certificate, key: $0.key) }
+        try Files.makeFolder(settings.folder)
+        let opened = try await settings.store.open(folder: settings.folder, now: settings.clock.now)
+        self.opened = opened
+        let (store, vault) = (opened.store, opened.vault)
+        let apps = try await AppDirectory(store)
+        clients = ProviderClients(vault, deadline: settings.deadline, logger: logger)
+        let hooks = HookDesk(store, vault, clock: settings.clock, logger: logger)
+        self.hooks = hooks
+        desk = CampaignDesk(
+            store, apps, clients, clock: settings.clock, deadline: settings.deadline, logger: logger
+        ) { Task { await hooks.look() } }
+        feedback = FeedbackDesk(store, apps, vault, clock: settings.clock, logger: logger) {
+            Task { await hooks.look() }
+        }
+        api = ProviderAPI(
+            store: store, apps: apps, vault: vault, desk: desk, feedback: feedback,
+            access: ProviderAccess(
+                administratorKeyDigest: AccessKey.digest(opened.administratorKey), apps: apps,
+                identityKeys: IdentityKeyFiles(logger: logger),
+                browser: BrowserRules(host: settings.host, hostnames: settings.hostnames, sessions: sessions),
+                clock: settings.clock),
+            clock: settings.clock, console: ProviderConsole(sessions: sessions, isSecure: settings.tls != nil),
+            metrics: settings.metrics,
+            rates: InstallationRates(changes: settings.installationChanges, additions: settings.newInstallations),
+            logger: logger)
+        cleaning = MessageCleaning(store, days: settings.messageDays, clock: settings.clock, logger: logger)
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    }
+
+    private static func tls(certificate: String, key: String) throws -> TLSConfiguration {
+        do {
+            var tls = TLSConfiguration.makeServerConfiguration(
+                certificateChain: try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
+                privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
+            tls.minimumTLSVersion = .tlsv12
+            // BoringSSL checks that the key belongs to the certificate when it has both.
+            _ = try NIOSSLContext(configuration: tls)
+            return tls
+        } catch {
+            throw StoreError(
+                .unavailable, "\(certificate) and \(key) are not a certificate and its key in PEM: \(error)")
+        }
+    }
+
+    /// The event loops of all servers in this process.
+    private static let eventLoops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+
+    /// Runs a task on every event loop, and returns when all have run it. This shows that no event loop hangs.
+    package static func visitEventLoops() async {
+        // The submission fails only if the event loops have ended, which these never do.
+        for loop in eventLoops.makeIterator() { try? await loop.submit {}.get() }
+    }
+
+    /// Serves until the graceful shutdown. Then it waits for the answers to requests and notifications under way, both for a
+    /// limited time.
+    package func run() async throws {
+        let scheme = settings.tls == nil ? "http" : "https"
+        let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+        let application = Application(
+            router: api.router(),
+            server: server(),
+            configuration: ApplicationConfiguration(
+                address: .hostname(settings.host, port: settings.port),
+                availableConnectionsDelegate: MaximumAvailableConnections(settings.openConnections)),
+            onServerRunning: { [listening, desk, feedback, hooks, cleaning, settings, sessions, logger] channel in
+                await desk.look()
+                await feedback.look()
+                await hooks.look()
+                await cleaning.look()
+                let port = channel.localAddress?.port ?? 0
+                sessions.address = "\(scheme)://\(Self.browserHost(settings)):\(port)"
+                let description = Description(
+                    url: "\(scheme)://\(host):\(port)",
+                    keyFile: settings.folder + "/" + Self.administratorKeyFile, certificate: settings.tls?.certificate)
+                do {
+                    try description.write(folder: settings.folder)
+                } catch {
+                    // Continue all the same: the server answers requests, and only commands on this machine cannot find
+                    // it.
+                    logger.warning("The server's address cannot be written", metadata: ["cause": "\(error)"])
+                }
+                await listening(description)
+            },
+            eventLoopGroupProvider: .shared(Self.eventLoops),
+            logger: quiet)
+        do {
+            try await withGracefulShutdownHandler {
+                try await application.run()
+            } onGracefulShutdown: { [desk] in
+                // Requests under way may take seconds. Stop campaigns first, so that they send nothing in this time.
+                Task { await desk.close() }
+            }
+        } catch {
+            await close()
+            throw error
+        }
+        await close()
+    }
+
+    /// The host that a browser on this machine uses for the console. With TLS it has to be a name of the certificate.
+    private static func browserHost(_ settings: Settings) -> String {
+        if let name = settings.hostnames.first { return name }
+        switch settings.host {
+        case "0.0.0.0": return "127.0.0.1"
+        case "::": return "[::1]"
+        default: return settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+        }
+    }
+
+    private func close() async {
+        Description.remove(folder: settings.folder)
+        await desk.close()
+        await cleaning.close()
+        await feedback.shutDown()
+        // Waits ten seconds for the answers that are under way.
+        await clients.shutDown()
+        await desk.finished()
+        await hooks.shutDown()
+        await opened.store.close()
+    }
+
+    /// A logger that omits Hummingbird's messages about its own life cycle.
+    private var quiet: Logger {
+        var logger = logger
+        logger.logLevel = max(.warning, logger.logLevel)
+        return logger
+    }
+
+    private func server() -> HTTPServerBuilder {
+        let timeout = settings.requestTimeout
+        let http = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [RequestWatch(timeout: timeout)],
+            idleTimeout: settings.idleTimeout,
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: ProviderServerLimits.headerBytes,
+                maxHeaderListSize: ProviderServerLimits.headerBytes,
+                maxHeaderFieldCount: ProviderServerLimits.headerFields))
+        let times = ConnectionGuard.Times(
+            idle: settings.idleTimeout + ProviderServerLimits.idleMargin, ending: settings.endTimeout,
+            idleEnding: min(settings.endTimeout, ProviderServerLimits.idleMargin))
+        guard let tls else {
+            return HTTPServerBuilder { responder in
+                GuardedChannel(base: HTTP1Channel(responder: responder, configuration: http), times: times)
+            }
+        }
+        let idle = Duration.nanoseconds(settings.idleTimeout.nanoseconds)
+        return HTTPServerBuilder { responder in
+            let channel = try HTTP2UpgradeChannel(
+                tlsConfiguration: tls, configuration: .init(idleTimeout: idle, streamConfiguration: http),
+                responder: responder)
+            return GuardedChannel(base: channel, times: times)
+        }
+    }
+}

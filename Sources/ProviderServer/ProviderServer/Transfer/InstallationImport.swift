@@ -1,0 +1,204 @@
+import Foundation
+import Notifications
+import CampaignStore
+
+/// Reads installations from a file with one on each line. A bad line is reported and not imported.
+struct InstallationImport {
+    /// What is wrong with a line.
+    private struct BadLine {
+        let line: Int
+        let problem: APIProblem
+    }
+
+    /// The columns of CSV. Languages and tags are separated by spaces.
+    static let columns = [
+        "id", "deviceToken", "environment", "languages", "timeZone", "user", "tags", "appVersion",
+    ]
+
+    /// Further columns, which an export writes. So an import of an export, for example into another store, does not bring
+    /// ended installations back.
+    static let historyColumns = ["registeredAt", "endedAt", "endReason"]
+
+    private let app: ProviderApp
+    private let form: RowReader.Form
+    private let now: Timestamp
+    private var reader: RowReader
+    private var header: [String]?
+    /// Whether the header cannot be used. Then no line can be read.
+    private var isHeaderBad = false
+    private var bad: [BadLine] = []
+    private var badCount = 0
+    private var imported = 0
+    private var batch: [Installation] = []
+
+    init(_ form: RowReader.Form, of app: ProviderApp, now: Timestamp) {
+        self.form = form
+        self.app = app
+        self.now = now
+        reader = RowReader(form, maximumBytes: ProviderServerLimits.installationBytes)
+    }
+
+    /// Reads a part of the file. Returns the installations that can be stored.
+    mutating func read(_ bytes: some Sequence<UInt8>) -> [Installation] {
+        var rows: [RowReader.Row] = []
+        reader.read(bytes) { rows.append($0) }
+        for row in rows { add(row) }
+        return take()
+    }
+
+    mutating func finish() -> [Installation] {
+        var rows: [RowReader.Row] = []
+        reader.finish { rows.append($0) }
+        for row in rows { add(row) }
+        return take()
+    }
+
+    private mutating func take() -> [Installation] {
+        defer { batch = [] }
+        return batch
+    }
+
+    mutating func stored(_ count: Int) { imported += count }
+
+    private mutating func add(_ row: RowReader.Row) {
+        guard !isHeaderBad else {
+            badCount += row.lines
+            return
+        }
+        do throws(APIProblem) {
+            guard var text = row.text else {
+                throw APIProblem(400, "The line is longer than \(ProviderServerLimits.installationBytes) bytes.")
+            }
+            if row.line == 1, text.starts(with: Self.mark) { text.removeFirst(Self.mark.count) }
+            guard let document = try document(text) else { return }
+            batch.append(try installation(document))
+        } catch {
+            var problem = error
+            if form == .csv, header == nil {
+                isHeaderBad = true
+                problem.detail += " Without a header, no line is imported."
+            } else if row.lines > 1 {
+                // A quotation mark that is not closed takes the following lines with it.
+                problem.detail += " The \(row.lines - 1) lines after it belong to it, and are not imported either."
+            }
+            badCount += row.lines
+            if bad.count < ProviderServerLimits.listItems { bad.append(BadLine(line: row.line, problem: problem)) }
+        }
+    }
+
+    /// Spreadsheets and some editors begin a file in UTF-8 with this mark.
+    private static let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+
+    /// - Returns: nil for the header of CSV.
+    private mutating func document(_ text: [UInt8]) throws(APIProblem) -> JSONValue? {
+        guard form == .csv else {
+            guard let value = JSONValue(text, maximumDepth: ProviderServerLimits.documentDepth) else {
+                throw .invalid("", "The line is not a JSON object.")
+            }
+            return value
+        }
+        // A spreadsheet may write another encoding. Letters would be lost without a word.
+        guard String(validating: text, as: UTF8.self) != nil else {
+            throw .invalid("", "The line is not UTF-8: store the file as CSV UTF-8.")
+        }
+        guard let fields = CSVRow.fields(text) else {
+            throw .invalid("", "A quotation mark in the line is missing or misplaced.")
+        }
+        guard let header else {
+            try Self.check(header: fields)
+            header = fields
+            return nil
+        }
+        return .object(try Self.members(fields, header))
+    }
+
+    private static func check(header: [String]) throws(APIProblem) {
+        for name in header where !(columns + historyColumns).contains(name) {
+            throw .invalid(
+                "",
+                "The column \(name.debugDescription) is unknown; there may be \(columns.joined(separator: ", ")), with commas "
+                    + "between them.")
+        }
+        guard Set(header).count == header.count else { throw .invalid("", "A column is there twice.") }
+        guard header.contains("id"), header.contains("deviceToken") else {
+            throw .invalid("", "There have to be the columns id and deviceToken.")
+        }
+    }
+
+    /// Makes the members of the JSON that describes the installation in a row.
+    private static func members(_ fields: [String], _ header: [String]) throws(APIProblem) -> [String: JSONValue] {
+        guard fields.count == header.count else {
+            throw .invalid("", "The line has \(fields.count) fields; the header has \(header.count).")
+        }
+        var members: [String: JSONValue] = [:]
+        var ended: [String: JSONValue] = [:]
+        for (name, field) in zip(header, fields.map(CSVRow.unmarked)) where !field.isEmpty {
+            switch name {
+            case "endedAt": ended["at"] = .string(field)
+            case "endReason": ended["reason"] = .string(field)
+            default: break
+            }
+            guard name != "endedAt", name != "endReason" else { continue }
+            let isList = name == "languages" || name == "tags"
+            members[name] = isList ? .array(field.split(separator: " ").map { .string(String($0)) }) : .string(field)
+        }
+        if !ended.isEmpty { members["ended"] = .object(ended) }
+        return members
+    }
+
+    private func installation(_ value: JSONValue) throws(APIProblem) -> Installation {
+        guard case .object(var members) = value else { throw .invalid("", "The line is not a JSON object.") }
+        guard case .string(let id)? = members.removeValue(forKey: "id"), InstallationDocument.isIdentifier(id) else {
+            throw .invalid(
+                "/id", "The value has to be 1 to \(ProviderServerLimits.identifierBytes) letters, digits and - _ .")
+        }
+        let history = try history(members)
+        for name in ["registeredAt", "changedAt", "ended"] { members[name] = nil }
+        let document = try InstallationDocument(.object(members))
+        let bundleID = try document.bundleID
+        guard bundleID == nil || bundleID == app.bundleID else {
+            throw .invalid("/bundleID", "The file is imported into the app \(app.bundleID).")
+        }
+        var installation = try document.installation(id, registered: history.registered, now: now)
+        installation.end = history.end
+        guard app.endpoints[installation.environment] != nil else {
+            throw .invalid("/environment", "The app has no \(installation.environment.rawValue) environment.")
+        }
+        return installation
+    }
+
+    /// Reads when the installation was registered, and when and why it ended. An import is no registration by the app, so
+    /// without a time of registration every 410 ends the installation (Guide, Table 8-5).
+    private func history(
+        _ members: [String: JSONValue],
+    ) throws(APIProblem) -> (registered: Timestamp, end: Installation.End?) {
+        let reader = try DocumentReader(.object(members), at: "", keys: nil)
+        let registered = try time("registeredAt", reader) ?? Timestamp(milliseconds: 0)
+        guard let ended = try reader.object("ended", keys: ["at", "reason"]) else { return (registered, nil) }
+        let end = Installation.End(
+            at: try ended.required("at", try time("at", ended)),
+            reason: try ended.required("reason", try ended.line("reason", maximum: ProviderServerLimits.nameBytes)))
+        return (registered, end)
+    }
+
+    /// A time in the future counts as now: it would let the installation outlast every 410.
+    private func time(_ key: String, _ reader: DocumentReader) throws(APIProblem) -> Timestamp? {
+        guard let text = try reader.text(key, maximum: 40) else { return nil }
+        guard let time = Timestamp(text: text) else {
+            throw reader.fault(key, "a time with a time zone, such as 2027-01-31T09:00:00Z")
+        }
+        return min(time, now)
+    }
+
+    /// The report: the number of imported installations, and the first bad lines.
+    var report: [String: JSONValue] {
+        let lines = bad.map { bad -> JSONValue in
+            var members: [String: JSONValue] = [
+                "line": .integer(Int64(bad.line)), "detail": .string(bad.problem.detail),
+            ]
+            members["pointer"] = bad.problem.pointer.map(JSONValue.string)
+            return .object(members)
+        }
+        return ["imported": .integer(Int64(imported)), "bad": .integer(Int64(badCount)), "badLines": .array(lines)]
+    }
+}

@@ -1,0 +1,162 @@
+import CommonTesting
+import Foundation
+import Notifications
+import ProviderServer
+import Rates
+import Service
+import Testing
+
+/// Tests that the documents agree with the code.
+struct DocumentsTests {
+    private static func lines(_ path: String) throws -> [Substring] {
+        try Repository.text(path)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+    }
+
+    @Test(arguments: Rejection.Reason.allCases)
+    func `docs/provider-api.md has the row of each reason as the table has it`(_ reason: Rejection.Reason) throws {
+        let row = reason.row
+        let expected = "| \(row.status) | `\(reason.rawValue)` | \(row.meaning) | \(row.advice.rawValue) |"
+        #expect(try Self.lines("docs/provider-api.md").contains { $0 == expected })
+    }
+
+    @Test(arguments: LimitSetting.all.map(\.name))
+    func `docs/settings.md has a row for each limit`(_ name: String) throws {
+        let rows = try Self.lines("docs/settings.md").filter { $0.hasPrefix("| `limit.\(name)` |") }
+        #expect(rows.count == 1)
+    }
+
+    @Test(arguments: ProviderLimitSetting.all)
+    func `docs/provider-server.md has a row for each limit that is a setting`(_ limit: ProviderLimitSetting) throws {
+        let rows = try Self.lines("docs/provider-server.md").filter { $0.hasPrefix("| `\(limit.variable)` |") }
+        #expect(rows.count == 1 && rows.first?.contains(limit.meaning) == true)
+    }
+
+    @Test(arguments: Limit.all)
+    func `docs/metrics.md has a row for each limit that is counted`(_ limit: Limit) throws {
+        let rows = try Self.lines("docs/metrics.md").filter { $0.hasPrefix("| `\(limit.rawValue)` |") }
+        #expect(rows.count == 1)
+        // Limits that no setting changes have names of their own.
+        let isSetting = LimitSetting.all.contains { $0.name == limit.rawValue }
+        #expect(isSetting != ["flood", "open-files", "remembered-tokens"].contains(limit.rawValue))
+    }
+
+    @Test func `docs/metrics.md has a row for each metric, and no other`() throws {
+        let code = try Self.lines("Sources/Service/Service/Metrics/ServiceMetrics.swift").joined(separator: "\n")
+        let names = Set(code.matches(of: /label: "(carillon_[a-z_]+)"/).map { String($0.1) })
+        let rows = try Self.lines("docs/metrics.md").compactMap { $0.firstMatch(of: /^\| `(carillon_[a-z_]+)/) }
+        #expect(!names.isEmpty && Set(rows.map { String($0.1) }) == names && rows.count == names.count)
+    }
+
+    /// script/package reads the version there, too.
+    @Test func `The version is the newest release of CHANGELOG.md`() throws {
+        let releases = try Self.lines("CHANGELOG.md").compactMap { $0.firstMatch(of: /^## \[(\d+\.\d+\.\d+)\]/) }
+        let code = try Self.lines("Sources/carillon/Version.swift").joined(separator: "\n")
+        let version = code.firstMatch(of: /number = "(.*)"/).map { String($0.1) }
+        #expect(version != nil && version == releases.first.map { String($0.1) })
+    }
+
+    /// Documents name the tests that check a promise.
+    @Test func `Every test that a document names exists`() throws {
+        var files: Set<String> = []
+        let tests = try #require(FileManager.default.enumerator(atPath: Repository.file("Tests").path))
+        for case let path as String in tests { files.insert(URL(fileURLWithPath: path).lastPathComponent) }
+        for document in try FileManager.default.contentsOfDirectory(atPath: Repository.file("docs").path)
+        where document.hasSuffix(".md") {
+            let text = try Self.lines("docs/\(document)").joined(separator: "\n")
+            for match in text.matches(of: /`([A-Z][A-Za-z0-9]*Tests)`/) {
+                let name = String(match.1)
+                #expect(files.contains("\(name).swift") || files.contains(name), "\(document) names \(name)")
+            }
+        }
+    }
+
+    // MARK: The table of targets
+
+    /// A folder below Sources, and the folders of its targets.
+    struct Group: CustomTestStringConvertible {
+        let name: String
+        let targets: [String]
+        var testDescription: String { name }
+
+        /// The path of a target below Sources. The command's target is a group of its own.
+        func path(_ target: String) -> String { target == name && targets == [name] ? target : "\(name)/\(target)" }
+    }
+
+    private static func folders(_ path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: Repository.file(path).path)
+            .filter { !$0.hasPrefix(".") }.sorted()
+    }
+
+    /// The groups as the folders have them.
+    private static var groups: [Group] {
+        get throws {
+            try folders("Sources").map { group in
+                group == "carillon"
+                    ? Group(name: group, targets: [group])
+                    : Group(name: group, targets: try folders("Sources/\(group)"))
+            }
+        }
+    }
+
+    /// The headings and rows of ARCHITECTURE.md's table, in their order.
+    private static var table: [Group] {
+        get throws {
+            var groups: [Group] = []
+            for line in try lines("ARCHITECTURE.md") {
+                if let heading = line.firstMatch(of: /^### `Sources\/(\w+)`/) {
+                    groups.append(Group(name: String(heading.1), targets: []))
+                } else if line.hasPrefix("## ") {
+                    if !groups.isEmpty { return groups }
+                } else if let row = line.firstMatch(of: /^\| `(\w+)` \|/), let group = groups.popLast() {
+                    groups.append(Group(name: group.name, targets: group.targets + [String(row.1)]))
+                }
+            }
+            return groups
+        }
+    }
+
+    @Test func `ARCHITECTURE.md has a heading for each folder of Sources, and a row for each target`() throws {
+        let table = try Self.table
+        let folders = try Self.groups
+        #expect(Set(table.map(\.name)) == Set(folders.map(\.name)))
+        for folder in folders {
+            let rows = table.first { $0.name == folder.name }?.targets
+            #expect(rows?.sorted() == folder.targets, "the rows below Sources/\(folder.name)")
+        }
+    }
+
+    @Test func `Package.swift has the same targets in the same order as ARCHITECTURE.md`() throws {
+        let manifest = try Self.lines("Package.swift").joined(separator: "\n")
+        let paths = manifest.matches(of: /"Sources\/((?:\w+\/)?\w+)"/).map { String($0.1) }
+        #expect(paths == (try Self.table.flatMap { group in group.targets.map(group.path) }))
+    }
+
+    /// The table does not have modules that come with the compiler.
+    private static let systemModules: Set<Substring> = [
+        "Dispatch", "Foundation", "Synchronization", "Glibc", "Musl", "Darwin",
+    ]
+
+    @Test(arguments: try DocumentsTests.paths)
+    func `A target imports what its row in ARCHITECTURE.md names`(_ path: String) throws {
+        let target = path.split(separator: "/").last ?? ""
+        let row = try #require(Self.lines("ARCHITECTURE.md").first { $0.hasPrefix("| `\(target)` |") })
+        let columns = row.split(separator: "|")
+        let named = try Set(#require(columns.dropFirst(2).first).matches(of: /[A-Z]\w+/).map(\.output))
+        let files = try #require(FileManager.default.enumerator(atPath: Repository.file("Sources/\(path)").path))
+        var imported: Set<Substring> = []
+        for case let file as String in files where file.hasSuffix(".swift") {
+            let text = try Self.lines("Sources/\(path)/\(file)").joined(separator: "\n")
+            let imports = text.matches(of: /(?m)^ *(?:\w+ |@\w+ )*import (?:struct |class |enum |func )?(\w+)/)
+            for match in imports { imported.insert(Substring(String(match.1))) }
+        }
+        #expect(imported.subtracting(Self.systemModules) == named)
+    }
+
+    /// The paths of the targets with sources in Swift. The others have a module map instead.
+    private static var paths: [String] {
+        get throws {
+            try groups.filter { $0.name != "System" }.flatMap { group in group.targets.map(group.path) }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import CommonTesting
+import Foundation
+import HTTPTypes
+import Notifications
+import Testing
+
+@testable import Management
+
+/// `/openapi.json` and docs/administration.md list the operations of the router.
+struct OpenAPITests {
+    private static var document: [String] {
+        get throws {
+            return try Repository.text("docs/administration.md")
+                .split(separator: "\n").map(String.init)
+        }
+    }
+
+    @Test func `docs/administration.md has a row for each operation, in their order, and no other`() throws {
+        let rows = try Self.document.compactMap { $0.firstMatch(of: /^\| `((?:GET|POST|PUT|PATCH|DELETE) [^`]+)` \|/) }
+        let expected = ManagementOperation.all.map { "\($0.method.rawValue) \($0.path)" }
+        #expect(rows.map { String($0.1) } == expected)
+    }
+
+    @Test func `Every operation is described with its parameters, its body and its answers`() throws {
+        guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"] else {
+            Issue.record("no paths")
+            return
+        }
+        for operation in ManagementOperation.all {
+            guard case .object(let path) = paths[operation.path],
+                case .object(let description) = path[operation.method.rawValue.lowercased()],
+                case .object(let responses) = description["responses"]
+            else {
+                Issue.record("\(operation.path) is missing")
+                continue
+            }
+            #expect((description["requestBody"] != nil) == (operation.body != nil))
+            guard case .object(let done) = responses["200"] else {
+                Issue.record("\(operation.path) has no answer")
+                continue
+            }
+            var headers: [String] = []
+            if case .object(let described) = done["headers"] { headers = Array(described.keys) }
+            #expect(Set(headers) == Set(operation.headers.keys))
+            #expect(operation.headers.isEmpty != (operation.method == .get && operation.path.hasPrefix("/v1/devices")))
+            for status in operation.problems { #expect(responses["\(status)"] != nil) }
+            let named = operation.path.matches(of: /\{(\w+)\}/).map { String($0.1) }
+            #expect(operation.parameters.filter { $0.place == .path }.map(\.name) == named)
+        }
+    }
+
+    @Test func `The answer of a wait that times out is described by its own schema, not as a problem`() throws {
+        let operation = try #require(ManagementOperation.all.first { $0.path == "/v1/requests/wait" })
+        guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"],
+            case .object(let path) = paths[operation.path], case .object(let description) = path["post"],
+            case .object(let responses) = description["responses"],
+            case .object(let components) = document["components"],
+            case .object(let schemas) = components["schemas"]
+        else {
+            Issue.record("The wait is not described.")
+            return
+        }
+        guard case .object(let timedOut) = responses["408"] else {
+            Issue.record("408 is not described.")
+            return
+        }
+        let reference: JSONValue = ["$ref": "#/components/schemas/WaitedInVain"]
+        #expect(timedOut["content"] == ["application/json": ["schema": reference]])
+        #expect(schemas["WaitedInVain"] != nil && schemas["NearMiss"] != nil)
+        let answer: JSONValue = ["matched": 1, "nearest": [["request": [:], "differs": ["topic"]]]]
+        try ManagementSchemas.waitedInVain.check(answer)
+        #expect(throws: (any Error).self) { try ManagementSchemas.waitedInVain.check(["status": 408]) }
+    }
+
+    @Test func `The identifier of each operation is unique`() {
+        guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"] else {
+            return #expect(Bool(false), "The description has no paths.")
+        }
+        var names: [JSONValue] = []
+        for case .object(let path) in paths.values {
+            for case .object(let operation) in path.values { names.append(operation["operationId"] ?? .null) }
+        }
+        #expect(Set(names).count == ManagementOperation.all.count)
+    }
+}
