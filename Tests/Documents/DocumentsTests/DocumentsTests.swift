@@ -106,8 +106,8 @@ struct DocumentsTests {
             for line in try lines("ARCHITECTURE.md") {
                 if let heading = line.firstMatch(of: /^### `Sources\/(\w+)`/) {
                     groups.append(Group(name: String(heading.1), targets: []))
-                } else if line.hasPrefix("## ") {
-                    if !groups.isEmpty { return groups }
+                } else if line.hasPrefix("#"), !groups.isEmpty {
+                    return groups
                 } else if let row = line.firstMatch(of: /^\| `(\w+)` \|/), let group = groups.popLast() {
                     groups.append(Group(name: group.name, targets: group.targets + [String(row.1)]))
                 }

@@ -49,7 +49,7 @@ import Testing
     func `Ends when it is taken over`(_ example: String) async throws {
         let service = try CarillonProcess.current
         let courier = "https://\(try service.addresses(.development).courier)"
-        let program = Self.root.appendingPathComponent(example).path
+        let program = Repository.root.appendingPathComponent(example).path
         try await withTemporaryFolder { folder in
             let arguments = [courier, service.ready.ca, "com.example.app", folder + "/device"]
             try await ChildProcess.with(program, arguments) { child in

@@ -10,7 +10,7 @@ import Testing
 struct OpenAPITests {
     private static var document: [String] {
         get throws {
-            return try Repository.text("docs/administration.md")
+            try Repository.text("docs/administration.md")
                 .split(separator: "\n").map(String.init)
         }
     }

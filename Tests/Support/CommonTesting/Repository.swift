@@ -5,7 +5,9 @@ package enum Repository {
     /// The folder that has Package.swift.
     package static let root: URL = {
         var folder = URL(fileURLWithPath: #filePath)
-        repeat { folder.deleteLastPathComponent() } while folder.path != "/"
+        repeat {
+            folder.deleteLastPathComponent()
+        } while folder.path != "/"
             && !FileManager.default.fileExists(atPath: folder.appendingPathComponent("Package.swift").path)
         return folder
     }()
