@@ -172,7 +172,7 @@ let package = Package(
             [
                 "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
                 "VirtualDevices", "Rehearsals", "Connections", "HTTP2", "ProviderGateway", "BinaryGateway", "Courier",
-                "Peers", "Management", "CMalloc", "PrivateFiles", "MemoryStore", "SQLiteStore", "PrometheusMetrics",
+                "Peers", "Management", "CMalloc", "PrivateFiles", "SQLiteStore", "PrometheusMetrics",
                 coreMetrics, nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, configuration,
             ] + postgresStore),
         // MARK: Sources/TestKit: What the service offers to tests: matching, the journal, rehearsals, reports, virtual devices.
@@ -183,7 +183,6 @@ let package = Package(
         module("Sources/TestKit/VirtualDevices", ["Notifications", "Trust", "Delivery", heap]),
         // MARK: Sources/Stores: Where the service keeps what it knows.
         module("Sources/Stores/SQLiteStore", ["Notifications", "Delivery", "PrivateFiles", "SQLiteSupport", grdb]),
-        module("Sources/Stores/MemoryStore", ["Notifications", "Delivery", deque, heap]),
         module("Sources/Stores/PostgresStore", ["Notifications", "Delivery", "PostgresClient", "PostgresSupport"]),
         module("Sources/Stores/SQLiteSupport", ["Delivery", "PrivateFiles", grdb]),
         module("Sources/Stores/PostgresClient", ["CPostgres"]),
@@ -271,7 +270,7 @@ let package = Package(
         // MARK: Tests/Service
         tests(
             "Tests/Service/DeliveryTests",
-            ["Rates", "Notifications", "Delivery", "DeliveryTesting", "MemoryStore", "CommonTesting"]),
+            ["Rates", "Notifications", "Delivery", "DeliveryTesting", "SQLiteStore", "CommonTesting"]),
         tests(
             "Tests/Service/ProviderGatewayTests",
             [
@@ -281,7 +280,7 @@ let package = Package(
         tests(
             "Tests/Service/BinaryGatewayTests",
             [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "MemoryStore", "CommonTesting",
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "SQLiteStore", "CommonTesting",
                 "Matching", "Rehearsals", "Connections", "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque,
                 logging,
             ]),
@@ -299,7 +298,7 @@ let package = Package(
             ]),
         tests(
             "Tests/Service/DeliveryLogFilesTests",
-            ["Notifications", "Delivery", "MemoryStore", "CommonTesting", "DeliveryLogFiles"]),
+            ["Notifications", "Delivery", "SQLiteStore", "CommonTesting", "DeliveryLogFiles"]),
         tests(
             "Tests/Service/ManagementTests",
             [
@@ -312,7 +311,7 @@ let package = Package(
             "Tests/Service/ServiceTests",
             [
                 "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
-                "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore", "MemoryStore",
+                "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore",
                 "VirtualDevices", "Service", "ServiceTesting", "APNSProvider", "APNSDevice", "CFaultyDisk",
                 "CommonTesting", "DeliveryTesting", nioCore, nioPosix, nioTLS, nioSSL, crypto, x509, logging,
                 configuration, httpClient, .product(name: "NIOHTTP1", package: "swift-nio"), inMemoryLogging, grdb,
@@ -329,7 +328,6 @@ let package = Package(
                 "Notifications", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles", "SQLiteSupport",
                 "SQLiteStore", "CFaultyDisk", grdb,
             ]),
-        tests("Tests/Stores/MemoryStoreTests", ["Notifications", "Delivery", "DeliveryTesting", "MemoryStore"]),
         tests(
             "Tests/Stores/PostgresStoreTests",
             [

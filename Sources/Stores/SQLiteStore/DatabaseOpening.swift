@@ -75,6 +75,17 @@ enum DatabaseOpening {
         return pool
     }
 
+    /// Makes an empty database in memory. It has one connection, because another one would open another database.
+    static func inMemory() throws(SQLiteFailure) -> DatabaseQueue {
+        do {
+            let queue = try DatabaseQueue(configuration: configuration)
+            try Schema.migrator.migrate(queue)
+            return queue
+        } catch {
+            throw SQLiteFailure(error)
+        }
+    }
+
     private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "SQLiteStore"

@@ -7,7 +7,7 @@ import SQLiteSupport
 
 // What is written here is not in the store's memory: the store has to be opened again before it can be used.
 extension SQLiteStore: CopyableStore {
-    package var secretNames: Set<SecretName> { fileSecrets.present }
+    package var secretNames: Set<SecretName> { files?.secrets.present ?? [] }
 
     package func isUnfinishedCopy() async throws(StoreError) -> Bool {
         try await read { database throws(SQLiteFailure) in
@@ -228,10 +228,10 @@ extension SQLiteStore: CopyableStore {
     }
 
     /// - Throws: if the database is an unfinished copy.
-    static func checkCopy(_ pool: DatabasePool, _ folder: DatabaseFolder) throws(StoreError) {
+    func checkCopy(_ folder: DatabaseFolder) throws(StoreError) {
         let source: Int64?
         do {
-            source = try pool.read { database in try Self.metaIfPresent(.copySource, in: database) }
+            source = try connections.read { database in try Self.metaIfPresent(.copySource, in: database) }
         } catch {
             throw folder.explain(SQLiteFailure(error))
         }

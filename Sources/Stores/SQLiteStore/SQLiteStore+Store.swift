@@ -10,7 +10,7 @@ extension SQLiteStore: Store {
     package var broadcastChannels: any Channels { self }
 
     package func trouble() async -> StoreError? {
-        if let trouble = files.trouble { return trouble }
+        if let trouble = files?.database.trouble { return trouble }
         return await reading()
     }
 
@@ -21,15 +21,15 @@ extension SQLiteStore: Store {
         accounts.finish()
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            DispatchQueue.global().async { [pool] in
+            DispatchQueue.global().async { [connections] in
                 // Copy the log into the database. Closing does so only if the last connection to close can write, and
                 // a reader's cannot. If the copy fails, the next start makes it. Do not empty the log: GRDB would
                 // write to an empty log when it opens the database, and that fails on a full disk.
-                try? pool.writeWithoutTransaction { _ = try $0.checkpoint(.restart) }
-                try? pool.close()
+                try? connections.writeWithoutTransaction { _ = try $0.checkpoint(.restart) }
+                try? connections.close()
                 continuation.resume()
             }
         }
-        folder.unlock()
+        files?.folder.unlock()
     }
 }

@@ -10,6 +10,8 @@ import Synchronization
 ///
 /// A write is answered after it is on the disk, with an fsync. Accounts and registrations are held in memory as
 /// well, where requests read them; mailboxes are on disk alone. One process at a time can have a folder open.
+///
+/// For tests there is the same store with a database in memory: ``inMemory(log:clock:)``.
 package final class SQLiteStore: Sendable {
     /// The database's file in the folder.
     package static let fileName = "carillon.sqlite"
@@ -17,12 +19,12 @@ package final class SQLiteStore: Sendable {
     package static let secretsFolderName = "secrets"
 
     /// The token keys and the certificate authority.
-    package var secrets: any Secrets { fileSecrets }
-    let fileSecrets: FileSecrets
+    package let secrets: any Secrets
     /// The secrets' folder and files that others could read before the store was opened, by path.
-    package let exposedSecrets: [String]
+    package var exposedSecrets: [String] { files?.secrets.exposed ?? [] }
 
-    let pool: DatabasePool
+    /// A pool of connections; a single connection if the database is in memory.
+    let connections: any DatabaseWriter
     let commits: GroupCommit
     let mailboxVersions: VersionCounter
     let registrations: RegistrationTable
@@ -35,12 +37,13 @@ package final class SQLiteStore: Sendable {
     /// Whether the files are closed, or are being closed.
     let isClosed = Atomic(false)
     let maximumFeedbackEntries: Int64
-    let folder: DatabaseFolder
-    let files: DatabaseFiles
+    /// Nil if the database is in memory.
+    let files: StoreFiles?
+    let openReads = OpenReads()
+
     /// A sentence that says what was lost with a damaged log that the administrator accepted; nil if nothing was
     /// lost.
-    package let loss: String?
-    let openReads = OpenReads()
+    package var loss: String? { files?.loss }
 
     /// Opens the store in a folder. Creates the folder and its files if they do not exist.
     ///
@@ -83,42 +86,62 @@ package final class SQLiteStore: Sendable {
             DispatchQueue.global().async {
                 continuation.resume(
                     returning: Result { () throws(StoreError) in
-                        try SQLiteStore(
-                            folder: path,
-                            maximumPendingItems: maximumPendingItems,
-                            acceptsDamage: acceptsDamage,
-                            isForCopy: isForCopy,
-                            maximumFeedbackEntries: maximumFeedbackEntries,
-                            journal: journal,
-                        )
+                        let (files, pool) = try StoreFiles.open(path, acceptsDamage: acceptsDamage)
+                        let store: SQLiteStore
+                        do throws(SQLiteFailure) {
+                            store = try SQLiteStore(
+                                pool,
+                                files: files,
+                                secrets: files.secrets,
+                                maximumPendingItems: maximumPendingItems,
+                                maximumFeedbackEntries: maximumFeedbackEntries,
+                                journal: journal,
+                            )
+                        } catch {
+                            throw files.folder.explain(error)
+                        }
+                        if !isForCopy { try store.checkCopy(files.folder) }
+                        return store
                     }
                 )
             }
         }.get()
     }
 
+    /// Makes a store with an empty database in memory. What it keeps is lost when the process ends.
+    package static func inMemory(
+        log: any DeliveryLog = NoDeliveryLog(),
+        clock: @escaping @Sendable () -> Timestamp = { Timestamp(milliseconds: 0) },
+    ) throws(StoreError) -> SQLiteStore {
+        do throws(SQLiteFailure) {
+            return try SQLiteStore(
+                DatabaseOpening.inMemory(),
+                files: nil,
+                secrets: MemorySecrets(),
+                maximumPendingItems: GroupCommit.defaultMaximumPendingItems,
+                maximumFeedbackEntries: defaultMaximumFeedbackEntries,
+                journal: MailboxJournal(log: log, clock: clock),
+            )
+        } catch {
+            throw error.storeError
+        }
+    }
+
     private init(
-        folder path: String,
+        _ connections: any DatabaseWriter,
+        files: StoreFiles?,
+        secrets: any Secrets,
         maximumPendingItems: Int,
-        acceptsDamage: Bool,
-        isForCopy: Bool,
         maximumFeedbackEntries: Int64,
         journal: MailboxJournal,
-    ) throws(StoreError) {
+    ) throws(SQLiteFailure) {
+        self.connections = connections
+        self.files = files
+        self.secrets = secrets
         self.maximumFeedbackEntries = maximumFeedbackEntries
         self.journal = journal
-        folder = try DatabaseFolder(path: path, file: Self.fileName)
-        if try folder.hasDatabase() {
-            loss = try folder.inspectLog(acceptsDamage: acceptsDamage)
-        } else {
-            loss = nil
-            try DatabaseOpening.create(in: folder)
-        }
-        pool = try DatabaseOpening.open(in: folder, keepsLog: loss == nil)
-        fileSecrets = try FileSecrets(folder: folder.path(of: Self.secretsFolderName))
-        exposedSecrets = fileSecrets.exposed
         do {
-            (mailboxVersions, registrations, subscribedDevices, accounts) = try pool.writeWithoutTransaction {
+            (mailboxVersions, registrations, subscribedDevices, accounts) = try connections.writeWithoutTransaction {
                 database in
                 (
                     VersionCounter(MailboxVersions(reserved: try Self.reservedMailboxVersions(in: database))),
@@ -128,16 +151,13 @@ package final class SQLiteStore: Sendable {
                 )
             }
         } catch {
-            throw folder.explain(SQLiteFailure(error))
+            throw SQLiteFailure(error)
         }
-        if !isForCopy { try Self.checkCopy(pool, folder) }
-        let files = try DatabaseFiles(of: folder.databasePath)
-        self.files = files
         let writing = RegistrationsInWriting(registrations)
         self.writing = writing
         commits = GroupCommit(
-            pool: pool, maximumPendingItems: maximumPendingItems,
-            maximumLogBytes: DatabaseOpening.maximumLogBytes, files: files,
+            connections, maximumPendingItems: maximumPendingItems,
+            maximumLogBytes: DatabaseOpening.maximumLogBytes, files: files?.database,
             ended: { writing.transactionEnded() })
     }
 
@@ -155,7 +175,7 @@ package final class SQLiteStore: Sendable {
         defer { openReads.end() }
         let result: Result<Value, SQLiteFailure> = await withCheckedContinuation { continuation in
             // No transaction is needed, because a single statement sees one state of the database.
-            pool.asyncUnsafeRead { database in
+            connections.asyncUnsafeRead { database in
                 continuation.resume(
                     returning: Result { () throws(SQLiteFailure) in
                         switch database {

@@ -17,9 +17,9 @@ package final class GroupCommit: Sendable {
     /// The estimated pages of an item that is not a large notification: one page of a table and one of an index.
     package static let pagesPerItem = 2
 
-    private let pool: DatabasePool
+    private let connections: any DatabaseWriter
     private let maximumPendingItems: Int
-    private let files: DatabaseFiles
+    private let files: DatabaseFiles?
     private let ended: @Sendable () -> Void
     private let maximumLogBytes: Int
     private let state: Mutex<State>
@@ -27,7 +27,7 @@ package final class GroupCommit: Sendable {
     private struct State {
         var waiting: [Job] = []
         var pendingItems = 0
-        /// Whether a call of ``writeWaiting(_:)`` is scheduled or running. It takes the waiting writes.
+        /// Whether a call of ``writeWaiting(_:)`` is scheduled or running. It takes waiting writes.
         var isWriting = false
         var isClosed = false
         /// The size of the log, in bytes, above which readers have to wait until it was cut.
@@ -56,18 +56,18 @@ package final class GroupCommit: Sendable {
 
     /// - Parameters:
     ///   - maximumLogBytes: the size of the write-ahead log above which readers have to wait until it was cut.
-    ///   - files: the database's files. If somebody has removed them, nothing can be stored, although SQLite does not
-    ///     notice.
+    ///   - files: the database's files; nil if it is in memory. If somebody has removed them, nothing can be stored,
+    ///     although SQLite does not notice.
     ///   - ended: called on the writer's thread at the end of each transaction, even after a rollback. After a
     ///     commit, the results were published before this call.
     package init(
-        pool: DatabasePool,
+        _ connections: any DatabaseWriter,
         maximumPendingItems: Int = GroupCommit.defaultMaximumPendingItems,
         maximumLogBytes: Int,
-        files: DatabaseFiles,
+        files: DatabaseFiles?,
         ended: @escaping @Sendable () -> Void = {},
     ) {
-        self.pool = pool
+        self.connections = connections
         self.files = files
         self.maximumPendingItems = maximumPendingItems
         self.maximumLogBytes = maximumLogBytes
@@ -176,10 +176,14 @@ package final class GroupCommit: Sendable {
         case .refused(let error):
             refuse(error)
         case .taken(startsWriter: true):
-            pool.asyncWriteWithoutTransaction { [self] database in writeWaiting(database) }
+            startWriter()
         case .taken(startsWriter: false):
             break
         }
+    }
+
+    private func startWriter() {
+        connections.asyncWriteWithoutTransaction { [self] database in writeWaiting(database) }
     }
 
     /// Takes the waiting writes that fit into one transaction; returns nil if none wait, which ends the run.
@@ -218,18 +222,19 @@ package final class GroupCommit: Sendable {
     // MARK: On the writer's thread
 
     private func writeWaiting(_ database: Database) {
-        while let group = nextGroup() {
-            do throws(CommitFailure) {
-                try commit(group, on: database)
-            } catch  where error.isFull && group.count > 1 {
-                // Commit each write in its own transaction: a removal needs no room on the disk, and must not fail
-                // because of writes that do.
-                for index in group.indices { commitAlone(group[index...index], on: database) }
-            } catch {
-                leave(group, committed: false)
-                for job in group { job.fail(error.storeError) }
-            }
+        guard let group = nextGroup() else { return }
+        do throws(CommitFailure) {
+            try commit(group, on: database)
+        } catch  where error.isFull && group.count > 1 {
+            // Commit each write in its own transaction: a removal needs no room on the disk, and must not fail
+            // because of writes that do.
+            for index in group.indices { commitAlone(group[index...index], on: database) }
+        } catch {
+            leave(group, committed: false)
+            for job in group { job.fail(error.storeError) }
         }
+        // Not in a loop: a database in memory has one connection, and readers use it between two transactions.
+        startWriter()
     }
 
     private func commitAlone(_ job: ArraySlice<Job>, on database: Database) {
@@ -281,8 +286,7 @@ package final class GroupCommit: Sendable {
     /// database and nobody reads it. If readers follow each other without a gap, the log would grow without limit. So
     /// above the limit, readers have to wait.
     private func boundLog(_ database: Database) {
-        let bytes = files.logBytes
-        guard bytes > state.withLock({ $0.logLimit }) else { return }
+        guard let bytes = files?.logBytes, bytes > state.withLock({ $0.logLimit }) else { return }
         let isCut = (try? database.checkpoint(.truncate)) != nil
         // Another program is reading, for example a person's `sqlite3`. Raise the limit; otherwise each transaction
         // would wait for that program.
@@ -290,7 +294,7 @@ package final class GroupCommit: Sendable {
     }
 
     private func checkTrouble() throws(CommitFailure) {
-        if let error = files.trouble { throw CommitFailure(storeError: error, isFull: false) }
+        if let error = files?.trouble { throw CommitFailure(storeError: error, isFull: false) }
     }
 
     private struct CommitFailure: Error {

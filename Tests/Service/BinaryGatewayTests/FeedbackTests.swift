@@ -2,7 +2,7 @@ import BinaryGateway
 import Connections
 import Delivery
 import DeliveryTesting
-import MemoryStore
+import SQLiteStore
 import NIOCore
 import Notifications
 import Testing
@@ -250,7 +250,7 @@ struct FeedbackTests {
     private struct FailingFeedback: ForwardingStore {
         let inner: any Store
 
-        init(_ store: MemoryStore) { inner = store }
+        init(_ store: SQLiteStore) { inner = store }
 
         func take(
             _ list: FeedbackList,

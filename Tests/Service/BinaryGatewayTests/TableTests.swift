@@ -1,6 +1,6 @@
 import BinaryGateway
 import Delivery
-import MemoryStore
+import SQLiteStore
 import NIOCore
 import Notifications
 import Rates

@@ -2,7 +2,7 @@ import CommonTesting
 import Delivery
 import DeliveryLogFiles
 import Foundation
-import MemoryStore
+import SQLiteStore
 import Notifications
 import Synchronization
 import Testing
@@ -86,7 +86,7 @@ struct FileDeliveryLogTests {
     @Test
     func `If an event lacks the token's generation and key, they are looked up`() async throws {
         try await withTemporaryPath { folder in
-            let store = MemoryStore()
+            let store = try SQLiteStore.inMemory()
             _ = try await store.register(Example.destination, tokenKeyID: 5, at: Example.moment)
             let log = try Self.log(folder)
             log.findTokens(in: store)

@@ -1,5 +1,5 @@
 import Delivery
-import MemoryStore
+import SQLiteStore
 import Notifications
 import Synchronization
 import Testing
@@ -8,9 +8,11 @@ import Testing
 struct AttemptNumberingTests {
     /// A store of marks in memory. It fails if the test wants it to.
     private final class Numbers: AttemptNumbers {
-        let memory = MemoryStore()
+        let memory: SQLiteStore
         let isFull = Mutex(false)
         let attempts = Recorder<AttemptMark>()
+
+        init() throws { memory = try .inMemory() }
 
         func attemptMark() async throws(StoreError) -> AttemptMark? { try await memory.attemptMark() }
 
@@ -21,15 +23,17 @@ struct AttemptNumberingTests {
         }
     }
 
-    private let numbers = Numbers()
+    private let numbers: Numbers
     private let clock = SettableClock()
+
+    init() throws { numbers = try Numbers() }
 
     /// Starts a service's switchboard, connects a device once or more, and returns the numbers of the attempts that
     /// it gets.
     private func start(connections: Int = 1) async throws -> [UInt64] {
         let clock = self.clock
         let switchboard = LocalSwitchboard(
-            mailboxes: MemoryStore(), numbering: try await .load(from: numbers), clock: { clock.now })
+            mailboxes: try SQLiteStore.inMemory(), numbering: try await .load(from: numbers), clock: { clock.now })
         var sent: [UInt64] = []
         for _ in 0..<connections {
             let stream = RecordingStream()
@@ -64,7 +68,7 @@ struct AttemptNumberingTests {
     func `If the clock was set back while the service ran, the next start still uses greater numbers`() async throws {
         let clock = self.clock
         let switchboard = LocalSwitchboard(
-            mailboxes: MemoryStore(), numbering: try await .load(from: numbers), clock: { clock.now })
+            mailboxes: try SQLiteStore.inMemory(), numbering: try await .load(from: numbers), clock: { clock.now })
         var sent: [UInt64] = []
         for _ in 0..<2 {
             let stream = RecordingStream()

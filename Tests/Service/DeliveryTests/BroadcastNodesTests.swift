@@ -1,5 +1,5 @@
 import DeliveryTesting
-import MemoryStore
+import SQLiteStore
 import Notifications
 import Rates
 import Synchronization
@@ -63,7 +63,7 @@ struct BroadcastNodesTests {
 
     /// A node with one connected device, which is subscribed to one channel.
     private struct Rig: Sendable {
-        let store = MemoryStore()
+        let store: SQLiteStore
         let news = News()
         let stream = Stream()
         let exceeded = Exceeded()
@@ -72,6 +72,7 @@ struct BroadcastNodesTests {
         let channel: BroadcastChannel
 
         init(_ limits: ChannelLimits) async throws {
+            store = try .inMemory()
             let team = Team(id: try #require(TeamID(rawValue: "ABCDE12345")), name: "Team")
             _ = try await store.apply(.createTeam(team), to: nil)
             let bundleID = try #require(BundleID(rawValue: "com.example.app"))

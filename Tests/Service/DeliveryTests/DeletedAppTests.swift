@@ -1,5 +1,5 @@
 import Delivery
-import MemoryStore
+import SQLiteStore
 import Notifications
 import Testing
 

@@ -1,5 +1,5 @@
 @testable import Delivery
-import MemoryStore
+import SQLiteStore
 import Notifications
 import Testing
 

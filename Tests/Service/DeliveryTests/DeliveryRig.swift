@@ -1,5 +1,5 @@
 import Delivery
-import MemoryStore
+import SQLiteStore
 import Notifications
 
 /// Delivery with a store whose calls can be held, a local switchboard, and a clock that the test sets.
@@ -19,7 +19,7 @@ struct DeliveryRig: Sendable {
         limits: DeliveryLimits = DeliveryLimits(),
         registrations: (any Registrations)? = nil,
     ) async throws {
-        let (store, clock) = (HeldStore(holding: gates), self.clock)
+        let (store, clock) = (try HeldStore(holding: gates), self.clock)
         self.store = store
         switchboard = WatchedSwitchboard(
             LocalSwitchboard(mailboxes: store, log: log, limits: limits, clock: { clock.now }))

@@ -1,6 +1,6 @@
 import Delivery
 import Foundation
-import MemoryStore
+import SQLiteStore
 import Notifications
 import Testing
 
@@ -202,7 +202,7 @@ struct DeliveryTests {
 
     @Test(arguments: [1, 9] as [UInt32])
     func `An unknown registration is looked up`(app: UInt32) async throws {
-        let registrations = RegistrationsElsewhere()
+        let registrations = try RegistrationsElsewhere()
         let rig = try await DeliveryRig(registrations: registrations)
         _ = try await registrations.memory.register(Example.destination(app: 1), tokenKeyID: 1, at: Example.moment)
         rig.submit(1, app: app)
@@ -215,7 +215,7 @@ struct DeliveryTests {
     func `During a look-up, later submissions of the connection wait, whether their registrations are known or not`()
         async throws
     {
-        let registrations = RegistrationsElsewhere(isHeld: true, knowing: [Example.destination(app: 2)])
+        let registrations = try RegistrationsElsewhere(isHeld: true, knowing: [Example.destination(app: 2)])
         let rig = try await DeliveryRig(registrations: registrations)
         for app in 1...2 as ClosedRange<UInt32> {
             _ = try await registrations.memory.register(
@@ -237,7 +237,7 @@ struct DeliveryTests {
 
     @Test
     func `After a rejection that ends a connection, nothing that waits behind it is accepted`() async throws {
-        let registrations = RegistrationsElsewhere(isHeld: true, knowing: [Example.destination(app: 2)])
+        let registrations = try RegistrationsElsewhere(isHeld: true, knowing: [Example.destination(app: 2)])
         let rig = try await DeliveryRig(registrations: registrations)
         _ = try await registrations.memory.register(Example.destination(app: 2), tokenKeyID: 1, at: Example.moment)
         let answers = FaultyConnection()
@@ -251,7 +251,7 @@ struct DeliveryTests {
 
     @Test
     func `If a registration cannot be looked up, the answer is ServiceUnavailable`() async throws {
-        let registrations = RegistrationsElsewhere(isReachable: false)
+        let registrations = try RegistrationsElsewhere(isReachable: false)
         let rig = try await DeliveryRig(registrations: registrations)
         rig.submit(1)
         await rig.answered(1)
@@ -409,7 +409,7 @@ struct DeliveryTests {
 
     @Test
     func `A drain waits for registrations that are being looked up`() async throws {
-        let registrations = RegistrationsElsewhere(isHeld: true)
+        let registrations = try RegistrationsElsewhere(isHeld: true)
         let rig = try await DeliveryRig(registrations: registrations)
         _ = try await registrations.memory.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
         rig.submit(1)

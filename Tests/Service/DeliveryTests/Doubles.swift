@@ -1,7 +1,7 @@
 import Delivery
 import DeliveryTesting
 import Dispatch
-import MemoryStore
+import SQLiteStore
 import Notifications
 import Synchronization
 
@@ -141,7 +141,7 @@ extension Switchboard {
 
 /// Registrations of which only some are known without a look-up.
 final class RegistrationsElsewhere: ForwardingStore {
-    let memory = MemoryStore()
+    let memory: SQLiteStore
     var inner: any Store { memory }
     private let isReachable: Bool
     private let isHeld: Bool
@@ -151,7 +151,8 @@ final class RegistrationsElsewhere: ForwardingStore {
     /// - Parameters:
     ///   - isHeld: whether a look-up waits for ``release()``.
     ///   - knowing: the destinations that are known without a look-up.
-    init(isReachable: Bool = true, isHeld: Bool = false, knowing: Set<Destination> = []) {
+    init(isReachable: Bool = true, isHeld: Bool = false, knowing: Set<Destination> = []) throws {
+        memory = try .inMemory()
         self.isReachable = isReachable
         self.knowing = knowing
         self.isHeld = isHeld

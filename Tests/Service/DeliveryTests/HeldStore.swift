@@ -1,5 +1,5 @@
 import Delivery
-import MemoryStore
+import SQLiteStore
 import Notifications
 import Synchronization
 
@@ -20,7 +20,7 @@ final class HeldStore: Mailboxes {
         var failing: [Gate: [StoreError]] = [:]
     }
 
-    let memory = MemoryStore()
+    let memory: SQLiteStore
     /// The calls that have reached a gate, and the removals that were done.
     let arrivals = Recorder<Gate>()
     let removals = Recorder<MailboxReference>()
@@ -31,7 +31,10 @@ final class HeldStore: Mailboxes {
     let sweeps = Recorder<Int>()
     private let state: Mutex<State>
 
-    init(holding gates: Set<Gate> = []) { state = Mutex(State(held: gates)) }
+    init(holding gates: Set<Gate> = []) throws {
+        memory = try .inMemory()
+        state = Mutex(State(held: gates))
+    }
 
     /// Waits until this call, counted from 1, has reached the gate.
     func arrival(_ gate: Gate, _ count: Int = 1) async {

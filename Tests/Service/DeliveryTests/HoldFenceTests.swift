@@ -1,5 +1,5 @@
 import Delivery
-import MemoryStore
+import SQLiteStore
 import Notifications
 import Synchronization
 import Testing
@@ -8,7 +8,7 @@ import Testing
 /// anything has ended them.
 @Suite("A node whose lease has run out", .timeLimit(.minutes(1)))
 struct HoldFenceTests {
-    private let store = HeldStore()
+    private let store: HeldStore
     private let clock = SettableClock()
     private let outcomes = RecordingOutcomes()
     private let holds = TestHolds()
@@ -17,6 +17,7 @@ struct HoldFenceTests {
 
     init() async throws {
         let (clock, fence) = (self.clock, HoldFence(holds))
+        store = try HeldStore()
         _ = try await store.memory.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
         local = LocalSwitchboard(mailboxes: store, fence: fence, clock: { clock.now })
         shared = SharedSwitchboard(local, holds, fence, store, pollInterval: .milliseconds(1))

@@ -1,5 +1,5 @@
 @testable import Delivery
-import MemoryStore
+import SQLiteStore
 import Notifications
 import Synchronization
 import Testing
@@ -7,7 +7,7 @@ import Testing
 /// When a node refuses offers that other nodes have made before, and that a slow connection brings later.
 @Suite("Offers that come too late", .timeLimit(.minutes(1)))
 struct LateOffersTests {
-    private let store = HeldStore()
+    private let store: HeldStore
     private let clock = SettableClock()
     private let holds = TestHolds()
     private let routes = RecordingRoutes()
@@ -19,6 +19,7 @@ struct LateOffersTests {
 
     init() async throws {
         let (clock, fence) = (self.clock, HoldFence(holds))
+        store = try HeldStore()
         _ = try await store.memory.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
         local = LocalSwitchboard(mailboxes: store, log: log, fence: fence, clock: { clock.now })
         shared = SharedSwitchboard(local, holds, fence, store, pollInterval: .milliseconds(1))

@@ -1,17 +1,18 @@
 import Delivery
-import MemoryStore
+import SQLiteStore
 import Notifications
 import Testing
 
 @Suite("LocalSwitchboard", .timeLimit(.minutes(1)))
 struct LocalSwitchboardTests {
-    private let store = HeldStore()
+    private let store: HeldStore
     private let clock = SettableClock()
     private let outcomes = RecordingOutcomes()
     private let switchboard: LocalSwitchboard
 
     init() async throws {
         let clock = self.clock
+        store = try HeldStore()
         _ = try await store.memory.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
         switchboard = LocalSwitchboard(mailboxes: store, clock: { clock.now })
         switchboard.report(to: outcomes)
@@ -247,8 +248,8 @@ struct LocalSwitchboardTests {
     }
 
     @Test
-    func `A failed reading for a stream that has ended does not end the next stream`() async {
-        let store = HeldStore(holding: [.readAnswer])
+    func `A failed reading for a stream that has ended does not end the next stream`() async throws {
+        let store = try HeldStore(holding: [.readAnswer])
         let clock = self.clock
         let switchboard = LocalSwitchboard(mailboxes: store, clock: { clock.now })
         let (first, second) = (RecordingStream(), RecordingStream())

@@ -1,6 +1,6 @@
 import Delivery
 import Foundation
-import MemoryStore
+import SQLiteStore
 import Testing
 
 @testable import Service
@@ -34,7 +34,7 @@ struct FirstStartTests {
 
     @Test func `Of two nodes that start at once with an empty store, only one makes a team`() async throws {
         try await withFolders { one, two in
-            let store = MemoryStore()
+            let store = try SQLiteStore.inMemory()
             let first = try await FirstStart(accounts: store, folder: one).prepare()
             #expect(first?.bundleID == FirstStart.bundleID)
             let late = FirstStart(accounts: LateAccounts(shared: store), folder: two)

@@ -62,7 +62,7 @@ struct ColumnsTests {
             var entry = Example.entry(bytes: 0)
             entry.notification.fields.collapseID = CollapseIdentifier(rawValue: "a")
             for result in await store.store([entry]) { _ = try result.get() }
-            let types = try await store.pool.read { database in
+            let types = try await store.connections.read { database in
                 try ["id", "expiration", "push_type", "topic", "collapse_id", "payload"].map {
                     try String.fetchOne(database, sql: "SELECT typeof(\($0)) FROM mailbox")
                 }

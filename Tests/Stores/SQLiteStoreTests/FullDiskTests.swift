@@ -77,7 +77,7 @@ struct FullDiskTests {
             }
             #expect(refused > 0)
             #expect(
-                try await store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM registration") }
+                try await store.connections.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM registration") }
                     == store.registrations.count)
         }
     }

@@ -70,7 +70,7 @@ struct GroupCommitTests {
     {
         try await withStore { store, _ in
             // The trigger makes an insertion fail, as a constraint would.
-            try await store.pool.writeWithoutTransaction { database in
+            try await store.connections.writeWithoutTransaction { database in
                 try database.execute(
                     sql: """
                         CREATE TEMP TRIGGER refuse BEFORE INSERT ON mailbox WHEN new.app = 2
@@ -99,7 +99,7 @@ struct GroupCommitTests {
             let destination = Example.destination()
             let registration = try await store.register(destination, tokenKeyID: 1, at: Example.moment)
             _ = await store.store([Example.entry(destination)])
-            try await store.pool.writeWithoutTransaction { database in
+            try await store.connections.writeWithoutTransaction { database in
                 try database.execute(
                     sql: """
                         CREATE TEMP TRIGGER refuse BEFORE DELETE ON mailbox BEGIN SELECT RAISE(ABORT, 'refused'); END
@@ -116,7 +116,9 @@ struct GroupCommitTests {
             let otherRegistration = try await other
             #expect(otherRegistration.isActive)
             #expect(store.known(destination) == .registered(registration))
-            #expect(try await store.pool.read { try Bool.fetchOne($0, sql: "SELECT active FROM registration") } == true)
+            #expect(
+                try await store.connections.read { try Bool.fetchOne($0, sql: "SELECT active FROM registration") }
+                    == true)
         }
     }
 
@@ -170,7 +172,7 @@ struct GroupCommitTests {
         try await withStore { store, _ in
             let destination = Example.destination()
             _ = await store.store([Example.entry()])
-            try await store.pool.writeWithoutTransaction { database in
+            try await store.connections.writeWithoutTransaction { database in
                 try database.execute(
                     sql: """
                         CREATE TEMP TRIGGER refuse BEFORE DELETE ON mailbox BEGIN SELECT RAISE(ABORT, 'refused'); END

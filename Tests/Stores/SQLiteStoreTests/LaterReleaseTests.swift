@@ -15,7 +15,7 @@ struct LaterReleaseTests {
         try await withStore { store, _ in
             let entry = Example.entry()
             _ = try #require(await store.store([entry]).first).get()
-            try await store.pool.write { database in
+            try await store.connections.write { database in
                 try database.execute(sql: "UPDATE mailbox SET push_type = ?", arguments: [pushType])
             }
             let device = Example.destination().deviceKey

@@ -60,7 +60,7 @@ struct MailboxWritingTests {
         try await withStore { store, _ in
             let destinations = (1...3 as ClosedRange<UInt64>).map { Example.destination($0) }
             _ = await store.store(destinations.map { Example.entry($0, id: 1) })
-            try await store.pool.writeWithoutTransaction { database in
+            try await store.connections.writeWithoutTransaction { database in
                 try database.execute(
                     sql: """
                         CREATE TEMP TRIGGER refuse BEFORE UPDATE ON mailbox WHEN new.device = 2

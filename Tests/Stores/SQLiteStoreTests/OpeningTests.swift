@@ -16,7 +16,7 @@ struct OpeningTests {
         try await withStore { store, path in
             let header = try #require(FileManager.default.contents(atPath: path + "/carillon.sqlite"))
             #expect(DatabaseHeader(Array(header.prefix(100)))?.applicationID == 0x4361_7269)
-            let settings = try await store.pool.writeWithoutTransaction { database in
+            let settings = try await store.connections.writeWithoutTransaction { database in
                 try ["journal_mode", "synchronous", "foreign_keys"].map {
                     try String.fetchOne(database, sql: "PRAGMA \($0)")
                 }

@@ -72,7 +72,7 @@ extension SQLiteStore {
     func holdWriter() async -> @Sendable () -> Void {
         let release = DispatchSemaphore(value: 0)
         await withCheckedContinuation { continuation in
-            pool.asyncWriteWithoutTransaction { _ in
+            connections.asyncWriteWithoutTransaction { _ in
                 continuation.resume()
                 release.wait()
             }
@@ -87,7 +87,7 @@ extension SQLiteStore {
 
     /// Allows the database this many more pages of 4 KiB. Beyond that SQLite reports a full disk.
     func limitGrowth(toPages pages: Int) async throws {
-        try await pool.writeWithoutTransaction { database in
+        try await connections.writeWithoutTransaction { database in
             let count = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
             try database.execute(sql: "PRAGMA max_page_count = \(count + pages)")
         }

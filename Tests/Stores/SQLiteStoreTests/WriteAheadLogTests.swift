@@ -172,7 +172,7 @@ struct WriteAheadLogTests {
             }
             let release = DispatchSemaphore(value: 0)
             await withCheckedContinuation { continuation in
-                store.pool.asyncRead { database in
+                store.connections.asyncRead { database in
                     _ = try? database.get().execute(sql: "SELECT count(*) FROM meta")
                     continuation.resume()
                     release.wait()

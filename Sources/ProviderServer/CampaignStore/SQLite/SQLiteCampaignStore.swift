@@ -45,7 +45,7 @@ package final class SQLiteCampaignStore: CampaignStore {
             throw SQLiteFailure(error).storeError
         }
         writes = GroupCommit(
-            pool: pool, maximumLogBytes: Self.maximumLogBytes, files: try DatabaseFiles(of: path))
+            pool, maximumLogBytes: Self.maximumLogBytes, files: try DatabaseFiles(of: path))
     }
 
     private static func open(_ path: String) throws -> DatabasePool {

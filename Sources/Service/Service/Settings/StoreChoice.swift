@@ -1,7 +1,6 @@
 import Delivery
 import Foundation
 import Logging
-import MemoryStore
 import Notifications
 import SQLiteStore
 
@@ -83,7 +82,12 @@ package enum StoreChoice: Sendable, Hashable {
         logger: Logger,
     ) async throws(ServiceError) -> any Store {
         switch self {
-        case .memory: return MemoryStore(log: log, clock: { clock.time })
+        case .memory:
+            do {
+                return try SQLiteStore.inMemory(log: log, clock: { clock.time })
+            } catch {
+                throw ServiceError(.store, error.cause)
+            }
         case .sqlite:
             do {
                 let store = try await SQLiteStore.open(

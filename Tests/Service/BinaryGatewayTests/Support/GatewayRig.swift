@@ -6,7 +6,7 @@ import DeliveryTesting
 import Foundation
 import Logging
 import Matching
-import MemoryStore
+import SQLiteStore
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -20,7 +20,7 @@ struct GatewayRig: Sendable {
     static let bundleID = "com.example.app"
 
     let environment: Environment
-    let store = MemoryStore()
+    let store: SQLiteStore
     let authority: CertificateAuthority
     let tokenKeys: SharedTokenKeys
     let accounts: CutOffAccounts
@@ -42,7 +42,7 @@ struct GatewayRig: Sendable {
         /// Asks for token keys of other nodes.
         var findKeys: SharedTokenKeys.FindKeys?
         /// Replaces the store's feedback port.
-        var feedback: (@Sendable (MemoryStore) -> any Feedback)?
+        var feedback: (@Sendable (SQLiteStore) -> any Feedback)?
         var deliveryLog: any DeliveryLog = NoDeliveryLog()
         /// Observes requests.
         var watch: RequestWatch?
@@ -73,6 +73,7 @@ struct GatewayRig: Sendable {
 
     private init(_ options: Options) async throws {
         environment = options.environment
+        store = try .inMemory()
         let (clock, store) = (self.clock, self.store)
         let time: @Sendable () -> Timestamp = { clock.now }
         var random = SystemRandomNumberGenerator()

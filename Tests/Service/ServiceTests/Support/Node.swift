@@ -7,7 +7,7 @@ import DeliveryTesting
 import Foundation
 import HTTP2
 import Logging
-import MemoryStore
+import SQLiteStore
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -21,7 +21,7 @@ import Trust
 
 /// What the nodes of a cluster share: one store, and an account in it.
 final class Nodes: Sendable {
-    let store: MemoryStore
+    let store: any Store
     let authority: CertificateAuthority
     let providerToken: String
     let certificate: ClientCertificate
@@ -46,7 +46,7 @@ final class Nodes: Sendable {
 
     private init(rootFile: String, isShared: Bool) async throws {
         self.rootFile = rootFile
-        store = MemoryStore(isShared: isShared)
+        store = NodeStore(inner: try SQLiteStore.inMemory(), isShared: isShared)
         var random = SystemRandomNumberGenerator()
         let now = Date().timeIntervalSince1970
         authority = try CertificateAuthority.create(now: now, using: &random)
@@ -98,6 +98,12 @@ final class Nodes: Sendable {
     }
 }
 
+/// A store that says whether several nodes use it.
+private struct NodeStore: ForwardingStore {
+    let inner: any Store
+    let isShared: Bool
+}
+
 /// A node: the gateways of one process, with a store that other nodes use too.
 struct Node: Sendable {
     let accounts: CutOffAccounts
@@ -113,7 +119,7 @@ struct Node: Sendable {
         self.nodes = nodes
         let (store, accounts) = (nodes.store, CutOffAccounts(nodes.store))
         self.accounts = accounts
-        secrets = WatchedSecrets(store.secrets)
+        secrets = WatchedSecrets(store.secrets, isShared: store.isShared)
         tokenKeys = try await TokenKeyRotation.load(from: secrets, isFirstStart: true)
         secrets.questions.withLock { $0 = [] }
         let clock = ServiceClock { .now() }
@@ -122,7 +128,7 @@ struct Node: Sendable {
         delivery = Delivery(
             accounts: accounts, registrations: store, mailboxes: store, switchboard: switchboard, feedback: store,
             origin: .random(using: &random), log: log, clock: clock)
-        let broadcasts = Broadcasts(channels: store, accounts: accounts, clock: clock)
+        let broadcasts = Broadcasts(channels: store.broadcastChannels, accounts: accounts, clock: clock)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let limitLog = LimitLog(logger) { _ in }
         let tls = try Self.tls(nodes.authority)
@@ -198,10 +204,14 @@ final class WatchedSecrets: Secrets {
 
     /// The requested names.
     let questions = Mutex<[SecretName]>([])
+    let isShared: Bool
     private let secrets: any Secrets
     private let state = Mutex(State())
 
-    init(_ secrets: any Secrets) { self.secrets = secrets }
+    init(_ secrets: any Secrets, isShared: Bool) {
+        self.secrets = secrets
+        self.isShared = isShared
+    }
 
     func reach(_ isReachable: Bool) { state.withLock { $0.isReachable = isReachable } }
 
@@ -235,7 +245,6 @@ final class WatchedSecrets: Secrets {
     }
 
     func names() -> AsyncStream<SecretName> { secrets.names() }
-    var isShared: Bool { secrets.isShared }
 }
 
 /// The accepted notifications, in their order.

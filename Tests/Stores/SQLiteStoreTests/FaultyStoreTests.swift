@@ -10,7 +10,7 @@ struct FaultyStoreTests {
         let found = Mutex(0)
         for promise in StoreContract.promises {
             try await withKnownIssue(isIntermittent: true) {
-                try await StoreContract { log in StoreContract.Ports(FaultyStore(fault, log: log)) }.check(promise)
+                try await StoreContract { log in StoreContract.Ports(try FaultyStore(fault, log: log)) }.check(promise)
             } matching: { _ in
                 found.withLock { $0 += 1 }
                 return true

@@ -1,7 +1,7 @@
 import Delivery
 import DeliveryTesting
-import MemoryStore
 import Notifications
+import SQLiteStore
 import Synchronization
 
 /// A store that breaks one of the ports' promises.
@@ -53,13 +53,13 @@ final class FaultyStore: ForwardingStore {
     }
 
     private let fault: Fault
-    private let memory: MemoryStore
+    private let memory: SQLiteStore
     var inner: any Store { memory }
     private let state = Mutex(State())
 
-    init(_ fault: Fault, log: any DeliveryLog) {
+    init(_ fault: Fault, log: any DeliveryLog) throws {
         self.fault = fault
-        memory = MemoryStore(log: fault == .tellsNobody ? NoDeliveryLog() : log)
+        memory = try .inMemory(log: fault == .tellsNobody ? NoDeliveryLog() : log)
     }
 
     var secrets: any Secrets { FaultySecrets(fault, memory.secrets) }
