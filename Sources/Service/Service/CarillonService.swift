@@ -17,58 +17,54 @@ import VirtualDevices
 /// The whole service in one process.
 package final class CarillonService: Sendable {
     package let description: ServiceDescription
-    package let folder: DataFolder
+    package var folder: DataFolder { base.folder }
 
+    private let base: ServiceBase
     private let lock: DataFolderLock
-    private let budget: ConnectionBudget
-    private let settings: Settings
-    private let store: any Store
-    private let deliveryLog: FileDeliveryLog
-    private let group: MultiThreadedEventLoopGroup
-    private let certificate: ServerCertificate
-    private let delivery: Delivery
-    private let switchboard: LocalSwitchboard
-    private let sharedSwitchboard: SharedSwitchboard?
-    private let peers: PeerParts?
-    private let broadcasts: Broadcasts
-    private let descriptionFile: DescriptionFile
-    private let providerTokens: ProviderTokens
-    private let providerListeners: [Listener]
-    private let courierListeners: [Listener]
-    private let management: ManagementServer
-    private let managementListeners: [Listener]
+    private let lines: LineParts
+    /// The tools for tests; nil if the service does not serve the development environment.
     private let development: DevelopmentParts?
+    /// Nil if no other service uses the store.
+    private let peers: PeerParts?
+    private let delivery: Delivery
+    private let certificate: ServerCertificate
+    private let providers: ProviderParts
+    private let couriers: ListenerOpening.Listeners
+    private let management: ManagementOpening.Opened
+    private let descriptionFile: DescriptionFile
     private let state: ServiceState
-    private let readMetrics: @Sendable () -> MetricsReading
     private let history: MetricsHistory
-    private let logger: Logger
 
-    init(_ parts: ServiceParts) {
-        description = parts.description
-        descriptionFile = parts.descriptionFile
-        folder = parts.folder
-        lock = parts.lock
-        budget = parts.budget
-        settings = parts.settings
-        store = parts.store
-        deliveryLog = parts.deliveryLog
-        group = parts.group
-        certificate = parts.certificate
-        delivery = parts.delivery
-        switchboard = parts.switchboard
-        sharedSwitchboard = parts.sharedSwitchboard
-        peers = parts.peers
-        broadcasts = parts.broadcasts
-        providerTokens = parts.providerTokens
-        providerListeners = parts.providerListeners
-        courierListeners = parts.courierListeners
-        management = parts.management
-        managementListeners = parts.managementListeners
-        development = parts.development
-        state = parts.state
-        readMetrics = parts.readMetrics
-        history = parts.history
-        logger = parts.logger
+    /// Makes the parts in the order in which they need each other. When this returns, all listeners accept
+    /// connections.
+    init(_ base: ServiceBase, _ lock: DataFolderLock) async throws(ServiceError) {
+        let key = try await FirstStart(accounts: base.store, folder: base.folder).prepare()
+        var random = SystemRandomNumberGenerator()
+        let origin = OfferOrigin.random(using: &random)
+        let lines = try await LineParts(base)
+        let development = await DevelopmentParts.make(base, lines)
+        let peers = try await PeerOpening(base: base).open(lines, origin: origin)
+        let delivery = Delivery(base, lines, origin: origin, development)
+
+        let certificate = try base.makeServerCertificate()
+        let opening = ListenerOpening(base: base, certificate: certificate)
+        let providers = try await ProviderParts(base, delivery, lines.broadcasts, development, opening)
+        development?.setGateway(providers.gateways[.development])
+        let couriers = try await opening.openCouriers(lines)
+
+        let (state, log, clock) = (ServiceState(store: base.store), base.logSource, base.clock)
+        let history = MetricsHistory { MetricsReading(base.metrics.read(lines, delivery), at: clock.machineTime) }
+        peers?.answerQuestions(log, lines.local)
+        let management = try await ManagementOpening(base: base, certificate: certificate).open(
+            ManagementParts(base, lines, delivery, development, peers, state: state, history: history, log: log))
+
+        let description = ServiceDescription(base, key: key, providers, couriers, management)
+        descriptionFile = DescriptionFile(description, in: base.folder, base.logger)
+        development?.announce(description)
+        (self.description, self.base, self.lock, self.lines) = (description, base, lock, lines)
+        (self.development, self.peers, self.delivery, self.certificate) = (development, peers, delivery, certificate)
+        (self.providers, self.couriers, self.management) = (providers, couriers, management)
+        (self.state, self.history) = (state, history)
         state.serve()
     }
 
@@ -77,11 +73,11 @@ package final class CarillonService: Sendable {
     package func run() async {
         await withTaskGroup { group in
             group.addTask { await self.delivery.run() }
-            group.addTask { await self.switchboard.run() }
-            group.addTask { await self.sharedSwitchboard?.run() }
-            group.addTask { await self.broadcasts.run() }
+            group.addTask { await self.lines.local.run() }
+            group.addTask { await self.lines.shared?.run() }
+            group.addTask { await self.lines.broadcasts.run() }
             group.addTask { await self.watchCluster() }
-            group.addTask { await self.providerTokens.run() }
+            group.addTask { await self.providers.tokens.run() }
             group.addTask { await self.development?.devices.run() }
             group.addTask { await self.renewCertificates() }
             group.addTask { await self.giveMemoryBack() }
@@ -93,74 +89,74 @@ package final class CarillonService: Sendable {
             await shutDown()
             group.cancelAll()
         }
-        await store.close()
-        await deliveryLog.flush()
+        await base.store.close()
+        await base.log.files.flush()
         // This can fail only if the threads have ended already.
-        try? await group.shutdownGracefully()
+        try? await base.group.shutdownGracefully()
         folder.removeIfTemporary()
     }
 
     /// Returns the number of connected devices that receive the broadcasts of a channel.
     package func subscribers(of channel: ChannelID, of bundleID: BundleID, in environment: Environment) -> Int {
-        guard let app = store.current.apps[bundleID] else { return 0 }
+        guard let app = base.store.current.apps[bundleID] else { return 0 }
         let list = ChannelList(environment: environment, app: app.id)
-        return broadcasts.connectedSubscribers(of: ChannelKey(list: list, id: channel))
+        return lines.broadcasts.connectedSubscribers(of: ChannelKey(list: list, id: channel))
     }
 
     /// Runs a task on every event loop, and returns when all have run it. Tests use this to show that no event loop
     /// hangs.
     package func visitEventLoops() async {
-        for loop in group.makeIterator() { try? await loop.submit {}.get() }
+        for loop in base.group.makeIterator() { try? await loop.submit {}.get() }
     }
 
     /// Ends the parts in an order that loses nothing. First providers get their answers, while devices can still
     /// acknowledge. Then notifications without an acknowledgement go to their mailboxes. The management API ends
     /// last.
     private func shutDown() async {
-        logger.info("Shutting down")
+        base.logger.info("Shutting down")
         state.shutDown()
         descriptionFile.remove()
         // Use one time limit for both, so that the whole shutdown ends in time.
-        let end = NIODeadline.now() + settings.shutdownTimeout
-        await Self.shutDown(providerListeners, within: settings.shutdownTimeout)
-        await Self.shutDown(courierListeners, within: max(.zero, end - .now()))
-        if let sharedSwitchboard {
-            sharedSwitchboard.disconnectAll(because: .shutdown)
+        let end = NIODeadline.now() + base.settings.shutdownTimeout
+        await Self.shutDown(providers.listeners, within: base.settings.shutdownTimeout)
+        await Self.shutDown(couriers.all, within: max(.zero, end - .now()))
+        if let shared = lines.shared {
+            shared.disconnectAll(because: .shutdown)
         } else {
-            switchboard.disconnectAll(because: .shutdown)
+            lines.local.disconnectAll(because: .shutdown)
         }
         await delivery.drain()
-        await broadcasts.settle()
+        await lines.broadcasts.settle()
         peers?.peers.close()
         if let listener = peers?.listener { await listener.shutDown(within: .seconds(1)) }
-        management.endStreams()
-        await Self.shutDown(managementListeners, within: .seconds(1))
-        await management.close()
+        management.server.endStreams()
+        await Self.shutDown(management.listeners, within: .seconds(1))
+        await management.server.close()
         unlink(description.socket)
     }
 
     private func watchCluster() async {
-        guard let cluster = store as? any ClusterNodes else { return }
+        guard let peers else { return }
         await ClusterWatch(
-            cluster: cluster, peer: peers?.address, drain: { await self.drain(over: $0) },
-            update: { self.peers?.peers.update($0) }
+            cluster: peers.cluster, peer: peers.address, drain: { await self.drain(over: $0) },
+            update: { peers.peers.update($0) }
         ).run()
     }
 
     /// Sends all clients to other nodes, one after the other: providers get GOAWAY, devices the last line of their
     /// streams. New clients are not accepted any more.
     package func drain(over time: Duration) async {
-        logger.info("Draining the node", metadata: ["over": "\(time)"])
+        base.logger.info("Draining the node", metadata: ["over": "\(time)"])
         state.drain()
         let (seconds, attoseconds) = time.components
         let amount = TimeAmount.seconds(seconds) + .nanoseconds(attoseconds / 1_000_000_000)
-        let limit = settings.shutdownTimeout
+        let limit = base.settings.shutdownTimeout
         await withDiscardingTaskGroup { group in
-            for listener in providerListeners + courierListeners {
+            for listener in providers.listeners + couriers.all {
                 group.addTask { await listener.drain(over: amount, within: limit) }
             }
         }
-        logger.info("The node is drained")
+        base.logger.info("The node is drained")
     }
 
     private static func shutDown(_ listeners: [Listener], within limit: TimeAmount) async {
@@ -176,7 +172,7 @@ package final class CarillonService: Sendable {
     }
 
     /// Adds a sample of the metrics to the history.
-    package func sampleMetrics() { history.add(readMetrics()) }
+    package func sampleMetrics() { history.sample() }
 
     private func keepHistory() async {
         // The sleep fails only if the task is cancelled, which ends the loop.
@@ -184,7 +180,7 @@ package final class CarillonService: Sendable {
     }
 
     private func watchStore() async {
-        var watch = StoreWatch(store, logger)
+        var watch = StoreWatch(base.store, base.logger)
         await watch.run()
     }
 
@@ -193,7 +189,7 @@ package final class CarillonService: Sendable {
         while !Task.isCancelled {
             // The sleep fails only if the task is cancelled, which ends the loop.
             try? await Task.sleep(for: MemoryRelief.interval)
-            if relief.isDue(openConnections: budget.openConnections) { MemoryRelief.giveBack() }
+            if relief.isDue(openConnections: base.budget.openConnections) { MemoryRelief.giveBack() }
         }
     }
 
@@ -205,7 +201,7 @@ package final class CarillonService: Sendable {
             } catch is CancellationError {
                 return
             } catch {
-                logger.error(
+                base.logger.error(
                     "The server's certificate was not renewed", metadata: ["cause": "\(DataFolder.reason(error))"])
             }
         }

@@ -9,8 +9,7 @@ final class DeliveryLogWatch: Sendable {
 
     init(_ logger: Logger) { self.logger = logger }
 
-    @Sendable
-    func note(_ report: FileDeliveryLog.Report) {
+    func logLosses(_ report: FileDeliveryLog.Report) {
         let losses = report.losses
         let (before, all) = lost.withLock { lost in
             defer { lost = losses == 0 ? 0 : lost + losses }

@@ -18,13 +18,13 @@ struct StoreWatch {
     /// Runs until the task is cancelled.
     mutating func run() async {
         while !Task.isCancelled {
-            note(await store.trouble())
+            log(await store.trouble())
             // If the task is cancelled, the sleep fails and the loop ends.
             try? await Task.sleep(for: Self.interval)
         }
     }
 
-    mutating func note(_ found: StoreError?) {
+    private mutating func log(_ found: StoreError?) {
         defer { trouble = found }
         switch (trouble, found) {
         case (_, let found?) where found != trouble:

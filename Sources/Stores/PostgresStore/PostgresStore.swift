@@ -222,6 +222,7 @@ package final class PostgresStore: Sendable {
 extension PostgresStore: Store {
     package var knownRegistrations: any KnownRegistrations { known }
     package var broadcastChannels: any Channels { self }
+    package var cluster: (any ClusterPorts)? { self }
 
     package func trouble() async -> StoreError? {
         if let refusal = lease.withLock({ $0.refusal }) { return refusal }

@@ -11,6 +11,9 @@ package protocol Store: Accounts, Invitations, Registrations, Mailboxes, Feedbac
     /// The broadcast channels.
     var broadcastChannels: any Channels { get }
 
+    /// What the services of a store that several of them share use in addition; nil if only one service uses the store.
+    var cluster: (any ClusterPorts)? { get }
+
     /// Returns why the store cannot be used at present; nil if it can. Called once a second, and by `/ready`.
     func trouble() async -> StoreError?
 
@@ -18,7 +21,11 @@ package protocol Store: Accounts, Invitations, Registrations, Mailboxes, Feedbac
     func close() async
 }
 
+package typealias ClusterPorts = ChannelNews & ClusterNodes & DeviceHolds
+
 extension Store {
+    package var cluster: (any ClusterPorts)? { nil }
+
     package func trouble() async -> StoreError? { await reading() }
 
     /// Returns why the store cannot be read; nil if it can.

@@ -16,10 +16,19 @@ final class MetricsHistory: Sendable {
         var last: MetricsReading?
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+    private let read: @Sendable () -> MetricsReading
 
-    /// Adds a sample: the difference between this reading and the last one.
-    func add(_ reading: MetricsReading) {
+    /// - Parameter read: reads all metrics.
+    init(_ read: @escaping @Sendable () -> MetricsReading) {
+        self.read = read
+        // Take the first reading now, because each sample is the difference between two readings.
+        state = Mutex(State(last: read()))
+    }
+
+    /// Adds a sample: the difference between a new reading and the last one.
+    func sample() {
+        let reading = read()
         state.withLock { state in
             if let last = state.last, let sample = reading.sample(since: last) {
                 state.samples.append(sample)
@@ -40,6 +49,12 @@ struct MetricsReading: Sendable {
     let time: Timestamp
     let values: [String: Double]
     let histograms: [String: HistogramReading]
+
+    init(_ registry: PrometheusRegistry, at time: Timestamp) {
+        self.time = time
+        values = registry.values
+        histograms = registry.histograms
+    }
 
     /// The difference to an earlier reading; nil if no time has passed in between.
     func sample(since earlier: MetricsReading) -> ManagementMessages.ServiceSample? {

@@ -3,6 +3,7 @@ import CoreMetrics
 import Delivery
 import DeliveryLogFiles
 import Notifications
+import PrometheusMetrics
 import Rates
 import Synchronization
 
@@ -19,10 +20,11 @@ final class ServiceMetrics: Sendable {
     private let devices: Meter
     private let pendingStores: Meter
     private let memory: Meter
-    private let factory: any MetricsFactory
+    private let registry = PrometheusRegistry()
+    private var factory: any MetricsFactory { registry }
 
-    init(factory: any MetricsFactory) {
-        self.factory = factory
+    init() {
+        let factory = registry
         events = Dictionary(
             uniqueKeysWithValues: DeliveryStep.Kind.allCases.map { kind in
                 let dimensions = [("event", kind.name)]
@@ -49,7 +51,8 @@ final class ServiceMetrics: Sendable {
         memory = Meter(label: "carillon_resident_memory_bytes", factory: factory)
     }
 
-    func note(_ report: FileDeliveryLog.Report) {
+    /// Counts what the delivery log has recorded.
+    func count(_ report: FileDeliveryLog.Report) {
         let tally = report.tally
         for (kind, counter) in events where tally[kind] > 0 { counter.increment(by: tally[kind]) }
         for (reason, count) in tally.rejections { counter(reason).increment(by: count) }
@@ -76,10 +79,11 @@ final class ServiceMetrics: Sendable {
         }
     }
 
-    /// Sets the values that are computed only when the metrics are read.
-    func sample(connectedDevices: Int, pendingStores: Int) {
+    /// All metrics, after those were set that are computed only when they are read.
+    func read(connectedDevices: Int, pendingStores: Int) -> PrometheusRegistry {
         devices.set(connectedDevices)
         self.pendingStores.set(pendingStores)
         if let bytes = ResidentMemory.bytes { memory.set(bytes) }
+        return registry
     }
 }

@@ -2,6 +2,7 @@ import Delivery
 import Dispatch
 import Foundation
 import Journal
+import Logging
 import Management
 import Matching
 import Notifications
@@ -23,19 +24,23 @@ final class DevelopmentParts: Sendable {
     private let announcement = Mutex<JSONValue>([:])
     private let gateway = Mutex<ProviderGateway?>(nil)
 
-    init(
-        journal: RequestJournal,
-        keep: Int,
-        store: any Store,
-        switchboard: any Switchboard,
-        broadcasts: Broadcasts,
-        tokenKeys: SharedTokenKeys,
-        clock: ServiceClock,
-        tokensByService: Bool,
-        file: VirtualDeviceFile?,
-    ) {
+    /// Makes the tools, and removes what the virtual devices of an earlier start have left in the store.
+    /// - Returns: nil if the service does not serve the development environment.
+    static func make(_ base: ServiceBase, _ lines: LineParts) async -> DevelopmentParts? {
+        let file = base.settings.store == .memory ? nil : VirtualDeviceFile(base.folder)
+        do throws(StoreError) {
+            try await file?.endEarlier(in: base.store, at: base.clock.time)
+        } catch {
+            // Go on, because the next start tries this again.
+            base.logger.warning(
+                "Virtual devices of an earlier start are still in the store", metadata: ["cause": "\(error.cause)"])
+        }
+        return base.log.journal.map { DevelopmentParts(base, lines, $0, file) }
+    }
+
+    private init(_ base: ServiceBase, _ lines: LineParts, _ journal: RequestJournal, _ file: VirtualDeviceFile?) {
         self.journal = journal
-        self.store = store
+        store = base.store
         // Rehearsals use the machine's time, which a virtual clock does not advance.
         rehearsals = RehearsalDirector(next: RequestDesk(journal: journal)) {
             .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds))
@@ -43,10 +48,11 @@ final class DevelopmentParts: Sendable {
         watch = RequestWatch(rehearsals)
         rehearsals.direct(watch)
         devices = VirtualDevices(
-            registrations: store, switchboard: switchboard, broadcasts: broadcasts, tokenKeys: tokenKeys,
-            names: names, clock: clock, tokensByService: tokensByService, remember: { try file?.add($0) })
-        journal.setKeep(keep)
-        watch.set(.journal, keep > 0)
+            registrations: store, switchboard: lines.switchboard, broadcasts: lines.broadcasts,
+            tokenKeys: base.secrets.tokenKeys.keys, names: names, clock: base.clock,
+            tokensByService: base.settings.tokensByService, remember: { try file?.add($0) })
+        journal.setKeep(base.settings.keptRequests)
+        watch.set(.journal, base.settings.keptRequests > 0)
     }
 
     /// Sets the gateway of the development environment. The management API sends notifications by its rules.

@@ -1,22 +1,22 @@
+import Foundation
+import Logging
 import BinaryGateway
 import Connections
 import HTTP2
-import Logging
 import NIOCore
-import NIOPosix
 import NIOSSL
 import Notifications
 import ProviderGateway
 
 /// Opens the listeners of each kind on the ports that the plan gives.
 struct ListenerOpening {
-    let settings: Settings
+    let base: ServiceBase
     let certificate: ServerCertificate
-    let group: MultiThreadedEventLoopGroup
-    let logger: Logger
+
+    private var settings: Settings { base.settings }
 
     /// All listeners of one kind, and for each environment the one that the service announces.
-    struct Listeners {
+    struct Listeners: Sendable {
         var all: [Listener] = []
         private var announced: [Environment: Listener] = [:]
 
@@ -109,12 +109,12 @@ struct ListenerOpening {
         _ connects: ConnectGuard,
         tls: @escaping @Sendable (ClientHello?) -> NIOSSLContext,
     ) async throws(ServiceError) -> Listener {
-        var logger = logger
+        var logger = base.logger
         logger[metadataKey: "listener"] = .string(name)
         do {
             return try await Listener.bind(
                 choice, to: .tcp(host: host, port: port), tlsFor: tls, limits: settings.listener, connects: connects,
-                proxies: settings.proxies, group: group, logger: logger)
+                proxies: settings.proxies, group: base.group, logger: logger)
         } catch {
             throw Self.failure(error, name, port, host)
         }

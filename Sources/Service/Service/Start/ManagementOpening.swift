@@ -1,6 +1,5 @@
 import Connections
 import Foundation
-import Logging
 import Management
 import NIOCore
 import NIOPosix
@@ -10,15 +9,13 @@ import Trust
 /// Opens the listeners of the management API: always the Unix socket, TCP unless it is switched off, and TLS if a
 /// setting asks for it.
 struct ManagementOpening {
-    let settings: Settings
-    let folder: DataFolder
+    let base: ServiceBase
     let certificate: ServerCertificate
-    /// Limits how many connections each address may open over TCP and TLS.
-    let connects: ConnectGuard
-    let logger: Logger
+
+    private var settings: Settings { base.settings }
 
     /// The listeners of the management API.
-    struct Opened {
+    struct Opened: Sendable {
         let server: ManagementServer
         let key: String
         let socket: Listener
@@ -31,13 +28,16 @@ struct ManagementOpening {
     }
 
     func open(_ parts: ManagementParts) async throws(ServiceError) -> Opened {
-        let key = try ManagementKey.load(in: folder)
+        let key = try ManagementKey.load(in: base.folder)
+        // It limits how many connections each address may open over TCP and TLS.
+        let connects = ConnectGuard(
+            .managementConnectRate, settings.managementConnects, budget: base.budget, log: base.limitLog)
         let server = ManagementServer(
-            ManagementAPI(parts), hostnames: settings.hostnames, key: key, connects: connects, logger: logger)
+            ManagementAPI(parts), hostnames: settings.hostnames, key: key, connects: connects, logger: base.logger)
         do throws(ServiceError) {
             return Opened(
                 server: server, key: key,
-                socket: try await openSocket(of: server, at: settings.socketPath ?? folder.socketFile),
+                socket: try await openSocket(of: server, at: settings.socketPath ?? base.folder.socketFile),
                 tcp: try await openTCP(of: server), tls: try await openTLS(of: server))
         } catch {
             await server.close()

@@ -1,7 +1,7 @@
+import Logging
 import Connections
 import Delivery
 import Foundation
-import Logging
 import Management
 import NIOCore
 import NIOSSL
@@ -12,6 +12,7 @@ import Trust
 /// The way to the other nodes that use the store.
 struct PeerParts: Sendable {
     let peers: Peers
+    let cluster: any ClusterNodes
     /// Where other nodes call this one; nil if they cannot.
     let listener: Listener?
     /// The certificate of that listener.
@@ -27,7 +28,7 @@ extension PeerParts {
     private static let devicePatience = Duration.seconds(2)
 
     /// Asks all other nodes for what they have logged about a notification.
-    func otherLogs(of id: NotificationID, _ cluster: any ClusterNodes) async -> OtherLogs {
+    func otherLogs(of id: NotificationID) async -> OtherLogs {
         // If the store cannot be asked, nobody can say which nodes there are.
         let nodes = ((try? await cluster.nodes()) ?? []).filter { $0.id != cluster.node }
         let answers = await peers.log(of: id, at: nodes.map(\.id), within: Self.patience)
@@ -40,7 +41,6 @@ extension PeerParts {
     func otherDevices(
         among devices: [DeviceKey],
         leavingOut leftOut: Set<String>,
-        _ cluster: any ClusterNodes,
     ) async throws(StoreError) -> OtherDevices {
         let nodes = try await cluster.nodes().filter { node in
             // The lease of a node that is gone has run out, so it holds no devices.
@@ -56,35 +56,52 @@ extension PeerParts {
         return OtherDevices(
             connected: connected, unanswered: nodes.filter { answers[$0.id] == nil }.map(\.name))
     }
+
+    /// Answers what other nodes ask for, from now on.
+    func answerQuestions(_ log: DeliveryLogSource, _ switchboard: LocalSwitchboard) {
+        peers.answerLogQuestions { id in
+            // A log that cannot be read is as one without entries.
+            (try? await log.lines(of: id, limit: ManagementLimits.entriesOfOne)) ?? []
+        }
+        peers.answerDeviceQuestions { switchboard.connected(among: $0) }
+    }
 }
 
 /// Opens the listener for other nodes, and tells them where it is.
 struct PeerOpening {
-    let settings: Settings
-    let authority: CertificateAuthority
-    let clock: ServiceClock
-    let group: any EventLoopGroup
-    let logger: Logger
+    let base: ServiceBase
 
     /// - Parameter origin: what this node's offers are named by.
-    func open(_ cluster: any ClusterNodes, origin: OfferOrigin) async throws(ServiceError) -> PeerParts {
-        let (authority, clock) = (authority, clock)
+    /// - Returns: nil if no other service uses the store.
+    func open(_ lines: LineParts, origin: OfferOrigin) async throws(ServiceError) -> PeerParts? {
+        guard let cluster = base.store.cluster, let switchboard = lines.shared else { return nil }
+        let parts = try await open(cluster, origin: origin)
+        parts.peers.report(to: switchboard)
+        switchboard.use(parts.peers)
+        lines.broadcasts.use(parts.peers)
+        return parts
+    }
+
+    private func open(_ cluster: any ClusterNodes, origin: OfferOrigin) async throws(ServiceError) -> PeerParts {
+        let (authority, clock) = (base.secrets.authority, base.clock)
         let peers = Peers(
-            node: cluster.node, origin: origin, isReachable: settings.peer != nil, group: group, logger: logger
+            node: cluster.node, origin: origin, isReachable: base.settings.peer != nil, group: base.group,
+            logger: base.logger
         ) { try Self.context(authority, now: clock.machineTime) }
-        guard let peer = settings.peer else {
-            return PeerParts(peers: peers, listener: nil, certificate: nil, address: nil)
+        guard let peer = base.settings.peer else {
+            return PeerParts(peers: peers, cluster: cluster, listener: nil, certificate: nil, address: nil)
         }
         let certificate = try ServerCertificate(.authority(authority, names: []), now: clock.machineTime)
         let listener = try await listen(PeerService(peers, authority: authority, clock: clock), at: peer, certificate)
-        let address = settings.peerAddress?.text ?? listener.hostAndPort
+        let address = base.settings.peerAddress?.text ?? listener.hostAndPort
         do throws(StoreError) {
             try await cluster.announce(peer: address)
         } catch {
             await listener.shutDown(within: .zero)
             throw ServiceError(.store, error.cause)
         }
-        return PeerParts(peers: peers, listener: listener, certificate: certificate, address: address)
+        return PeerParts(
+            peers: peers, cluster: cluster, listener: listener, certificate: certificate, address: address)
     }
 
     private func listen(
@@ -92,12 +109,12 @@ struct PeerOpening {
         at address: ListenAddress,
         _ certificate: ServerCertificate,
     ) async throws(ServiceError) -> Listener {
-        var logger = logger
+        var logger = base.logger
         logger[metadataKey: "listener"] = "peer"
         do {
             return try await Listener.bind(
                 .always(service), to: .tcp(host: address.host, port: address.port), tls: { certificate.context },
-                limits: settings.listener, group: group, logger: logger)
+                limits: base.settings.listener, group: base.group, logger: logger)
         } catch {
             throw ServiceError(
                 .cannotListen,

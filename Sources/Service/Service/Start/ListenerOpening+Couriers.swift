@@ -1,0 +1,21 @@
+import Connections
+import Courier
+import Delivery
+import Trust
+
+extension ListenerOpening {
+    /// Opens the listeners that devices connect to.
+    func openCouriers(_ lines: LineParts) async throws(ServiceError) -> Listeners {
+        let (base, activations) = (base, Activations(invitations: base.store))
+        let couriers = base.byEnvironment { environment in
+            Courier(
+                environment: environment, authority: base.secrets.authority, tokenKeys: base.secrets.tokenKeys.keys,
+                accounts: base.store, registrations: base.store, switchboard: lines.switchboard,
+                broadcasts: lines.broadcasts, activations: activations, fence: lines.fence,
+                limits: base.settings.courier, limitLog: base.limitLog, clock: base.clock)
+        }
+        return try await open(
+            .courier, couriers,
+            ConnectGuard(.courierConnectRate, base.settings.courierConnects, budget: base.budget, log: base.limitLog))
+    }
+}

@@ -1,0 +1,68 @@
+import Connections
+import Delivery
+import Foundation
+import Logging
+import Management
+import NIOPosix
+import Notifications
+import Trust
+
+/// What all parts of the service use. It exists before the first of them.
+struct ServiceBase: Sendable {
+    let settings: Settings
+    let folder: DataFolder
+    let store: any Store
+    let secrets: SharedSecrets
+    let log: ServiceLog
+    let metrics: ServiceMetrics
+    let limitLog: LimitLog
+    let budget = ConnectionBudget(limit: OpenFiles.forConnections)
+    let group: MultiThreadedEventLoopGroup
+    let clock: ServiceClock
+    let logger: Logger
+
+    /// Loads the secrets from the store, and writes the root certificate into the data folder.
+    init(
+        _ settings: Settings,
+        _ folder: DataFolder,
+        store: any Store,
+        log: ServiceLog,
+        metrics: ServiceMetrics,
+        group: MultiThreadedEventLoopGroup,
+        clock: ServiceClock,
+        logger: Logger,
+    ) async throws(ServiceError) {
+        secrets = try await SharedSecrets.load(
+            from: store.secrets, under: settings.authority?.read(), isFirstStart: store.current.version == 0,
+            tokenByteCount: settings.deviceTokenBytes, now: clock.machineTime)
+        try folder.check(secrets.authority.rootPEM, of: settings.store)
+        // Write the file only if it differs, so that a full disk does not prevent a start.
+        if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
+            try DataFolder.write(secrets.authority.rootPEM, to: folder.authorityFile, isPublic: true)
+        }
+        limitLog = LimitLog(logger) { metrics.limitExceeded($0) }
+        self.settings = settings
+        self.folder = folder
+        self.store = store
+        self.log = log
+        self.metrics = metrics
+        self.group = group
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// Makes a value for each environment that the service serves.
+    func byEnvironment<Value>(_ make: (Environment) -> Value) -> [Environment: Value] {
+        Dictionary(uniqueKeysWithValues: settings.environments.map { ($0, make($0)) })
+    }
+
+    /// Makes the certificate of the listeners.
+    func makeServerCertificate() throws(ServiceError) -> ServerCertificate {
+        // An address that stands for all addresses of a machine is not a name for clients.
+        let host = ["0.0.0.0", "::"].contains(settings.host) ? [] : [settings.host]
+        let names = settings.hostnames + settings.ports.serverNames + host
+        return try ServerCertificate(
+            settings.serverCertificate.map { .files($0) } ?? .authority(secrets.authority, names: names),
+            now: clock.machineTime)
+    }
+}
