@@ -110,7 +110,7 @@ package final class FileDeliveryLog: DeliveryLog {
 
     private func writeWaiting() {
         let report = file.withLock { file in
-            let (tally, overflow) = take(into: &file.block)
+            let (tally, overflow) = exchange(&file.block)
             file.lost += overflow
             do throws(DeliveryLogError) {
                 try writeBlock(of: &file)
@@ -125,7 +125,7 @@ package final class FileDeliveryLog: DeliveryLog {
     }
 
     /// Exchanges the waiting block for an empty one.
-    private func take(into block: inout RecordBuffer) -> (DeliveryTally, overflow: UInt64) {
+    private func exchange(_ block: inout RecordBuffer) -> (DeliveryTally, overflow: UInt64) {
         waiting.withLock { waiting in
             swap(&waiting.block, &block)
             let taken = (waiting.tally, waiting.overflow)

@@ -24,7 +24,7 @@ enum LogBlock {
         guard reader.integer(UInt32.self) == mark, let length = reader.integer(UInt32.self).map(Int.init),
             length <= maximumBytes, let sum = reader.integer(UInt64.self)
         else { return .damaged }
-        guard let records = reader.take(length) else { return .partial(needed: headerBytes + length) }
+        guard let records = reader.read(length) else { return .partial(needed: headerBytes + length) }
         guard records.withUnsafeBytes({ checksum($0) }) == sum else { return .damaged }
         return .whole(records, count: headerBytes + length)
     }

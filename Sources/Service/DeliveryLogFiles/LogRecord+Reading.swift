@@ -102,7 +102,7 @@ struct ByteReader {
 
     mutating func byte() -> UInt8? { bytes.popFirst() }
 
-    mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
+    mutating func read(_ count: Int) -> ArraySlice<UInt8>? {
         guard count <= bytes.count else { return nil }
         defer { bytes = bytes.dropFirst(count) }
         return bytes.prefix(count)
@@ -110,8 +110,8 @@ struct ByteReader {
 
     /// An integer of fixed size, the least significant byte first.
     mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
-        guard let taken = take(Value.bitWidth / 8) else { return nil }
-        return taken.reversed().reduce(0) { $0 << 8 | Value(truncatingIfNeeded: $1) }
+        guard let read = read(Value.bitWidth / 8) else { return nil }
+        return read.reversed().reduce(0) { $0 << 8 | Value(truncatingIfNeeded: $1) }
     }
 
     /// An integer in LEB128: seven bits in each byte, the lowest first.
@@ -130,7 +130,7 @@ struct ByteReader {
         return NotificationID(high: high, low: low)
     }
 
-    mutating func counted() -> ArraySlice<UInt8>? { byte().flatMap { take(Int($0)) } }
+    mutating func counted() -> ArraySlice<UInt8>? { byte().flatMap { read(Int($0)) } }
 
     mutating func text() -> String? { counted().map { String(decoding: $0, as: UTF8.self) } }
 }

@@ -5,7 +5,7 @@ package struct AuthoritySecrets: Sendable, Hashable, CustomStringConvertible, Cu
     /// A certificate and its private key.
     package struct Issuer: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
         package var certificatePEM: String
-        /// PKCS#8; nil for a root that somebody brought, whose key stays with them.
+        /// PKCS#8; nil for an external root, whose key stays with the operator.
         package var keyPEM: String?
 
         package init(certificatePEM: String, keyPEM: String?) {

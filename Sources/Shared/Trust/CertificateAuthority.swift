@@ -29,19 +29,19 @@ package struct CertificateAuthority: Sendable {
     /// Makes a new authority.
     ///
     /// - Parameters:
-    ///   - brought: the operator's root; nil to make a root. Only its certificate is kept.
+    ///   - externalRoot: the operator's root; nil to make a root. Only its certificate is kept.
     ///   - now: seconds since 1970.
     ///   - generator: chooses names and serial numbers. Keys come from the cryptography library.
     package static func create(
-        under brought: BroughtRoot? = nil,
+        under externalRoot: ExternalRoot? = nil,
         now: Double,
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) -> CertificateAuthority {
         do {
             let mark = mark(using: &generator)
-            let root = try brought?.issuer(now: now) ?? makeRoot(mark: mark, now: now, using: &generator)
+            let root = try externalRoot?.issuer(now: now) ?? makeRoot(mark: mark, now: now, using: &generator)
             return try CertificateAuthority(
-                root: brought == nil ? root : CertificateIssuer(certificate: root.certificate, key: nil),
+                root: externalRoot == nil ? root : CertificateIssuer(certificate: root.certificate, key: nil),
                 servers: makeIntermediate("Servers \(mark)", .serverAuth, root, now: now, using: &generator),
                 providers: makeIntermediate("Providers \(mark)", .clientAuth, root, now: now, using: &generator),
                 devices: makeIntermediate("Devices \(mark)", .clientAuth, root, now: now, using: &generator),
@@ -58,16 +58,16 @@ package struct CertificateAuthority: Sendable {
     /// lacks it.
     ///
     /// - Parameters:
-    ///   - brought: the authority's root with its key; nil if `kept` has the key.
+    ///   - externalRoot: the authority's root with its key; nil if `kept` has the key.
     ///   - now: seconds since 1970.
     package static func makeAdministrators(
-        under brought: BroughtRoot?,
+        under externalRoot: ExternalRoot?,
         or kept: AuthoritySecrets.Issuer,
         now: Double,
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) -> AuthoritySecrets.Issuer {
         try TrustError.wrapping(.failed, "The certificate for administrators could not be made.") {
-            let root = try brought?.issuer(now: now) ?? CertificateIssuer(kept)
+            let root = try externalRoot?.issuer(now: now) ?? CertificateIssuer(kept)
             return try makeAdministrators(mark(using: &generator), root, now: now, using: &generator).kept
         }
     }

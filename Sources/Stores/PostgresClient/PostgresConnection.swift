@@ -175,16 +175,16 @@ extension PostgresConnection {
 
         /// Waits until there is work.
         /// - Returns: The work to send together; nil if the connection is being closed and no work is left.
-        func take() -> [PostgresWork]? {
+        func nextWork() -> [PostgresWork]? {
             while true {
-                let taken = state.withLock { state -> [PostgresWork]?? in
-                    let taken = state.waiting.take(within: limits)
-                    if !taken.isEmpty { return .some(taken) }
+                let next = state.withLock { state -> [PostgresWork]?? in
+                    let work = state.waiting.removeFirst(within: limits)
+                    if !work.isEmpty { return .some(work) }
                     if state.isClosing { return .some(nil) }
                     state.isThreadWaiting = true
                     return nil
                 }
-                if let taken { return taken }
+                if let next { return next }
                 wake.wait()
             }
         }
@@ -209,7 +209,7 @@ extension PostgresConnection {
         func lost(_ error: PostgresError) {
             let waiting = state.withLock { state in
                 state.away = error
-                return state.waiting.takeAll()
+                return state.waiting.removeAll()
             }
             for work in waiting { work.fail(error) }
         }

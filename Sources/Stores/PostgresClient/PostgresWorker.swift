@@ -48,7 +48,7 @@ struct PostgresWorker: Sendable {
     /// - Returns: true if a new connection is needed; false if the connection is being closed.
     private func serve(_ first: PostgresSession) -> Bool {
         var session = first
-        while let work = shared.take() {
+        while let work = shared.nextWork() {
             if !session.isAlive() {
                 // The server closed the connection while it was idle. Nothing was sent yet, so a new connection can
                 // do the work.

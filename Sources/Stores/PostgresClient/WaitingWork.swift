@@ -14,8 +14,8 @@ struct WaitingWork: Sendable {
         return true
     }
 
-    /// Takes the work to send together; returns an empty array if none waits.
-    mutating func take(within limits: PostgresLimits) -> [PostgresWork] {
+    /// Removes the work to send together; returns an empty array if none waits.
+    mutating func removeFirst(within limits: PostgresLimits) -> [PostgresWork] {
         var bytes = 0
         var count = 0
         for next in work.prefix(limits.maximumPipelined) {
@@ -30,7 +30,7 @@ struct WaitingWork: Sendable {
         return Array(work.prefix(count))
     }
 
-    mutating func takeAll() -> [PostgresWork] {
+    mutating func removeAll() -> [PostgresWork] {
         defer { self = WaitingWork() }
         return work
     }

@@ -18,19 +18,19 @@ struct MailboxVersions {
         self.reserved = reserved
     }
 
-    /// The result of ``take(_:)``.
-    struct Taken: Equatable {
-        /// The first of the versions taken.
+    /// The result of ``allocate(_:)``.
+    struct Allocation: Equatable {
+        /// The first of the versions.
         let first: UInt64
         /// If not nil, the transaction that uses the versions must write this reservation too.
         let reservation: UInt64?
     }
 
-    /// Takes a number of consecutive versions. They are used up even if the transaction is rolled back.
-    mutating func take(_ count: Int) -> Taken {
+    /// Allocates a number of consecutive versions. They are used up even if the transaction is rolled back.
+    mutating func allocate(_ count: Int) -> Allocation {
         let first = next
         next += UInt64(count)
-        return Taken(first: first, reservation: next > reserved ? next + Self.blockSize : nil)
+        return Allocation(first: first, reservation: next > reserved ? next + Self.blockSize : nil)
     }
 
     /// Notes that the reservation was committed.

@@ -14,16 +14,16 @@ extension SQLiteStore: Mailboxes {
         return await inParts(entries, pages: MailboxWriting.pages(of:)) { [commits] part, pages, answer in
             commits.hand(items: part.count, pages: pages, undoable: false) {
                 database, accepted throws(SQLiteFailure) in
-                let taken = versions.take(accepted)
-                if let reservation = taken.reservation {
+                let allocation = versions.allocate(accepted)
+                if let reservation = allocation.reservation {
                     try Self.setMeta(.mailboxVersionsReserved, to: Int64(reservation), in: database)
                 }
                 let entries = part.prefix(accepted)
                 let registrations = writing.registrations(of: entries.map(\.destination))
                 var mailboxes = try MailboxWriting(database)
                 let results = try mailboxes.store(
-                    entries, of: registrations, firstVersion: taken.first, now: journal.now)
-                return (results, mailboxes.ended, taken.reservation)
+                    entries, of: registrations, firstVersion: allocation.first, now: journal.now)
+                return (results, mailboxes.ended, allocation.reservation)
             } committed: { results, ended, reservation in
                 if let reservation { versions.committed(reservation) }
                 journal.record(ended)

@@ -200,7 +200,7 @@ final class VersionCounter: Sendable {
 
     init(_ versions: MailboxVersions) { self.versions = Mutex(versions) }
 
-    func take(_ count: Int) -> MailboxVersions.Taken { versions.withLock { $0.take(count) } }
+    func allocate(_ count: Int) -> MailboxVersions.Allocation { versions.withLock { $0.allocate(count) } }
     func committed(_ reservation: UInt64) { versions.withLock { $0.committed(reservation) } }
 }
 

@@ -43,7 +43,7 @@ enum WriteAheadLog {
         }
         while true {
             let bytes = try Files.read(file, upTo: frames.frameByteCount * framesPerRead, of: log)
-            frames.take(bytes)
+            frames.read(bytes)
             if bytes.count < frames.frameByteCount * framesPerRead { break }
         }
         return frames.lostTransactions > 1 ? .damaged(transactions: frames.lostTransactions) : .intact
@@ -84,15 +84,15 @@ struct WriteAheadLogFrames {
     }
 
     /// - Parameter bytes: the next frames. If they are not a whole number of frames, the end of the file was reached.
-    mutating func take(_ bytes: [UInt8]) {
+    mutating func read(_ bytes: [UInt8]) {
         var start = 0
         while bytes.count - start >= frameByteCount {
-            take(bytes[start..<start + frameByteCount])
+            read(frame: bytes[start..<start + frameByteCount])
             start += frameByteCount
         }
     }
 
-    private mutating func take(_ frame: ArraySlice<UInt8>) {
+    private mutating func read(frame: ArraySlice<UInt8>) {
         let start = frame.startIndex
         // Frames with another salt are left from an earlier use of the file.
         let isOfThisUse = frame[start + 8..<start + 16].elementsEqual(salt)

@@ -161,7 +161,7 @@ package final class GroupCommit: Sendable {
     private func enqueue(items: Int, job: (_ accepted: Int) -> Job, refuse: (StoreError) -> Void) {
         enum Decision {
             case refused(StoreError)
-            case taken(startsWriter: Bool)
+            case accepted(startsWriter: Bool)
         }
         let decision: Decision = state.withLock { state in
             guard !state.isClosed else { return .refused(.closed) }
@@ -170,14 +170,14 @@ package final class GroupCommit: Sendable {
             state.pendingItems += accepted
             state.waiting.append(job(accepted))
             defer { state.isWriting = true }
-            return .taken(startsWriter: !state.isWriting)
+            return .accepted(startsWriter: !state.isWriting)
         }
         switch decision {
         case .refused(let error):
             refuse(error)
-        case .taken(startsWriter: true):
+        case .accepted(startsWriter: true):
             startWriter()
-        case .taken(startsWriter: false):
+        case .accepted(startsWriter: false):
             break
         }
     }

@@ -12,7 +12,7 @@ package struct JournalingLog: DeliveryLog {
     }
 
     package func record(_ event: DeliveryEvent) {
-        journal.note(event)
+        journal.record(event)
         log.record(event)
     }
 }

@@ -46,7 +46,7 @@ extension RequestJournal {
     package func nextConnection() -> UInt64 { connections.add(1, ordering: .relaxed).newValue }
 
     /// Notes a connection that ended without a request.
-    package func note(unused connection: UnusedConnection) { state.withLock { $0.append(connection) } }
+    package func record(unused connection: UnusedConnection) { state.withLock { $0.append(connection) } }
 
     /// Adds a request that the gateway has decided about.
     /// - Returns: its number.
@@ -80,7 +80,7 @@ extension RequestJournal {
     }
 
     /// Records which rule of a rehearsal fired for a request.
-    package func note(rule: String, of number: UInt64) {
+    package func setRule(_ rule: String, of number: UInt64) {
         state.withLock { state in
             state.update(number) { entry in
                 entry.rule = rule
@@ -90,7 +90,7 @@ extension RequestJournal {
     }
 
     /// Notes the channel that a request has created.
-    package func note(channel: String, of number: UInt64) {
+    package func setChannel(_ channel: String, of number: UInt64) {
         state.withLock { state in
             state.update(number) { entry in
                 entry.facts.channel = channel
@@ -105,7 +105,7 @@ extension RequestJournal {
     }
 
     /// Sets the outcome of a notification by an event of the delivery log.
-    package func note(_ event: DeliveryEvent) {
+    package func record(_ event: DeliveryEvent) {
         guard isOn.load(ordering: .relaxed), let outcome = RequestOutcome(event.step),
             case .destination(let destination, _) = event.subject.address, destination.environment == .development
         else { return }

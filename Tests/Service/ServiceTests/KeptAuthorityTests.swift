@@ -19,8 +19,8 @@ struct KeptAuthorityTests {
         try await body(folder, try await load(folder))
     }
 
-    private func load(_ folder: String, under brought: BroughtRoot? = nil) async throws -> CertificateAuthority {
-        try await SharedSecrets.load(from: FileSecrets(folder: folder), under: brought, now: now).authority
+    private func load(_ folder: String, under externalRoot: ExternalRoot? = nil) async throws -> CertificateAuthority {
+        try await SharedSecrets.load(from: FileSecrets(folder: folder), under: externalRoot, now: now).authority
     }
 
     private func file(_ folder: String, _ name: String = "authority.json") -> URL {
@@ -68,8 +68,8 @@ struct KeptAuthorityTests {
             let error = await #expect(throws: ServiceError.self) { _ = try await load(folder) }
             #expect(error?.cause.contains("authority.key") == true)
             let root = authority.secrets.root
-            let brought = BroughtRoot(certificatePEM: root.certificatePEM, keyPEM: try required(root.keyPEM))
-            let fixed = try await load(folder, under: brought).secrets
+            let externalRoot = ExternalRoot(certificatePEM: root.certificatePEM, keyPEM: try required(root.keyPEM))
+            let fixed = try await load(folder, under: externalRoot).secrets
             #expect(fixed.root.keyPEM == nil)
             #expect(try await load(folder).secrets == fixed)
         }
@@ -84,8 +84,8 @@ struct KeptAuthorityTests {
             var random = SystemRandomNumberGenerator()
             let other = try CertificateAuthority.create(now: Double(now.milliseconds) / 1000, using: &random)
                 .secrets.root
-            let brought = BroughtRoot(certificatePEM: other.certificatePEM, keyPEM: try required(other.keyPEM))
-            await #expect(throws: ServiceError.self) { _ = try await load(folder, under: brought) }
+            let externalRoot = ExternalRoot(certificatePEM: other.certificatePEM, keyPEM: try required(other.keyPEM))
+            await #expect(throws: ServiceError.self) { _ = try await load(folder, under: externalRoot) }
             #expect(!FileManager.default.fileExists(atPath: file(folder, "administrators.json").path))
         }
     }

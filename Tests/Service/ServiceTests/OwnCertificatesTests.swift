@@ -114,18 +114,18 @@ struct OwnCertificatesTests {
 
     @Test func `A folder's authority is made under the operator's root, and stays under it`() async throws {
         try await withFolder { folder in
-            let brought = try authority()
+            let external = try authority()
             let files = AuthorityFiles(certificate: folder + "/root.pem", key: folder + "/root.key")
-            try Data(brought.rootPEM.utf8).write(to: URL(fileURLWithPath: files.certificate))
-            try Data(try required(brought.secrets.root.keyPEM).utf8).write(to: URL(fileURLWithPath: files.key))
+            try Data(external.rootPEM.utf8).write(to: URL(fileURLWithPath: files.certificate))
+            try Data(try required(external.secrets.root.keyPEM).utf8).write(to: URL(fileURLWithPath: files.key))
             let change: (inout Settings) -> Void = { settings in
                 settings.dataFolder = folder + "/data"
                 settings.authority = files
             }
             try await TestService.run(change) { test in
-                #expect(try String(contentsOfFile: test.description.ca, encoding: .utf8) == brought.rootPEM)
+                #expect(try String(contentsOfFile: test.description.ca, encoding: .utf8) == external.rootPEM)
                 let secrets = try String(contentsOfFile: folder + "/data/secrets/authority.json", encoding: .utf8)
-                let key = try required(brought.secrets.root.keyPEM).split(separator: "\n")[1]
+                let key = try required(external.secrets.root.keyPEM).split(separator: "\n")[1]
                 #expect(!secrets.contains(key))
             }
             try await TestService.run(change) { test in

@@ -15,7 +15,7 @@ struct WaitingWorkTests {
         limits.maximumWaitingBytes = 100
         var waiting = WaitingWork()
         func hasRoom(for byteCount: Int) -> Bool { waiting.append(work(byteCount), within: limits) }
-        func take() -> Int { waiting.take(within: limits).count }
+        func take() -> Int { waiting.removeFirst(within: limits).count }
         // A single waiting group may be larger.
         #expect(hasRoom(for: 1000))
         #expect(!hasRoom(for: 1))
@@ -25,7 +25,7 @@ struct WaitingWorkTests {
         #expect(hasRoom(for: 40))
         #expect(hasRoom(for: 0))
         #expect(!hasRoom(for: 0))
-        let rest = waiting.takeAll()
+        let rest = waiting.removeAll()
         #expect(rest.count == 3)
         #expect(hasRoom(for: 100))
     }
@@ -41,7 +41,7 @@ struct WaitingWorkTests {
             #expect(hasRoom)
         }
         var taken: [Int] = []
-        for _ in 0..<4 { taken.append(waiting.take(within: limits).count) }
+        for _ in 0..<4 { taken.append(waiting.removeFirst(within: limits).count) }
         #expect(taken == [2, 3, 2, 0])
     }
 }

@@ -10,32 +10,32 @@ struct MailboxVersionsTests {
     @Test
     func `The first versions reserve a block beyond what they use`() {
         var versions = MailboxVersions(reserved: 1)
-        #expect(versions.take(3) == MailboxVersions.Taken(first: 1, reservation: 4 + Self.block))
+        #expect(versions.allocate(3) == MailboxVersions.Allocation(first: 1, reservation: 4 + Self.block))
     }
 
     @Test
     func `Versions within a committed reservation need no write`() {
         var versions = MailboxVersions(reserved: 1)
-        _ = versions.take(3)
+        _ = versions.allocate(3)
         versions.committed(4 + Self.block)
-        #expect(versions.take(Int(Self.block)) == MailboxVersions.Taken(first: 4, reservation: nil))
-        #expect(versions.take(1).reservation != nil)
+        #expect(versions.allocate(Int(Self.block)) == MailboxVersions.Allocation(first: 4, reservation: nil))
+        #expect(versions.allocate(1).reservation != nil)
     }
 
     @Test
     func `A reservation that was rolled back is made again, and no version is used twice`() {
         var versions = MailboxVersions(reserved: 1)
-        _ = versions.take(3)
-        #expect(versions.take(2) == MailboxVersions.Taken(first: 4, reservation: 6 + Self.block))
+        _ = versions.allocate(3)
+        #expect(versions.allocate(2) == MailboxVersions.Allocation(first: 4, reservation: 6 + Self.block))
     }
 
     @Test
     func `After a restart versions begin after the reservation`() {
         var versions = MailboxVersions(reserved: 1)
-        versions.committed(versions.take(1).reservation ?? 0)
-        let last = versions.take(100).first + 99
+        versions.committed(versions.allocate(1).reservation ?? 0)
+        let last = versions.allocate(100).first + 99
         var restarted = MailboxVersions(reserved: versions.reserved)
-        #expect(restarted.take(1).first > last)
+        #expect(restarted.allocate(1).first > last)
     }
 
     @Test

@@ -118,10 +118,10 @@ struct RequestJournalTests {
     func `The delivery log's events give the outcome of a request`(steps: [DeliveryStep], outcome: RequestOutcome) {
         let journal = Self.journal()
         _ = journal.append(Self.facts())
-        for step in steps { journal.note(Self.event(step)) }
+        for step in steps { journal.record(Self.event(step)) }
         // An event of the same notification in the other environment has no effect.
-        journal.note(Self.event(.discarded(.oneAttempt), environment: .production))
-        journal.note(Self.event(.discarded(.oneAttempt), id: 2))
+        journal.record(Self.event(.discarded(.oneAttempt), environment: .production))
+        journal.record(Self.event(.discarded(.oneAttempt), id: 2))
         #expect(journal.requests(RequestMatch(), limit: 1).map(\.facts.outcome) == [outcome])
     }
 
@@ -147,7 +147,7 @@ struct RequestJournalTests {
         #expect(journal.clear(Self.match { $0.team = Self.team }) == 1)
         #expect(journal.requests(RequestMatch(), limit: 10).map(\.facts.number) == [2])
         // The notification's request is no longer in the journal, so this has no effect.
-        journal.note(Self.event(.expired))
+        journal.record(Self.event(.expired))
         #expect(journal.requests(RequestMatch(), limit: 10).map(\.facts.outcome) == [.expired])
     }
 
@@ -157,7 +157,7 @@ struct RequestJournalTests {
         async let waiting = journal.wait(for: match, count: 2, limit: 10, timeout: .seconds(60)) { _ in }
         for id in UInt64(1)...2 {
             let number = journal.append(Self.facts(id: id))
-            journal.note(Self.event(.acknowledged(after: 1), id: id))
+            journal.record(Self.event(.acknowledged(after: 1), id: id))
             journal.answered(number, RequestAnswer(status: 200))
         }
         guard case .done(let entries) = await waiting else {
@@ -199,9 +199,9 @@ struct RequestJournalTests {
         journal.answered(journal.append(Self.facts()), RequestAnswer(status: 200))
         let stream = journal.follow(RequestMatch()) { _ in }
         let number = journal.append(Self.facts(id: 2))
-        journal.note(Self.event(.stored(after: 1), id: 2))
+        journal.record(Self.event(.stored(after: 1), id: 2))
         journal.answered(number, RequestAnswer(status: 200))
-        journal.note(Self.event(.acknowledged(after: 1), id: 2))
+        journal.record(Self.event(.acknowledged(after: 1), id: 2))
         journal.end()
         var numbers: [UInt64] = []
         for await entry in stream { numbers.append(entry.facts.number) }

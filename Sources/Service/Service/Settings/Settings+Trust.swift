@@ -38,8 +38,8 @@ package struct AuthorityFiles: Sendable, Hashable {
         self.key = key
     }
 
-    func read() throws(ServiceError) -> BroughtRoot {
-        BroughtRoot(
+    func read() throws(ServiceError) -> ExternalRoot {
+        ExternalRoot(
             certificatePEM: String(decoding: try ServerCertificateFiles.read(certificate), as: UTF8.self),
             keyPEM: String(decoding: try ServerCertificateFiles.read(key), as: UTF8.self))
     }

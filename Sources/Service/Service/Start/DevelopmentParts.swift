@@ -42,7 +42,7 @@ final class DevelopmentParts: Sendable {
         self.journal = journal
         store = base.store
         // Rehearsals use the machine's time, which a virtual clock does not advance.
-        rehearsals = RehearsalDirector(next: RequestDesk(journal: journal)) {
+        rehearsals = RehearsalDirector(next: JournalingObserver(journal: journal)) {
             .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds))
         }
         watch = RequestWatch(rehearsals)

@@ -44,19 +44,20 @@ struct KeptAuthority: Codable {
     static func keep(
         _ authority: CertificateAuthority,
         in secrets: any Secrets,
-        under brought: BroughtRoot?,
+        under externalRoot: ExternalRoot?,
         now: Double,
     ) async throws -> CertificateAuthority {
         let made = Array(try JSONEncoder().encode(KeptAuthority(authority.secrets)))
-        return try await load(try await secrets.keep(made, as: .authority), from: secrets, under: brought, now: now)
+        return try await load(
+            try await secrets.keep(made, as: .authority), from: secrets, under: externalRoot, now: now)
     }
 
     /// Reads the stored authority, and adds the issuer of administrators if it is missing.
-    /// - Parameter brought: the operator's root with its key. It is used to make what the stored authority lacks.
+    /// - Parameter externalRoot: the operator's root with its key. It is used to make what the stored authority lacks.
     static func load(
         _ kept: [UInt8],
         from secrets: any Secrets,
-        under brought: BroughtRoot?,
+        under externalRoot: ExternalRoot?,
         now: Double,
     ) async throws -> CertificateAuthority {
         let authority: KeptAuthority = try read(kept, .authority)
@@ -67,17 +68,17 @@ struct KeptAuthority: Codable {
             administrators = try read(added, .administrators)
         } else {
             // The issuer may also be missing because its secret was lost. Then administrators need new certificates.
-            administrators = try await authority.addAdministrators(to: secrets, under: brought, now: now)
+            administrators = try await authority.addAdministrators(to: secrets, under: externalRoot, now: now)
         }
         return try CertificateAuthority(secrets: authority.secrets(administrators))
     }
 
     private func addAdministrators(
         to secrets: any Secrets,
-        under brought: BroughtRoot?,
+        under externalRoot: ExternalRoot?,
         now: Double,
     ) async throws -> Issuer {
-        guard root.key != nil || brought != nil else {
+        guard root.key != nil || externalRoot != nil else {
             throw ServiceError(
                 .trust,
                 "The secret \(SecretName.authority.rawValue) was made before administrators had certificates, and the key of "
@@ -86,7 +87,7 @@ struct KeptAuthority: Codable {
         var random = SystemRandomNumberGenerator()
         let made = Issuer(
             try CertificateAuthority.makeAdministrators(
-                under: root.key == nil ? brought : nil, or: root.issuer, now: now, using: &random))
+                under: root.key == nil ? externalRoot : nil, or: root.issuer, now: now, using: &random))
         // Check before storing: the operator may have given another root than that of the other certificates.
         _ = try CertificateAuthority(secrets: self.secrets(made))
         let kept = try await secrets.keep(Array(try JSONEncoder().encode(made)), as: .administrators)

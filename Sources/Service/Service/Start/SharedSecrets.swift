@@ -9,14 +9,14 @@ package struct SharedSecrets: Sendable {
 
     /// Reads the secrets from the store, or makes them at the first start.
     /// - Parameters:
-    ///   - brought: the operator's root, under which a new authority is made. A stored authority has to be under the
-    ///     same root.
+    ///   - externalRoot: the operator's root, under which a new authority is made. A stored authority has to be under
+    ///     the same root.
     ///   - tokenByteCount: the length of device tokens, in bytes.
     ///   - isFirstStart: whether the secrets may be missing. If accounts exist already, a missing secret is an error.
     ///     A new secret would silently invalidate all certificates or device tokens.
     package static func load(
         from secrets: any Secrets,
-        under brought: BroughtRoot? = nil,
+        under externalRoot: ExternalRoot? = nil,
         isFirstStart: Bool = true,
         tokenByteCount: Int = DeviceToken.byteCount,
         now: Timestamp,
@@ -26,12 +26,12 @@ package struct SharedSecrets: Sendable {
             let seconds = Double(now.milliseconds) / 1000
             let authority: CertificateAuthority
             if let kept = try await secrets.secret(.authority) {
-                authority = try await KeptAuthority.load(kept, from: secrets, under: brought, now: seconds)
-                try check(authority, isUnder: brought)
+                authority = try await KeptAuthority.load(kept, from: secrets, under: externalRoot, now: seconds)
+                try check(authority, isUnder: externalRoot)
             } else {
                 guard isFirstStart else { throw lost(.authority) }
-                let fresh = try CertificateAuthority.create(under: brought, now: seconds, using: &random)
-                authority = try await KeptAuthority.keep(fresh, in: secrets, under: brought, now: seconds)
+                let fresh = try CertificateAuthority.create(under: externalRoot, now: seconds, using: &random)
+                authority = try await KeptAuthority.keep(fresh, in: secrets, under: externalRoot, now: seconds)
             }
             return SharedSecrets(
                 authority: authority,
@@ -51,8 +51,8 @@ package struct SharedSecrets: Sendable {
                 + "a new folder.")
     }
 
-    private static func check(_ authority: CertificateAuthority, isUnder brought: BroughtRoot?) throws {
-        guard let brought, !brought.isRoot(of: authority) else { return }
+    private static func check(_ authority: CertificateAuthority, isUnder externalRoot: ExternalRoot?) throws {
+        guard let externalRoot, !externalRoot.isRoot(of: authority) else { return }
         throw ServiceError(
             .trust,
             "This data folder has another authority already: start with a new folder, or without your own authority.")

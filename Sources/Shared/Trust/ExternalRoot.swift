@@ -4,7 +4,7 @@ import SwiftASN1
 import X509
 
 /// A root certificate that the operator already has. The service's authority is made under it.
-package struct BroughtRoot: Sendable {
+package struct ExternalRoot: Sendable {
     private let certificatePEM: String
     private let keyPEM: String
 

@@ -3,19 +3,19 @@ import Matching
 import Notifications
 
 /// Receives the reports of the development environment's gateways about requests, and keeps them in the journal.
-final class RequestDesk: RequestObserver {
+final class JournalingObserver: RequestObserver {
     let journal: RequestJournal
 
     init(journal: RequestJournal) { self.journal = journal }
 
     func connectionOpened() -> UInt64 { journal.nextConnection() }
 
-    func connectionUnused(_ connection: UnusedConnection) { journal.note(unused: connection) }
+    func connectionUnused(_ connection: UnusedConnection) { journal.record(unused: connection) }
 
     func decided(_ facts: RequestFacts) -> RequestDecision { .proceed(number: journal.append(facts)) }
 
     func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {
-        journal.note(rule: rule, of: number)
+        journal.setRule(rule, of: number)
         // The gateway reports the lost notification as accepted, so the journal has to be told that it never arrives.
         if case .lose = fault.kind { journal.end(number, as: .lost) }
     }
@@ -24,7 +24,7 @@ final class RequestDesk: RequestObserver {
 
     func ended(_ number: UInt64, as outcome: RequestOutcome) { journal.end(number, as: outcome) }
 
-    func created(_ number: UInt64, channel: ChannelID) { journal.note(channel: channel.rawValue, of: number) }
+    func created(_ number: UInt64, channel: ChannelID) { journal.setChannel(channel.rawValue, of: number) }
 
     func unanswered(_ number: UInt64, isDiscarded: Bool) {
         journal.unanswered(number, isDiscarded: isDiscarded)

@@ -6,9 +6,9 @@ import Trust
 import X509
 
 @Suite("An authority under an operator's root")
-struct BroughtRootTests {
+struct ExternalRootTests {
     /// A root that openssl makes.
-    private func root(_ extensions: [String], newKey: String = "ec_paramgen_curve:P-256") throws -> BroughtRoot {
+    private func root(_ extensions: [String], newKey: String = "ec_paramgen_curve:P-256") throws -> ExternalRoot {
         let made = try OpenSSL.run(
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", newKey, "-nodes", "-days", "30", "-subj", "/CN=Ours",
@@ -19,24 +19,24 @@ struct BroughtRootTests {
         let key = try #require(made.output.range(of: "-----BEGIN PRIVATE KEY-----"))
         let keyEnd = try #require(made.output.range(of: "-----END PRIVATE KEY-----"))
         let end = try #require(made.output.range(of: "-----END CERTIFICATE-----"))
-        return BroughtRoot(
+        return ExternalRoot(
             certificatePEM: String(made.output[parts.lowerBound..<end.upperBound]),
             keyPEM: String(made.output[key.lowerBound..<keyEnd.upperBound]))
     }
 
     private let now = Date().timeIntervalSince1970
 
-    private func create(_ root: BroughtRoot) throws -> CertificateAuthority {
+    private func create(_ root: ExternalRoot) throws -> CertificateAuthority {
         var generator = SystemRandomNumberGenerator()
         return try CertificateAuthority.create(under: root, now: now, using: &generator)
     }
 
     @Test
     func `According to openssl its certificates lead to the root; the root's key is not kept`() throws {
-        let brought = try root(["keyUsage=critical,keyCertSign"])
-        let authority = try create(brought)
+        let externalRoot = try root(["keyUsage=critical,keyCertSign"])
+        let authority = try create(externalRoot)
         #expect(authority.secrets.root.keyPEM == nil)
-        #expect(brought.isRoot(of: authority))
+        #expect(externalRoot.isRoot(of: authority))
         let loaded = try CertificateAuthority(secrets: authority.secrets)
         let issued = try loaded.providerChain(now: now)
         let result = try OpenSSL.run(
@@ -78,7 +78,7 @@ struct BroughtRootTests {
     @Test
     func `A key that is not the certificate's is refused`() throws {
         let authority = try Fixture.authority(now: now)
-        let root = BroughtRoot(
+        let root = ExternalRoot(
             certificatePEM: authority.rootPEM, keyPEM: P256.Signing.PrivateKey().pemRepresentation)
         expect(.untrusted) { try create(root) }
     }
