@@ -1,3 +1,4 @@
+import Connections
 import Console
 import Delivery
 import Foundation
@@ -79,7 +80,7 @@ package final class ProviderServer: Service {
         logger: Logger,
         listening: @escaping @Sendable (_ description: Description) async -> Void,
     ) async throws {
-        guard settings.tls != nil || Self.isLoopback(settings.host) else {
+        guard settings.tls != nil || settings.host.isLoopbackHost else {
             throw StoreError(
                 .unavailable,
                 "Keys must not cross a network in the clear: give --certificate and --key, or listen on 127.0.0.1.")
@@ -114,10 +115,6 @@ package final class ProviderServer: Service {
             rates: InstallationRates(changes: settings.installationChanges, additions: settings.newInstallations),
             logger: logger)
         cleaning = MessageCleaning(store, days: settings.messageDays, clock: settings.clock, logger: logger)
-    }
-
-    private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host.hasPrefix("127.")
     }
 
     private static func tls(certificate: String, key: String) throws -> TLSConfiguration {

@@ -103,14 +103,3 @@ package final class Courier: HTTP2Service {
         )
     }
 }
-
-extension SocketAddress {
-    /// Whether the peer is on this machine.
-    fileprivate var isLoopback: Bool {
-        switch self {
-        case .v4: ipAddress?.hasPrefix("127.") ?? false
-        case .v6: ipAddress == "::1" || ipAddress?.hasPrefix("::ffff:127.") ?? false
-        case .unixDomainSocket: true
-        }
-    }
-}

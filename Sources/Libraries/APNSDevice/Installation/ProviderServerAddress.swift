@@ -19,8 +19,7 @@ struct ProviderServerAddress: Sendable {
             let scheme = parts.scheme?.lowercased(), ["http", "https"].contains(scheme)
         else { throw DeviceError(.badAddress, "\(text) is not an address; write https://host or https://host:port.") }
         let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        let isLoopback = bare == "localhost" || bare == "::1" || bare.hasPrefix("127.")
-        guard scheme == "https" || isLoopback else {
+        guard scheme == "https" || bare.isLoopbackHost else {
             throw DeviceError(
                 .badAddress, "\(text) has no TLS: the key and the secret would cross the network in the clear.")
         }
@@ -54,7 +53,5 @@ struct ProviderServerAddress: Sendable {
     }
 
     /// The name in the TLS handshake; nil for an IP address, which RFC 6066, 3 forbids there.
-    var serverName: String? {
-        host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." } ? nil : host
-    }
+    var serverName: String? { host.isIPAddress ? nil : host }
 }

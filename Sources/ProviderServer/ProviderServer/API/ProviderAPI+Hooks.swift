@@ -1,3 +1,4 @@
+import Connections
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -44,12 +45,9 @@ extension ProviderAPI {
         guard let parts = URLComponents(string: text), let host = parts.host, !host.isEmpty, parts.user == nil else {
             return false
         }
-        // 127.example.com is a name, and may be any address.
-        let isAddress = host.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { UInt8($0) != nil }
-        let isLoopback = host == "localhost" || host == "[::1]" || (host.hasPrefix("127.") && isAddress)
         // Such a port fits into no packet.
         guard parts.port.map({ (1...65_535).contains($0) }) ?? true else { return false }
-        return parts.scheme == "https" || (parts.scheme == "http" && isLoopback)
+        return parts.scheme == "https" || (parts.scheme == "http" && host.isLoopbackHost)
     }
 
     private static func show(_ hook: Hook, _ app: ProviderApp) -> JSONValue {

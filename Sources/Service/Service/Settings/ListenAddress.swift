@@ -25,9 +25,4 @@ package struct ListenAddress: Sendable, Hashable {
 
     /// `host:port`, with brackets around an IPv6 address.
     var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-
-    /// Whether only this machine reaches an address.
-    static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host.hasPrefix("127.")
-    }
 }

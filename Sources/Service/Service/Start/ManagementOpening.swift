@@ -49,7 +49,7 @@ struct ManagementOpening {
         guard let address = settings.managementAddress else { return nil }
         do {
             return try await server.listen(
-                host: address.host, port: address.port, isLoopback: ListenAddress.isLoopback(address.host))
+                host: address.host, port: address.port, isLoopback: address.host.isLoopbackHost)
         } catch {
             throw failure(error, "management", address)
         }
