@@ -51,7 +51,7 @@ extension ChannelConnection {
 }
 
 // Faults. They begin when the gateway has decided about a request.
-extension ChannelConnection: MisbehavingConnection {
+extension ChannelConnection {
     /// Carries out a fault on a request that passed the checks.
     func carryOut(_ fault: RequestFault, on stream: StreamID, _ work: @escaping Work) {
         beginRehearsal()

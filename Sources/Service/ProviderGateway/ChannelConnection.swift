@@ -4,16 +4,14 @@ import HTTP2
 import Matching
 import NIOCore
 import Notifications
-import Rates
 import Trust
 
 /// One provider's connection for the management of channels. Confined to its event loop.
-final class ChannelConnection: HTTP2Connection {
+final class ChannelConnection: AuthenticatingConnection {
     private let gateway: ChannelGateway
     let eventLoop: any EventLoop
-    /// The identity of the provider's certificate, if it presented one. Provider tokens are then ignored.
-    private let certificate: ProviderIdentity?
-    private let peer: String
+    let certificate: ProviderIdentity?
+    let peer: String
     /// The connection's number for observers; 0 if there are none.
     let number: UInt64
     private(set) var session: HTTP2Session?
@@ -23,11 +21,8 @@ final class ChannelConnection: HTTP2Connection {
     var random: IdentifierRandom
     /// Nil until a rehearsal causes a fault on the connection.
     var rehearsed: RehearsedConnection?
-    private var failedTokens = RateBucket()
-    private(set) var isSuspect = false
-    private(set) var hasShownTrust: Bool
-    /// Why the connection is ending.
-    private var goneAway: Rejection.Reason?
+    var trust: ConnectionTrust
+    var goneAway: Rejection.Reason?
     private(set) var second = NIODeadline.now()
     private var lastRequest = NIODeadline.now()
 
@@ -36,7 +31,7 @@ final class ChannelConnection: HTTP2Connection {
     init(gateway: ChannelGateway, certificate: ProviderIdentity?, accepted: AcceptedConnection) {
         self.gateway = gateway
         self.certificate = certificate
-        hasShownTrust = certificate != nil
+        trust = ConnectionTrust(hasCertificate: certificate != nil)
         eventLoop = accepted.channel.eventLoop
         peer = accepted.peer
         number = gateway.provider.watch?.observer.connectionOpened() ?? 0
@@ -82,35 +77,7 @@ final class ChannelConnection: HTTP2Connection {
         }
         if !memory.isCurrent(provider) { requests[index].sender = .undecided }
         requests[index].accountsVersion = memory.version(provider)
-        judge(requests[index].sender, wasLookedAt: requests[index].hasShape)
-    }
-
-    /// Updates the connection's state after a request's sender was checked.
-    /// - Parameter wasLookedAt: false if the request failed the shape checks. Its provider token then says nothing
-    ///   about who uses the connection.
-    private func judge(_ sender: ProviderRequest.Sender, wasLookedAt: Bool = true) {
-        switch sender {
-        case .token(let token):
-            guard wasLookedAt else { return }
-            memory.bind(to: token)
-            hasShownTrust = true
-        case .rejected(let rejection):
-            guard certificate == nil else { return goAway(rejection.reason) }
-            switch rejection.reason {
-            case .tooManyProviderTokenUpdates: return provider.limitLog.limitExceeded(.tokenUpdateRate, peer: peer)
-            // The token is valid, but not on this connection.
-            case .unrelatedKeyIDInToken: return
-            default: break
-            }
-            guard !failedTokens.admits(provider.limits.failedTokens, at: provider.clock.time.nanoseconds) else {
-                return
-            }
-            isSuspect = true
-            provider.limitLog.limitExceeded(.failedTokenRate, peer: peer)
-            goAway(rejection.reason)
-        case .certificate, .management, .unknown, .undecided:
-            break
-        }
+        judge(requests[index].sender, hasShape: requests[index].hasShape)
     }
 
     func headersTooLarge(_ stream: StreamID) -> Bool {
@@ -179,41 +146,10 @@ final class ChannelConnection: HTTP2Connection {
         checkCertificate()
     }
 
-    /// Ends the connection if its certificate was revoked or has expired, even while the provider sends nothing. A
-    /// certificate for the other environment ends it with the first request, so that the provider gets the reason.
-    private func checkCertificate() {
-        guard let certificate else { return }
-        defer { memory.endBatch() }
-        do throws(Rejection) {
-            try memory.check(certificate, gateway: provider)
-        } catch {
-            guard error.reason == .badCertificate else { return }
-            // Do not wait for requests that have not ended.
-            for stream in requests.streams(where: { !$0.isAnswered && !$0.isUnderWay }) { reject(stream, error) }
-            goAway(error.reason)
-        }
-    }
+    /// The number of open requests is the same for all providers.
+    func trustChanged() {}
 
-    func drain() {
-        endHanging(nil)
-        session?.goAwayOnceAnswered(debugData: goAwayData(.shutdown))
-    }
-
-    /// Rejects requests that have not ended in time, so that the provider sends them again on another connection. The
-    /// store may still carry out requests that were passed to it, so this does not answer them: a provider that heard
-    /// `Shutdown` would create a second channel.
-    func abandon() {
-        for stream in requests.streams(where: { !$0.isAnswered && !$0.isUnderWay }) {
-            reject(stream, Rejection(.shutdown))
-        }
-    }
-
-    private func goAway(_ reason: Rejection.Reason) {
-        guard goneAway != reason else { return }
-        goneAway = reason
-        if reason == .idleTimeout { provider.limitLog.limitExceeded(.idleTimeout, peer: peer) }
-        session?.goAwayOnceAnswered(debugData: goAwayData(reason))
-    }
+    var unsettledRequests: [StreamID] { requests.streams(where: { !$0.isAnswered && !$0.isUnderWay }) }
 }
 
 // The checks, in the order that docs/channels.md documents, and the answers.
@@ -321,7 +257,7 @@ extension ChannelConnection {
     }
 
     /// Rejects a request that was not handed over.
-    private func reject(_ stream: StreamID, _ rejection: Rejection) {
+    func reject(_ stream: StreamID, _ rejection: Rejection) {
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
         if case .misbehave(_, let fault)? = decision(index, rejection) {
             return carryOut(fault, on: stream, rejection)

@@ -5,7 +5,7 @@ import NIOCore
 import Notifications
 
 // The faults that a rehearsal causes on a connection. They happen after the gateway has decided about a request.
-extension ProviderConnection: MisbehavingConnection {
+extension ProviderConnection {
     var provider: ProviderGateway { gateway }
 
     /// Carries out a fault on a request that was accepted.

@@ -4,7 +4,6 @@ import HTTP2
 import Matching
 import NIOCore
 import Notifications
-import Rates
 import Synchronization
 import Trust
 
@@ -12,13 +11,10 @@ import Trust
 ///
 /// Everything except ``answer(_:with:)`` runs on the connection's event loop. All requests that one read completes
 /// are passed to `Delivery` together, and answers that are known at once are written together.
-final class ProviderConnection: HTTP2Connection {
+final class ProviderConnection: AuthenticatingConnection {
     let gateway: ProviderGateway
     let eventLoop: any EventLoop
-    /// The identity of the provider's certificate, if it presented one. Provider tokens are then ignored (Guide,
-    /// Table 8-2).
     let certificate: ProviderIdentity?
-    private let hasCertificate: Bool
     let peer: String
     /// The connection's number in the journal; 0 if nobody may observe requests.
     let number: UInt64
@@ -38,13 +34,8 @@ final class ProviderConnection: HTTP2Connection {
     var response: ProviderResponse
     var memory = ProviderMemory()
     var random: IdentifierRandom
-    private var failedTokens = RateBucket()
-    private(set) var isSuspect = false
-    /// Whether the provider has shown a certificate or a valid provider token. Then the connection may have as many
-    /// open requests as the service's load allows.
-    private(set) var hasShownTrust: Bool
-    /// Why the connection is ending; nil if it is not.
-    private var goneAway: Rejection.Reason?
+    var trust: ConnectionTrust
+    var goneAway: Rejection.Reason?
     /// Since when the service waits for the client to acknowledge SETTINGS.
     private var unacknowledged: NIODeadline?
     private(set) var second = NIODeadline.now()
@@ -55,8 +46,7 @@ final class ProviderConnection: HTTP2Connection {
     init(gateway: ProviderGateway, certificate: ProviderIdentity?, accepted: AcceptedConnection) {
         self.gateway = gateway
         self.certificate = certificate
-        hasCertificate = certificate != nil
-        hasShownTrust = hasCertificate
+        trust = ConnectionTrust(hasCertificate: certificate != nil)
         eventLoop = accepted.channel.eventLoop
         peer = accepted.peer
         number = gateway.watch?.observer.connectionOpened() ?? 0
@@ -86,7 +76,7 @@ final class ProviderConnection: HTTP2Connection {
         guard header != nil || newestIsWatched, let request = requests[stream] else { return }
         request.watched?.append(name: name, value: value)
         guard let header else { return }
-        if header == .authorization, hasCertificate { return }
+        if header == .authorization, certificate != nil { return }
         request.note(header)
         switch header {
         case .authorization: request.sender = memory.sender(value, gateway: gateway)
@@ -105,38 +95,14 @@ final class ProviderConnection: HTTP2Connection {
         }
         if request.encodingFault == nil { request.encodingFault = practice.priorityFault }
         request.decide(by: gateway.rules)
-        judge(request.sender, wasLookedAt: request.wasLookedAt(by: gateway.rules))
+        judge(request.sender, hasShape: request.hasShape(by: gateway.rules))
     }
 
-    /// Updates the connection's state after a request's sender was checked. The first valid provider token allows
-    /// many open requests. An invalid token limits them again, until the next valid one (Guide, 2.3.3). An invalid
-    /// certificate ends the connection.
-    /// - Parameter wasLookedAt: false if the request failed the shape checks. Its provider token then says nothing
-    ///   about who uses the connection.
-    private func judge(_ sender: ProviderRequest.Sender, wasLookedAt: Bool = true) {
-        switch sender {
-        case .token(let token):
-            guard wasLookedAt else { return }
-            memory.bind(to: token)
-            hasShownTrust = true
-            session?.announce(concurrentStreams: rehearsed?.concurrentStreams ?? gateway.load.streams)
-        case .rejected(let rejection):
-            guard certificate == nil else { return goAway(rejection.reason) }
-            switch rejection.reason {
-            case .tooManyProviderTokenUpdates: return gateway.limitLog.limitExceeded(.tokenUpdateRate, peer: peer)
-            // The token is valid, but not on this connection.
-            case .unrelatedKeyIDInToken: return
-            default: break
-            }
-            hasShownTrust = false
-            session?.announce(concurrentStreams: 1)
-            guard !failedTokens.admits(gateway.limits.failedTokens, at: gateway.clock.time.nanoseconds) else { return }
-            isSuspect = true
-            gateway.limitLog.limitExceeded(.failedTokenRate, peer: peer)
-            goAway(rejection.reason)
-        case .certificate, .management, .unknown, .undecided:
-            break
-        }
+    /// The first valid provider token allows many open requests. An invalid token limits them again, until the next
+    /// valid one (Guide, 2.3.3).
+    func trustChanged() {
+        session?.announce(
+            concurrentStreams: trust.isShown ? rehearsed?.concurrentStreams ?? gateway.load.streams : 1)
     }
 
     /// Rejects a request whose header list is longer than APNs allows. The Guide's table has no reason for this, so
@@ -251,25 +217,11 @@ final class ProviderConnection: HTTP2Connection {
             }
         }
         if requests.isEmpty, lastRequest + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }
-        let streams = gateway.load.look(at: now)
-        if hasShownTrust { session?.announce(concurrentStreams: rehearsed?.concurrentStreams ?? streams) }
+        gateway.load.update(at: now)
+        if trust.isShown { trustChanged() }
         checkCertificate()
         checkSettings(now)
         if rehearsed != nil { endHanging(now) }
-    }
-
-    /// Ends the connection if its certificate was revoked or has expired, even while the provider sends nothing.
-    private func checkCertificate() {
-        guard let certificate else { return }
-        defer { memory.endBatch() }
-        do throws(Rejection) {
-            try memory.check(certificate, gateway: gateway)
-        } catch {
-            guard error.reason == .badCertificate else { return }
-            // Do not wait for requests that have not ended.
-            for stream in requests.streams(where: { !$0.isSettled }) { reject(stream, error) }
-            goAway(error.reason)
-        }
     }
 
     /// Ends the connection if the client does not acknowledge a smaller number of streams. Otherwise it could ignore
@@ -280,21 +232,5 @@ final class ProviderConnection: HTTP2Connection {
         if since + gateway.limits.requestTimeout < now { session.goAway(.settingsTimeout) }
     }
 
-    func drain() {
-        if rehearsed != nil { endHanging(nil) }
-        session?.goAwayOnceAnswered(debugData: goAwayData(.shutdown))
-    }
-
-    /// Rejects requests that have not ended in time, so that the provider sends them again on another connection.
-    /// Requests that were passed to `Delivery` may still be stored, so this does not answer them.
-    func abandon() {
-        for stream in requests.streams(where: { !$0.isSettled }) { reject(stream, Rejection(.shutdown)) }
-    }
-
-    func goAway(_ reason: Rejection.Reason) {
-        guard goneAway != reason else { return }
-        goneAway = reason
-        if reason == .idleTimeout { gateway.limitLog.limitExceeded(.idleTimeout, peer: peer) }
-        session?.goAwayOnceAnswered(debugData: goAwayData(reason))
-    }
+    var unsettledRequests: [StreamID] { requests.streams(where: { !$0.isSettled }) }
 }

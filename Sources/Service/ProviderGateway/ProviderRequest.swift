@@ -117,7 +117,7 @@ final class ProviderRequest {
     }
 
     /// Whether the request passed the shape checks, so that its sender was checked.
-    func wasLookedAt(by rules: RequestRules) -> Bool {
+    func hasShape(by rules: RequestRules) -> Bool {
         switch broadcast?.verdict.map({ $0.map { _ in } }) ?? verdict?.map({ _ in }) {
         case .failure: rules.hasShape(self)
         case .success, nil: true

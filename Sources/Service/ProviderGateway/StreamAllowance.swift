@@ -29,7 +29,7 @@ struct StreamAllowance: Sendable, Hashable {
 
     /// Adjusts the number to the load. Called about once a second.
     /// - Parameter load: the load, from 0 to 1.
-    mutating func look(at load: Double) {
+    mutating func update(by load: Double) {
         if step + 1 < Self.steps.count, load >= Self.steps[step + 1].load {
             step += 1
         } else if step > 0, load < Self.steps[step].load * Self.hysteresis {

@@ -7,7 +7,7 @@ import Synchronization
 final class StreamLoad: Sendable {
     private struct State {
         var allowance: StreamAllowance
-        var looked = NIODeadline.uptimeNanoseconds(0)
+        var updated = NIODeadline.uptimeNanoseconds(0)
     }
 
     private static let interval = TimeAmount.seconds(1)
@@ -27,19 +27,18 @@ final class StreamLoad: Sendable {
     var streams: Int { current.load(ordering: .relaxed) }
 
     /// Reads the load, unless it was read in the last second.
-    func look(at now: NIODeadline) -> Int {
+    func update(at now: NIODeadline) {
         let isDue = state.withLock { state in
-            guard state.looked + Self.interval <= now else { return false }
-            state.looked = now
+            guard state.updated + Self.interval <= now else { return false }
+            state.updated = now
             return true
         }
-        guard isDue else { return streams }
+        guard isDue else { return }
         let load = delivery.storeLoad
         let streams = state.withLock { state in
-            state.allowance.look(at: load)
+            state.allowance.update(by: load)
             return state.allowance.streams
         }
         current.store(streams, ordering: .relaxed)
-        return streams
     }
 }

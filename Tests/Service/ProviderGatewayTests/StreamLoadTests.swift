@@ -13,7 +13,7 @@ struct StreamLoadTests {
     private static func streams(_ loads: Double..., full: Int = 1000) -> [Int] {
         var allowance = StreamAllowance(full: full)
         return loads.map { load in
-            allowance.look(at: load)
+            allowance.update(by: load)
             return allowance.streams
         }
     }
