@@ -7,6 +7,8 @@ public struct RehearsalRule: Sendable, Encodable {
     public struct Fault: Sendable, Encodable {
         let value: [String: JSONValue]
 
+        private init(_ name: FaultName, _ value: JSONValue) { self.value = [name.rawValue: value] }
+
         public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 
         /// The service answers with this reason and delivers nothing.
@@ -14,38 +16,38 @@ public struct RehearsalRule: Sendable, Encodable {
         public static func answer(reason: String, retryAfter: Int? = nil) -> Fault {
             var answer: [String: JSONValue] = ["reason": .string(reason)]
             if let retryAfter { answer["retryAfter"] = .integer(retryAfter) }
-            return Fault(value: ["answer": .dictionary(answer)])
+            return Fault(.answer, .dictionary(answer))
         }
 
         /// The service ends the connection after it has answered `after` further requests.
         public static func goAway(reason: String = "Shutdown", after: Int = 0) -> Fault {
-            Fault(value: ["goAway": ["reason": .string(reason), "after": .integer(after)]])
+            Fault(.goAway, ["reason": .string(reason), "after": .integer(after)])
         }
 
         /// The service resets the request's stream.
         public static func reset(_ error: String = "REFUSED_STREAM") -> Fault {
-            Fault(value: ["reset": .string(error)])
+            Fault(.reset, .string(error))
         }
 
         /// The service closes the connection.
         /// - Parameter reset: whether the peer sees a TCP reset instead of an orderly end.
-        public static func close(reset: Bool = false) -> Fault { Fault(value: ["close": reset ? "rst" : "fin"]) }
+        public static func close(reset: Bool = false) -> Fault { Fault(.close, reset ? "rst" : "fin") }
 
         /// The request never gets an answer.
-        public static let hang = Fault(value: ["hang": true])
+        public static let hang = Fault(.hang, true)
 
         /// The usual answer, but late.
-        public static func delay(_ time: Duration) -> Fault { Fault(value: ["delay": .string(time.iso8601)]) }
+        public static func delay(_ time: Duration) -> Fault { Fault(.delay, .string(time.iso8601)) }
 
         /// The answer is 200, and the notification is never delivered.
-        public static let lose = Fault(value: ["lose": true])
+        public static let lose = Fault(.lose, true)
 
         /// The notification is delivered this many times in total.
-        public static func duplicate(_ times: Int) -> Fault { Fault(value: ["duplicate": .integer(times)]) }
+        public static func duplicate(_ times: Int) -> Fault { Fault(.duplicate, .integer(times)) }
 
         /// From now on, the connection may have only this many streams at the same time.
         public static func maximumConcurrentStreams(_ streams: Int) -> Fault {
-            Fault(value: ["settings": ["maxConcurrentStreams": .integer(streams)]])
+            Fault(.settings, ["maxConcurrentStreams": .integer(streams)])
         }
     }
 

@@ -48,10 +48,10 @@ package struct RequestFault: Sendable, Hashable {
 
     /// Whether the fault replaces the gateway's decision. The notification then does not reach `Delivery`.
     package var actsBeforeAcceptance: Bool {
-        switch kind {
-        case .answer, .reset, .close, .hang, .errorPacket: !isAccepted
-        case .lose: true
-        case .goAway, .delay, .duplicate, .settings: false
+        switch kind.name.row.moment {
+        case .instead: true
+        case .insteadOrAfter: !isAccepted
+        case .beside: false
         }
     }
 }

@@ -3,34 +3,61 @@ import Notifications
 
 // Reads faults from a document.
 extension Rehearsal.Fault {
-    private static let keys = [
-        "answer", "goAway", "reset", "close", "hang", "delay", "lose", "duplicate", "settings", "refuse", "errorPacket",
-    ]
     /// The faults for which `accepted` may be set: without it they act before acceptance.
-    private static let acceptable = ["answer", "reset", "close", "hang", "errorPacket"]
+    private static let acceptable = FaultName.allCases.filter { $0.row.moment == .insteadOrAfter }
 
     init(_ value: JSONValue, at pointer: String) throws(MatchError) {
-        let reader = try DocumentReader(value, at: pointer, keys: Self.keys + ["accepted"])
-        let kinds = reader.members.keys.filter { $0 != "accepted" }
-        guard kinds.count == 1, let key = kinds.first else {
-            throw MatchError(pointer, "The object has to have exactly one of \(Self.keys.joined(separator: ", ")).")
+        let names = FaultName.allCases.map(\.rawValue)
+        let reader = try DocumentReader(value, at: pointer, keys: names + ["accepted"])
+        let given = FaultName.allCases.filter { reader.members[$0.rawValue] != nil }
+        guard given.count == 1, let name = given.first else {
+            throw MatchError(pointer, "The object has to have exactly one of \(names.joined(separator: ", ")).")
         }
-        if reader.members["accepted"] != nil {
-            guard Self.acceptable.contains(key) else {
-                throw MatchError(
-                    reader.place("accepted"), "The key is for \(Self.acceptable.joined(separator: ", ")) only.")
+        let isAccepted = reader.members["accepted"] != nil
+        if isAccepted {
+            guard Self.acceptable.contains(name) else {
+                let allowed = Self.acceptable.map(\.rawValue).joined(separator: ", ")
+                throw MatchError(reader.place("accepted"), "The key is for \(allowed) only.")
             }
             try reader.isOn("accepted")
         }
-        if key == "refuse" {
+        self = try Self.fault(name, reader, isAccepted: isAccepted)
+    }
+
+    private static func fault(
+        _ name: FaultName,
+        _ reader: DocumentReader,
+        isAccepted: Bool,
+    ) throws(MatchError) -> Rehearsal.Fault {
+        let key = name.rawValue
+        let kind: RequestFault.Kind
+        switch name {
+        case .refuse:
             try reader.isOn(key)
-            self = .refuse
-        } else if key == "delay", case .object = reader.members[key] {
-            self = try Self.spreadDelay(reader)
-        } else {
-            self = .request(
-                RequestFault(try Self.kind(key, reader), isAccepted: reader.members["accepted"] != nil))
+            return .refuse
+        case .delay:
+            if case .object = reader.members[key] { return try spreadDelay(reader) }
+            kind = .delay(try reader.duration(key, upTo: RehearsalLimits.delay) ?? .zero)
+        case .answer: kind = try answer(reader)
+        case .goAway: kind = try goAway(reader)
+        case .reset:
+            let code = try reader.choice(key, resetCodes) { name in resetCodes.firstIndex(of: name) }
+            kind = .reset(UInt32(clamping: code ?? 0))
+        case .close:
+            let choices = RequestFault.CloseKind.allCases.map(\.rawValue)
+            kind = .close(try reader.choice(key, choices, RequestFault.CloseKind.init(rawValue:)) ?? .fin)
+        case .hang:
+            try reader.isOn(key)
+            kind = .hang
+        case .lose:
+            try reader.isOn(key)
+            kind = .lose
+        case .duplicate:
+            kind = .duplicate(Int(try reader.integer(key, 2...Int64(RehearsalLimits.duplicates)) ?? 2))
+        case .settings: kind = try settings(reader)
+        case .errorPacket: kind = try errorPacket(reader)
         }
+        return .request(RequestFault(kind, isAccepted: isAccepted))
     }
 
     private static func spreadDelay(_ reader: DocumentReader) throws(MatchError) -> Rehearsal.Fault {
@@ -43,44 +70,26 @@ extension Rehearsal.Fault {
         return .spreadDelay(median: median, p99: p99)
     }
 
-    private static func kind(_ key: String, _ reader: DocumentReader) throws(MatchError) -> RequestFault.Kind {
-        switch key {
-        case "answer": return try answer(reader)
-        case "goAway": return try goAway(reader)
-        case "reset":
-            let code = try reader.choice(key, resetCodes) { name in resetCodes.firstIndex(of: name) }
-            return .reset(UInt32(clamping: code ?? 0))
-        case "close":
-            let choices = RequestFault.CloseKind.allCases.map(\.rawValue)
-            return .close(try reader.choice(key, choices, RequestFault.CloseKind.init(rawValue:)) ?? .fin)
-        case "hang":
-            try reader.isOn(key)
-            return .hang
-        case "delay":
-            return .delay(try reader.duration(key, upTo: RehearsalLimits.delay) ?? .zero)
-        case "lose":
-            try reader.isOn(key)
-            return .lose
-        case "duplicate":
-            return .duplicate(Int(try reader.integer(key, 2...Int64(RehearsalLimits.duplicates)) ?? 2))
-        case "settings":
-            let settings = try DocumentReader(
-                try reader.required(key), at: reader.place(key), keys: ["maxConcurrentStreams"])
-            _ = try settings.required("maxConcurrentStreams")
-            let streams = try settings.integer("maxConcurrentStreams", 1...RehearsalLimits.concurrentStreams)
-            return .settings(maxConcurrentStreams: Int(streams ?? 1))
-        default:
-            let packet = try DocumentReader(try reader.required(key), at: reader.place(key), keys: ["status"])
-            _ = try packet.required("status")
-            guard let number = try packet.integer("status", 0...255),
-                let status = BinaryStatus(rawValue: UInt8(clamping: number)),
-                status != .noErrors
-            else {
-                let allowed = BinaryStatus.faults.map { "\($0.rawValue)" }.joined(separator: ", ")
-                throw packet.fault("status", "one of \(allowed)")
-            }
-            return .errorPacket(status)
+    private static func settings(_ reader: DocumentReader) throws(MatchError) -> RequestFault.Kind {
+        let settings = try DocumentReader(
+            try reader.required("settings"), at: reader.place("settings"), keys: ["maxConcurrentStreams"])
+        _ = try settings.required("maxConcurrentStreams")
+        let streams = try settings.integer("maxConcurrentStreams", 1...RehearsalLimits.concurrentStreams)
+        return .settings(maxConcurrentStreams: Int(streams ?? 1))
+    }
+
+    private static func errorPacket(_ reader: DocumentReader) throws(MatchError) -> RequestFault.Kind {
+        let packet = try DocumentReader(
+            try reader.required("errorPacket"), at: reader.place("errorPacket"), keys: ["status"])
+        _ = try packet.required("status")
+        guard let number = try packet.integer("status", 0...255),
+            let status = BinaryStatus(rawValue: UInt8(clamping: number)),
+            status != .noErrors
+        else {
+            let allowed = BinaryStatus.faults.map { "\($0.rawValue)" }.joined(separator: ", ")
+            throw packet.fault("status", "one of \(allowed)")
         }
+        return .errorPacket(status)
     }
 
     /// The names of RFC 9113, 7. The index of a name is its error code.

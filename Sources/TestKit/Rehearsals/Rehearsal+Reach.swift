@@ -72,7 +72,14 @@ extension Rehearsal.Rule {
         case .unregistered, .expiredToken, .tooManyRequests, .internalServerError, .featureNotEnabled,
             .channelNotRegistered, .cannotCreateChannelConfig:
             false
-        default: true
+        case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,
+            .deviceTokenNotForTopic, .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken,
+            .missingTopic, .payloadEmpty, .topicDisallowed, .badCertificate, .badCertificateEnvironment,
+            .expiredProviderToken, .forbidden, .invalidProviderToken, .missingProviderToken, .unrelatedKeyIDInToken,
+            .badEnvironmentKeyIDInToken, .badEnvironmentKeyInToken, .badPath, .methodNotAllowed, .payloadTooLarge,
+            .tooManyProviderTokenUpdates, .serviceUnavailable, .shutdown, .missingChannelID, .badChannelID,
+            .missingPushType, .topicMismatch:
+            true
         }
     }
 }

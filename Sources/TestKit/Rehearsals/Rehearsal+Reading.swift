@@ -65,18 +65,31 @@ extension Rehearsal.Rule {
 }
 
 extension Rehearsal.Condition {
-    private static let keys = ["share", "first", "every", "after", "between"]
+    private enum Name: String, CaseIterable {
+        case share
+        case first
+        case every
+        case after
+        case between
+    }
 
     init(_ value: JSONValue, at pointer: String) throws(MatchError) {
-        let reader = try DocumentReader(value, at: pointer, keys: Self.keys)
-        guard reader.members.count == 1, let (key, value) = reader.members.first else {
-            throw MatchError(pointer, "The object has to have exactly one of \(Self.keys.joined(separator: ", ")).")
+        let keys = Name.allCases.map(\.rawValue)
+        let reader = try DocumentReader(value, at: pointer, keys: keys)
+        guard reader.members.count == 1, let (key, value) = reader.members.first, let name = Name(rawValue: key) else {
+            throw MatchError(pointer, "The object has to have exactly one of \(keys.joined(separator: ", ")).")
         }
-        switch key {
-        case "share":
+        var count: UInt64 {
+            get throws(MatchError) { UInt64(clamping: try reader.integer(key, 1...RehearsalLimits.count) ?? 1) }
+        }
+        switch name {
+        case .first: self = .first(try count)
+        case .every: self = .every(try count)
+        case .after: self = .after(try count)
+        case .share:
             guard let share = value.double, (0...1).contains(share) else { throw reader.fault(key, "from 0 to 1") }
             self = .share(share)
-        case "between":
+        case .between:
             guard case .array(let moments) = value, moments.count == 2 else {
                 throw reader.fault(key, "a list of two durations")
             }
@@ -88,9 +101,6 @@ extension Rehearsal.Condition {
                 throw MatchError(reader.place(key) + "/1", "The value has to be greater than the one before it.")
             }
             self = .between(start, end)
-        default:
-            let count = UInt64(clamping: try reader.integer(key, 1...RehearsalLimits.count) ?? 1)
-            self = key == "first" ? .first(count) : key == "every" ? .every(count) : .after(count)
         }
     }
 }

@@ -65,15 +65,14 @@ package struct Rehearsal: Sendable {
 }
 
 extension Rehearsal.Fault {
-    /// The interfaces on which the fault is possible.
-    var interfaces: [ProviderInterface] {
-        guard case .request(let fault) = self else { return ProviderInterface.ofProviders }
-        switch fault.kind {
-        case .answer, .goAway, .reset: return [.http2, .channels]
-        case .settings: return [.http2]
-        case .errorPacket: return [.binary]
-        case .close, .hang, .delay: return ProviderInterface.ofProviders
-        case .lose, .duplicate: return ProviderInterface.ofNotifications
+    package var name: FaultName {
+        switch self {
+        case .request(let fault): fault.kind.name
+        case .spreadDelay: .delay
+        case .refuse: .refuse
         }
     }
+
+    /// The interfaces on which the fault is possible.
+    var interfaces: [ProviderInterface] { name.row.interfaces }
 }

@@ -62,6 +62,35 @@ struct RehearsalReadingTests {
         #expect(try Self.fault(text) == .request(expected))
     }
 
+    /// An example of each fault. The compiler asks for one of a new fault.
+    private static func example(_ name: FaultName) -> String {
+        switch name {
+        case .answer: #"{"answer":{"reason":"BadTopic"}}"#
+        case .goAway: #"{"goAway":{}}"#
+        case .reset: #"{"reset":"CANCEL"}"#
+        case .close: #"{"close":"fin"}"#
+        case .hang: #"{"hang":true}"#
+        case .delay: #"{"delay":"PT1S"}"#
+        case .lose: #"{"lose":true}"#
+        case .duplicate: #"{"duplicate":2}"#
+        case .settings: #"{"settings":{"maxConcurrentStreams":1}}"#
+        case .refuse: #"{"refuse":true}"#
+        case .errorPacket: #"{"errorPacket":{"status":10}}"#
+        }
+    }
+
+    @Test(arguments: FaultName.allCases) func `A name is read as its own fault`(_ name: FaultName) throws {
+        let fault = try Self.fault(Self.example(name))
+        #expect(fault.name == name)
+        #expect(fault.interfaces == name.row.interfaces)
+    }
+
+    @Test(arguments: FaultName.allCases) func `Only some faults may come after acceptance`(_ name: FaultName) {
+        let accepted = Self.example(name).dropLast() + #","accepted":true}"#
+        let isAllowed = (try? Self.fault(String(accepted))) != nil
+        #expect(isAllowed == [.answer, .reset, .close, .hang, .errorPacket].contains(name))
+    }
+
     @Test func `A delay may be random, and connections may be refused`() throws {
         #expect(
             try Self.fault(#"{"delay":{"median":"PT0.2S","p99":"PT2S"}}"#)

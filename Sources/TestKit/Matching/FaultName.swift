@@ -1,0 +1,61 @@
+/// The names of faults in a rehearsal's document, with what holds for each: the one table of faults.
+package enum FaultName: String, Sendable, Hashable, CaseIterable {
+    case answer
+    case goAway
+    case reset
+    case close
+    case hang
+    case delay
+    case lose
+    case duplicate
+    case settings
+    case refuse
+    case errorPacket
+
+    package struct Row: Sendable {
+        /// The interfaces on which the fault is possible.
+        package let interfaces: [ProviderInterface]
+        package let moment: Moment
+    }
+
+    /// When a fault acts.
+    package enum Moment: Sendable {
+        /// In place of accepting the request.
+        case instead
+        /// In place of accepting the request, or after it if the document says `accepted`.
+        case insteadOrAfter
+        /// The request goes its usual way.
+        case beside
+    }
+
+    package var row: Row {
+        switch self {
+        case .answer, .reset: Row(interfaces: [.http2, .channels], moment: .insteadOrAfter)
+        case .goAway: Row(interfaces: [.http2, .channels], moment: .beside)
+        case .close, .hang: Row(interfaces: ProviderInterface.ofProviders, moment: .insteadOrAfter)
+        case .delay: Row(interfaces: ProviderInterface.ofProviders, moment: .beside)
+        case .lose: Row(interfaces: ProviderInterface.ofNotifications, moment: .instead)
+        case .duplicate: Row(interfaces: ProviderInterface.ofNotifications, moment: .beside)
+        case .settings: Row(interfaces: [.http2], moment: .beside)
+        case .refuse: Row(interfaces: ProviderInterface.ofProviders, moment: .instead)
+        case .errorPacket: Row(interfaces: [.binary], moment: .insteadOrAfter)
+        }
+    }
+}
+
+extension RequestFault.Kind {
+    package var name: FaultName {
+        switch self {
+        case .answer: .answer
+        case .goAway: .goAway
+        case .reset: .reset
+        case .close: .close
+        case .hang: .hang
+        case .delay: .delay
+        case .lose: .lose
+        case .duplicate: .duplicate
+        case .settings: .settings
+        case .errorPacket: .errorPacket
+        }
+    }
+}
