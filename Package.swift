@@ -358,7 +358,8 @@ let package = Package(
             ] + postgresTesting, exclude: ["Clients", "Console", "Folders"]),
         // MARK: Tests/Documents
         tests(
-            "Tests/Documents/DocumentsTests", ["CommonTesting", "Notifications", "Rates", "Service", "ProviderServer"]),
+            "Tests/Documents/DocumentsTests",
+            ["CommonTesting", "Notifications", "Rates", "Matching", "Service", "ProviderServer"]),
         // MARK: Tests/Fuzzing
         module(
             "Tests/Fuzzing/FuzzEntries",

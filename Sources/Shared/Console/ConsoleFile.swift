@@ -33,6 +33,7 @@ package struct ConsoleFile: Sendable {
             "icon.svg": ConsoleFile(PackageResources.icon_svg, .image),
             "list.js": ConsoleFile(PackageResources.list_js, .module),
             "payloadform.js": ConsoleFile(PackageResources.payloadform_js, .module),
+            "pushtypes.js": pushTypes,
             "shell.js": ConsoleFile(PackageResources.shell_js, .module),
             "time.js": ConsoleFile(PackageResources.time_js, .module),
         ]

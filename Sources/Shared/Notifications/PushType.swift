@@ -1,35 +1,67 @@
 /// The kind of a notification, which the provider gives in `apns-push-type`.
 package struct PushType: Sendable, Hashable {
-    package let rawValue: String
-    /// The kind of topic that goes with this type; nil for `mdm`, whose topic is the UID of a certificate's subject.
-    package let topicKind: TopicKind?
+    /// The push types that providers may use: the one table of them.
+    package enum Known: String, Sendable, Hashable, CaseIterable {
+        case alert
+        case background
+        case voip
+        case complication
+        case fileProvider = "fileprovider"
+        case location
+        case liveActivity = "liveactivity"
+        case pushToTalk = "pushtotalk"
+        case controls
+        case widgets
+        case mdm
 
-    package static let alert = PushType("alert", .app)
-    package static let background = PushType("background", .app)
-    package static let voip = PushType("voip", .voip)
-    package static let complication = PushType("complication", .complication)
-    package static let fileProvider = PushType("fileprovider", .fileProvider)
-    package static let location = PushType("location", .location)
-    package static let liveActivity = PushType("liveactivity", .liveActivity)
-    package static let pushToTalk = PushType("pushtotalk", .pushToTalk)
-    package static let controls = PushType("controls", .controls)
-    package static let widgets = PushType("widgets", .widgets)
-    package static let mdm = PushType("mdm", nil)
+        /// The kind of topic that goes with this type; nil for `mdm`, whose topic is the UID of a certificate's
+        /// subject.
+        var topicKind: TopicKind? {
+            switch self {
+            case .alert, .background: .app
+            case .voip: .voip
+            case .complication: .complication
+            case .fileProvider: .fileProvider
+            case .location: .location
+            case .liveActivity: .liveActivity
+            case .pushToTalk: .pushToTalk
+            case .controls: .controls
+            case .widgets: .widgets
+            case .mdm: nil
+            }
+        }
+    }
+
+    package let rawValue: String
+    /// Nil for a push type of a later release.
+    package let known: Known?
+    /// The kind of topic that goes with this type; nil for `mdm`, and for a push type of a later release.
+    package var topicKind: TopicKind? { known?.topicKind }
+
+    package static let alert = PushType(.alert)
+    package static let background = PushType(.background)
+    package static let voip = PushType(.voip)
+    package static let complication = PushType(.complication)
+    package static let fileProvider = PushType(.fileProvider)
+    package static let location = PushType(.location)
+    package static let liveActivity = PushType(.liveActivity)
+    package static let pushToTalk = PushType(.pushToTalk)
+    package static let controls = PushType(.controls)
+    package static let widgets = PushType(.widgets)
+    package static let mdm = PushType(.mdm)
 
     /// All push types that providers may use.
-    package static let all = [
-        alert, background, voip, complication, fileProvider, location, liveActivity, pushToTalk, controls, widgets, mdm,
-    ]
+    package static let all = Known.allCases.map { PushType($0) }
 
-    private init(_ rawValue: String, _ topicKind: TopicKind?) {
-        self.rawValue = rawValue
-        self.topicKind = topicKind
+    package init(_ known: Known) {
+        rawValue = known.rawValue
+        self.known = known
     }
 
     /// Creates a push type; returns nil if the text is not one of ``all``.
     package init?(rawValue: String) {
-        guard let known = Self.all.first(where: { $0.rawValue == rawValue }) else { return nil }
-        self = known
+        guard let known = Known(rawValue: rawValue) else { return nil }
+        self.init(known)
     }
 
     /// The largest size of a text that is compared, in bytes. The longest push type has 12.
@@ -52,6 +84,6 @@ package struct PushType: Sendable, Hashable {
             }
         }
         guard isName, (1...Self.maximumBytes).contains(text.utf8.count) else { return nil }
-        self.init(text, nil)
+        (rawValue, known) = (text, nil)
     }
 }

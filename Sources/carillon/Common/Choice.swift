@@ -11,3 +11,9 @@ func choice<Value: RawRepresentable<String>>(_ text: String, among values: [Valu
     let choices = values.map(\.rawValue).joined(separator: ", ")
     throw ValidationError("\(text) is not one of \(choices).")
 }
+
+/// The names of the allowed values, for the help text of an option.
+func choices(_ values: [some RawRepresentable<String>]) -> String {
+    let names = values.map(\.rawValue)
+    return names.count > 1 ? names.dropLast().joined(separator: ", ") + " or " + names[names.count - 1] : names.joined()
+}

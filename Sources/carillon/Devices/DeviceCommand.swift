@@ -78,10 +78,7 @@ struct DeviceCommand: AsyncParsableCommand {
         @OptionGroup var app: AppOnDevice
 
         @Option(
-            help: """
-                A service of the app: voip, complication, fileprovider, location, liveactivity, pushtotalk, controls or \
-                widgets.
-                """,
+            help: "A service of the app: \(choices(PushService.withTokens)).",
             transform: { try choice($0, among: PushService.withTokens) })
         var service: PushService?
 

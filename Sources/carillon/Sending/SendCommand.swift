@@ -56,7 +56,7 @@ struct SendCommand: AsyncParsableCommand {
     @Option(name: .customLong("collapse-id"), help: "It replaces an earlier notification with the same identifier.")
     var collapseID: String?
 
-    @Option(name: .customLong("push-type"), help: "alert, background, voip, …")
+    @Option(name: .customLong("push-type"), help: "\(choices(PushNotification.PushType.allCases)).")
     var pushType: String?
 
     @Option(help: "Where to send, https://host:port; the running service by default.")

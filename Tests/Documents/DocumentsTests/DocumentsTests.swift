@@ -1,5 +1,6 @@
 import CommonTesting
 import Foundation
+import Matching
 import Notifications
 import ProviderServer
 import Rates
@@ -18,6 +19,41 @@ struct DocumentsTests {
         let row = reason.row
         let expected = "| \(row.status) | `\(reason.rawValue)` | \(row.meaning) | \(row.advice.rawValue) |"
         #expect(try Self.lines("docs/provider-api.md").contains { $0 == expected })
+    }
+
+    /// The names of the library's constants are those of the table.
+    @Test(arguments: Rejection.Reason.allCases)
+    func `The provider library has a constant for each reason`(_ reason: Rejection.Reason) throws {
+        // Two spellings of one reason.
+        guard reason != .badEnvironmentKeyInToken else { return }
+        let constant = "        public static let \(reason) = Reason(.\(reason))"
+        #expect(try Self.lines("Sources/Libraries/APNSProvider/Answers/PushRejection.swift").contains { $0 == constant })
+    }
+
+    @Test(arguments: PushType.all)
+    func `The documents and the provider library have each push type`(_ type: PushType) throws {
+        for document in ["docs/provider-api.md", "docs/current-apns.md"] {
+            let rows = try Self.lines(document).map { $0.split(separator: "|").drop { $0.allSatisfy(\.isWhitespace) } }
+            let suffix = type.topicKind?.suffix ?? ""
+            let hasRow = rows.contains { cells in
+                cells.count >= 2 && cells[cells.startIndex].contains("`\(type.rawValue)`")
+                    && (suffix.isEmpty || cells[cells.startIndex + 1].contains("`\(suffix)`"))
+            }
+            #expect(hasRow, "\(document)")
+        }
+        let code = try Self.lines("Sources/Libraries/APNSProvider/Vocabulary/PushNotification+PushType.swift")
+        #expect(code.contains { $0.hasSuffix(" = PushType(.\(type.known.map { "\($0)" } ?? ""))") })
+    }
+
+    @Test(arguments: TopicKind.allCases.compactMap(\.serviceName))
+    func `The documents about devices name each service`(_ service: String) throws {
+        for document in ["docs/device-protocol.md", "docs/device-listen.md"] {
+            #expect(try Self.lines(document).contains { $0.contains("`\(service)`") }, "\(document)")
+        }
+    }
+
+    @Test(arguments: FaultName.allCases) func `docs/testing.md has a row for each fault`(_ fault: FaultName) throws {
+        #expect(try Self.lines("docs/testing.md").contains { $0.hasPrefix("| `{\"\(fault.rawValue)\":") })
     }
 
     @Test(arguments: LimitSetting.all.map(\.name))

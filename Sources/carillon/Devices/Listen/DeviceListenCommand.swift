@@ -33,8 +33,8 @@ struct DeviceListenCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            A service of the apps whose device token to print as well; repeatable: voip, complication, fileprovider, \
-            location, liveactivity, pushtotalk, controls or widgets.
+            A service of the apps whose device token to print as well; repeatable: \
+            \(choices(PushService.withTokens)).
             """, valueName: "service"),
         transform: { try choice($0, among: PushService.withTokens) })
     var service: [PushService] = []

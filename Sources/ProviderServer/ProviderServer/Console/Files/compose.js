@@ -4,9 +4,9 @@ import { json } from "./api.js";
 import { announce, element, empty, field, section } from "./dom.js";
 import { AppChoice, failure, items, noApp, number } from "./parts.js";
 import { PayloadForm } from "./payloadform.js";
+import { pushTypes } from "./pushtypes.js";
 
 const EXAMPLE = { aps: { alert: { body: "Hello" } } };
-const pushTypes = ["", "alert", "background", "voip", "complication", "fileprovider", "mdm", "location", "liveactivity", "pushtotalk", "controls", "widgets"];
 const expirations = [["", "As long as the service keeps it"], ["0", "Try once, do not store"], ["3600", "One hour"], ["86400", "One day"], ["2592000", "30 days"]];
 const RATE = 100_000;
 
@@ -117,7 +117,7 @@ export class Compose {
       field("At most a second", this.#control("rate", "input", { type: "number", min: 1, max: RATE, placeholder: "No limit" })),
       field("Expiration", this.#select("expiration", expirations)),
       field("Priority", this.#select("priority", [["", "Not given"], ["10", "10, at once"], ["5", "5, considerate of power"], ["1", "1, whenever"]])),
-      field("Push type", this.#select("pushType", pushTypes.map((type) => [type, type === "" ? "Not given" : type]))),
+      field("Push type", this.#select("pushType", [["", "Not given"], ...pushTypes.map((type) => [type, type])])),
       field("Collapse identifier", this.#control("collapseID", "input", { placeholder: "at most 64 bytes" }))));
   }
 

@@ -6,8 +6,9 @@ import { curl } from "./curl.js";
 import { copy, find, settled, timeline } from "./detail.js";
 import { announce, element, field, section } from "./dom.js";
 import { PayloadForm } from "./payloadform.js";
+import { suffixes } from "./pushtypes.js";
 import { pretty } from "./rawjson.js";
-import { suffixes, templates } from "./templates.js";
+import { templates } from "./templates.js";
 import { exactTime, shortTime } from "./time.js";
 import { outcomeOf, outcomes, short } from "./words.js";
 

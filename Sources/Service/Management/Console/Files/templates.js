@@ -1,11 +1,4 @@
-// The templates of the page "Send", and the topic that each push type needs.
-
-/** What follows the bundle ID in the topic, by push type. */
-export const suffixes = {
-  alert: "", background: "", voip: ".voip", complication: ".complication", fileprovider: ".pushkit.fileprovider",
-  location: ".location-query", liveactivity: ".push-type.liveactivity", pushtotalk: ".voip-ptt",
-  controls: ".push-type.controls", widgets: ".push-type.widgets",
-};
+// The templates of the page "Send".
 
 const now = () => Math.floor(Date.now() / 1000);
 

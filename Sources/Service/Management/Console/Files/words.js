@@ -1,5 +1,7 @@
 // The words that the pages show for the API's values.
 
+import { services } from "./pushtypes.js";
+
 export const outcomes = {
   delivered: "Delivered",
   stored: "Stored",
@@ -51,12 +53,6 @@ export const behaviours = {
 export function silentNodes(names) { return `${names.length === 1 ? "The node" : "The nodes"} ${names.join(", ")} did not answer`; }
 
 export const powers = { charging: "Charging", awake: "Awake", low: "Low" };
-
-/** The services of an app, by the end of their topic. */
-const services = {
-  ".voip": "VoIP", ".complication": "complication", ".pushkit.fileprovider": "file provider", ".location-query": "location",
-  ".push-type.liveactivity": "Live Activity", ".voip-ptt": "push to talk", ".push-type.controls": "controls", ".push-type.widgets": "widgets",
-};
 
 /** The app that a topic belongs to, and the app's service that it names; null if it names the app itself. */
 export function serviceOf(topic) {
