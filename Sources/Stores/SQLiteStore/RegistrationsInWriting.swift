@@ -11,7 +11,6 @@ import Synchronization
 ///
 /// If it is uncertain whether a COMMIT succeeded, it counts as failed while the database is open. Only the next start
 /// may find the transaction in the log, and that start reads everything again.
-/// everything again.
 final class RegistrationsInWriting: Sendable {
     private let table: RegistrationTable
     /// The changed registrations; nil if a registration was removed.

@@ -54,19 +54,21 @@ public actor DeviceSystem: DeviceDelegate {
 
     private var state: SystemState
     /// The Live Activities that the device shows.
-    public private(set) var activities = LiveActivities()
-    private var apps: [String: any App] = [:]
+    public internal(set) var activities = LiveActivities()
+    var apps: [String: any App] = [:]
     private var categories: [String: [NotificationCategory]] = [:]
     private var tokens: [String: String] = [:]
-    private var device: Device?
-    private let clock: any Clock<Duration>
-    private let now: @Sendable () -> Date
+    var device: Device?
+    let clock: any Clock<Duration>
+    let now: @Sendable () -> Date
     /// Wakes the system when a Live Activity changes by itself.
-    private var activityTimer: Task<Void, Never>?
-    /// The last change of subscriptions to channels. The next one waits for it, so that they take effect in order.
-    private var subscribing: Task<Void, Never>?
+    var activityTimer: Task<Void, Never>?
+    /// The channels whose subscriptions may no longer fit the Live Activities, in the order of the changes.
+    var changedChannels: [ChannelOfApp] = []
+    /// Whether a task changes the subscriptions. There is only one, so that they take effect in order.
+    var isSubscribing = false
     private let keep: @Sendable (DeviceIdentity) async throws -> Void
-    private let report: @Sendable (Event) -> Void
+    let report: @Sendable (Event) -> Void
 
     /// Creates a system.
     /// - Parameters:
@@ -268,105 +270,6 @@ public actor DeviceSystem: DeviceDelegate {
         case .wake:
             if let app { Task { await wake(app, notification) } }
         }
-    }
-
-    // MARK: Live Activities
-
-    /// Starts a Live Activity of an app, as an app in the foreground can.
-    /// - Parameters:
-    ///   - bundleID: the app.
-    ///   - attributesType: the name of the app's attributes type.
-    ///   - attributes: a JSON dictionary in UTF-8.
-    ///   - contentState: a JSON dictionary in UTF-8.
-    ///   - updates: how it gets its updates.
-    /// - Returns: nil if the app is not on the device, or if ``LiveActivities/maximumCount`` are on show.
-    @discardableResult
-    public func startActivity(
-        of bundleID: String,
-        attributesType: String,
-        attributes: [UInt8],
-        contentState: [UInt8],
-        updates: LiveActivity.UpdateSource,
-    ) -> LiveActivity? {
-        guard apps[bundleID] != nil else { return nil }
-        let now = now()
-        let started = activities.start(
-            LiveActivity(
-                id: UUID(), bundleID: bundleID, attributesType: attributesType, attributes: attributes,
-                updates: updates, started: now, contentState: contentState, timestamp: now.wholeSecond))
-        guard let started else { return nil }
-        activityChanged(started, .started)
-        waitForActivities()
-        return started
-    }
-
-    /// Sets how many updates of priority 10 an app's Live Activities may have.
-    public func change(_ budget: LiveActivities.Budget, of bundleID: String) {
-        activities.change(budget, of: bundleID)
-    }
-
-    private func changeActivities(_ notification: ReceivedNotification) {
-        for outcome in activities.receive(notification, id: UUID(), at: now()) {
-            switch outcome {
-            case .changed(let activity, let change): activityChanged(activity, change)
-            case .ignored(let reason): report(.dropped(notification, reason))
-            }
-        }
-        waitForActivities()
-    }
-
-    private func activityChanged(_ activity: LiveActivity, _ change: LiveActivity.Change) {
-        report(.activity(activity, change))
-        guard let device else { return }
-        switch (change, activity.updates) {
-        case (.started, .token):
-            Task { await register(activity, on: device) }
-        case (.started, .channel(let channel)):
-            let earlier = subscribing
-            subscribing = Task {
-                await earlier?.value
-                do throws(DeviceError) {
-                    try await device.subscribe(activity.bundleID, to: channel)
-                } catch {
-                    report(.problem(error))
-                }
-            }
-        case (.ended, .channel(let channel)), (.dismissed, .channel(let channel)):
-            let earlier = subscribing
-            subscribing = Task {
-                await earlier?.value
-                guard !activities.uses(channel, of: activity.bundleID) else { return }
-                // The subscription ends with the app at the latest.
-                try? await device.unsubscribe(activity.bundleID, from: channel)
-            }
-        default: break
-        }
-    }
-
-    private func register(_ activity: LiveActivity, on device: Device) async {
-        do throws(DeviceError) {
-            let token = try await device.register(activity.bundleID, activity: activity.id)
-            report(.activityRegistered(activity, deviceToken: token))
-            await apps[activity.bundleID]?.activityRegistered(activity, deviceToken: token)
-        } catch {
-            report(.problem(error))
-        }
-    }
-
-    /// Waits until a Live Activity changes by itself.
-    private func waitForActivities() {
-        activityTimer?.cancel()
-        guard let due = activities.due else { return activityTimer = nil }
-        let pause = Duration.seconds(max(0, due.timeIntervalSince(now())))
-        activityTimer = Task { [clock, weak self] in
-            guard (try? await clock.sleep(for: pause)) != nil else { return }
-            await self?.activitiesAreDue()
-        }
-    }
-
-    private func activitiesAreDue() {
-        for (activity, change) in activities.tick(at: now()) { activityChanged(activity, change) }
-        waitForActivities()
     }
 
     // MARK: The connection
