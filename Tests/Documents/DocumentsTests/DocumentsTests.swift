@@ -27,7 +27,8 @@ struct DocumentsTests {
         // Two spellings of one reason.
         guard reason != .badEnvironmentKeyInToken else { return }
         let constant = "        public static let \(reason) = Reason(.\(reason))"
-        #expect(try Self.lines("Sources/Libraries/APNSProvider/Answers/PushRejection.swift").contains { $0 == constant })
+        #expect(
+            try Self.lines("Sources/Libraries/APNSProvider/Answers/PushRejection.swift").contains { $0 == constant })
     }
 
     @Test(arguments: PushType.all)

@@ -17,6 +17,7 @@ import Testing
     @Test func `An address is not a server name`() throws {
         #expect(try ProviderServerAddress("https://192.0.2.1", authorityFile: nil).serverName == nil)
         #expect(try ProviderServerAddress("https://[2001:db8::1]", authorityFile: nil).serverName == nil)
-        #expect(try ProviderServerAddress("https://push.example.com", authorityFile: nil).serverName == "push.example.com")
+        #expect(
+            try ProviderServerAddress("https://push.example.com", authorityFile: nil).serverName == "push.example.com")
     }
 }
