@@ -139,7 +139,7 @@ let package = Package(
         module("Sources/Shared/Rates"),
         module("Sources/Shared/Trust", ["Notifications", crypto, cryptoExtras, x509, asn1]),
         module("Sources/Shared/Connections", ["Rates", nioCore, nioPosix, nioTLS, nioSSL, logging]),
-        module("Sources/Shared/HTTP2", ["Rates", "Connections", "CNghttp2", nioCore, nioPosix, nioSSL]),
+        module("Sources/Shared/HTTP2", ["Rates", "Connections", "CNghttp2", nioCore, nioSSL]),
         module("Sources/Shared/PrivateFiles", ["Delivery"]),
         module("Sources/Shared/PrometheusMetrics", [coreMetrics]),
         module(
