@@ -22,7 +22,7 @@ extension BinaryConnection {
             return misbehave(fault)
         }
         if case .delay(let delay) = fault.kind { return takeLater(notification, submission, delay) }
-        exchange.take(notification.command, notification.identifier)
+        exchange.append(notification.command, notification.identifier)
         switch fault.kind {
         case .lose:
             watched?.answered(submission.ticket, .noErrors)
@@ -88,8 +88,8 @@ extension BinaryConnection {
         let connection = NIOLoopBound(self, eventLoop: eventLoop)
         let timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
             connection.value.rehearsed?.timerFired()
-            guard connection.value.exchange.isTaking else { return }
-            connection.value.exchange.take(notification.command, notification.identifier)
+            guard connection.value.exchange.isOpen else { return }
+            connection.value.exchange.append(notification.command, notification.identifier)
             connection.value.batch.append(submission)
             connection.value.process()
         }

@@ -58,7 +58,7 @@ final class BinaryConnection: CertifiedConnection {
 
     func received(_ bytes: ByteBuffer) {
         readAccounts()
-        guard exchange.isTaking else { return }
+        guard exchange.isOpen else { return }
         lastRead = second
         watched?.began()
         unread.append(bytes)
@@ -67,11 +67,11 @@ final class BinaryConnection: CertifiedConnection {
 
     func readCompleted() { process() }
 
-    var isPaused: Bool { (isHeld || keyless != nil || rehearsed?.isHolding == true) && exchange.isTaking }
+    var isPaused: Bool { (isHeld || keyless != nil || rehearsed?.isHolding == true) && exchange.isOpen }
 
     func tick(now: NIODeadline) {
         second = now
-        guard exchange.isTaking else { return }
+        guard exchange.isOpen else { return }
         if rehearsed != nil, endsHanging(now) { return }
         if let partialSince, !isPaused, partialSince + gateway.limits.packetTimeout < now {
             channel.limitExceeded(.binaryPacketTimeout)
@@ -166,7 +166,7 @@ extension BinaryConnection {
         if case .misbehave(_, let fault)? = watched?.taken(notification, submission) {
             return try carryOut(fault, on: notification, submission)
         }
-        exchange.take(notification.command, notification.identifier)
+        exchange.append(notification.command, notification.identifier)
         batch.append(submission)
     }
 
@@ -247,7 +247,7 @@ extension BinaryConnection {
 
     /// If the connection's end is decided, discards what was read.
     func stopIfEnding() {
-        guard !exchange.isTaking else { return }
+        guard !exchange.isOpen else { return }
         unread.removeAll()
         keyless = nil
         partialSince = nil

@@ -12,7 +12,7 @@ extension Delivery {
     /// the next batch. So one transaction, one task and one wake-up for each connection suffice for many
     /// notifications.
     func storeWhatWaits() {
-        guard storingTurn.withLock({ $0.take() }) else { return }
+        guard storingTurn.withLock({ $0.request() }) else { return }
         Task {
             while storingTurn.withLock({ $0.goOn() }) {
                 let batches = shards.compactMap(nextBatch)
@@ -76,7 +76,7 @@ extension Delivery {
     /// disk fails.
     private func finish(_ batch: Batch, _ results: [Result<MailboxVersion, StoreError>]) {
         Task {
-            let results = await settle(batch.entries, results)
+            let results = await storeUntilKnown(batch.entries, results)
             let now = clock.moment
             advance(batch.shard, now) { $0.stored(results, now: now.uptime) }
         }
@@ -85,7 +85,7 @@ extension Delivery {
     /// Stores notifications again if it is uncertain whether they were stored, until the store confirms them. Storing
     /// twice is harmless. But if such a notification was reported as rejected, it could still replace one that was
     /// accepted. Only a service that shuts down gives up if the store gives no result.
-    private func settle(
+    private func storeUntilKnown(
         _ entries: [MailboxEntry],
         _ results: [Result<MailboxVersion, StoreError>],
     ) async -> [Result<MailboxVersion, StoreError>] {

@@ -116,7 +116,7 @@ package final class Delivery: OfferOutcomes {
     }
 
     /// Waits until all inactive device tokens seen so far are on their feedback lists.
-    package func settleFeedback() async { await feedback.settle() }
+    package func flushFeedback() async { await feedback.flush() }
 
     /// Completes all open notifications. When this returns, each of them is acknowledged, stored or answered.
     package func drain() async {
@@ -124,7 +124,7 @@ package final class Delivery: OfferOutcomes {
         while true {
             for shard in shards { advance(shard) { $0.drain() } }
             guard !lookUps.isEmpty || shards.contains(where: \.isBusy) else {
-                return await feedback.settle()
+                return await feedback.flush()
             }
             // Wait in a separate task that nobody cancels. If the caller is cancelled, a sleep here would return at
             // once, and this loop would spin without waiting for the disk.
@@ -160,16 +160,16 @@ extension Delivery {
         let shard = shard(submission.destination)
         if let rejection = rejection(of: submission, registration, in: shard, now: now) {
             record(.rejected(rejection.reason), submission, now)
-            noteFeedback(on: submission, rejection)
+            recordFeedback(on: submission, rejection)
             answers.answer(submission.ticket, with: .rejected(rejection))
             return answers.takesMore
         }
         record(.accepted, submission, now)
         // Two calls, because one with a conditional expression would copy every submission.
         if clock.isAdvanced {
-            take(atServiceTime(submission), in: shard, answers: answers, now: now)
+            offerOrStore(atServiceTime(submission), in: shard, answers: answers, now: now)
         } else {
-            take(submission, in: shard, answers: answers, now: now)
+            offerOrStore(submission, in: shard, answers: answers, now: now)
         }
         return true
     }
@@ -185,9 +185,9 @@ extension Delivery {
 
     /// Adds the device token to its app's feedback list if the rejection says that the app was removed (Guide,
     /// 3.1.3).
-    private func noteFeedback(on submission: Submission, _ rejection: Rejection) {
+    private func recordFeedback(on submission: Submission, _ rejection: Rejection) {
         guard rejection.reason == .unregistered, let milliseconds = rejection.timestamp else { return }
-        feedback.note(
+        feedback.record(
             FeedbackEntry(
                 destination: submission.destination,
                 generation: submission.generation,
@@ -196,7 +196,7 @@ extension Delivery {
             ))
     }
 
-    private func take(_ submission: Submission, in shard: Shard, answers: any SubmissionAnswers, now: Moment) {
+    private func offerOrStore(_ submission: Submission, in shard: Shard, answers: any SubmissionAnswers, now: Moment) {
         let (destination, notification) = (submission.destination, submission.notification)
         guard let expires = limits.expiry(of: notification, now: now.time) else {
             let offer = Offer(id: nil, destination: destination, notification: notification)
@@ -308,7 +308,7 @@ extension Delivery {
         case .announce(let stored, let offer): switchboard.stored(stored, offer: offer)
         case .remove(let reference): remove([reference])
         case .limitExceeded(let limit): limitExceeded(limit)
-        case .note(let step, let subject):
+        case .record(let step, let subject):
             let time = now?.time ?? clock.time
             log.record(DeliveryEvent(time: time, step: step, subject: subject))
         }

@@ -149,7 +149,7 @@ final class PeerConnection: HTTP2Connection {
     /// Writes the waiting records. Records that wait together go out in one write.
     func writeRecords() {
         guard let link, let session, let stream, mayWrite else { return }
-        while mayWrite, let records = link.takeRecords() {
+        while mayWrite, let records = link.drainRecords() {
             switch session.write(stream, records, schedulesFlush: false) {
             case .more: break
             case .wait: mayWrite = false

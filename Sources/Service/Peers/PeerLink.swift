@@ -103,7 +103,7 @@ final class PeerLink: Sendable {
 
     /// Returns the waiting records, and empties the queue. Must be called on the event loop.
     /// - Returns: nil if no record waits.
-    func takeRecords() -> ByteBuffer? {
+    func drainRecords() -> ByteBuffer? {
         inbox.withLock { inbox in
             guard inbox.records.readableBytes > 0 else {
                 inbox.isScheduled = false

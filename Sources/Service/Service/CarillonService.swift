@@ -126,7 +126,7 @@ package final class CarillonService: Sendable {
             lines.local.disconnectAll(because: .shutdown)
         }
         await delivery.drain()
-        await lines.broadcasts.settle()
+        await lines.broadcasts.flushMarks()
         peers?.peers.close()
         if let listener = peers?.listener { await listener.shutDown(within: .seconds(1)) }
         management.server.endStreams()

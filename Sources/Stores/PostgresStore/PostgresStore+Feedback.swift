@@ -4,7 +4,7 @@ import PostgresClient
 import PostgresSupport
 
 extension PostgresStore: Feedback {
-    package func note(_ entries: [FeedbackEntry]) async throws(StoreError) {
+    package func record(_ entries: [FeedbackEntry]) async throws(StoreError) {
         var byList: [FeedbackList: [FeedbackEntry]] = [:]
         for entry in entries {
             let list = FeedbackList(environment: entry.destination.environment, app: entry.destination.app)
@@ -67,11 +67,11 @@ extension PostgresStore: Feedback {
         ]
     }
 
-    package func take(
-        _ list: FeedbackList,
+    package func entries(
+        of list: FeedbackList,
         after mark: FeedbackMark?,
         limit: Int,
-    ) async throws(StoreError) -> [TakenFeedback] {
+    ) async throws(StoreError) -> [ListedFeedback] {
         let rows = try await read(
             """
             SELECT number, token, moment FROM carillon.feedback
@@ -85,7 +85,7 @@ extension PostgresStore: Feedback {
             guard let number = row.integer(0).flatMap(UInt64.init(exactly:)),
                 let token = row.bytes(1).flatMap({ DeviceToken($0) }), let moment = row.moment(2)
             else { throw PostgresError.damaged("an entry of the feedback").storeError }
-            return TakenFeedback(mark: FeedbackMark(rawValue: number), token: token, moment: moment)
+            return ListedFeedback(mark: FeedbackMark(rawValue: number), token: token, moment: moment)
         }
     }
 

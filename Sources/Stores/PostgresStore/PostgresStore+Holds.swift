@@ -9,7 +9,7 @@ import Synchronization
 extension PostgresStore: DeviceHolds {
     package var holdTerm: UInt64 { lease.withLock { $0.holdTerm(at: .now) } }
 
-    package func take(_ devices: [DeviceKey]) async throws(StoreError) -> [DeviceHold] {
+    package func claim(_ devices: [DeviceKey]) async throws(StoreError) -> [DeviceHold] {
         var result: [DeviceHold] = []
         let keys = Array(Set(devices))
         let arrays: [PostgresValue] = [
@@ -85,7 +85,7 @@ extension PostgresStore: DeviceHolds {
             ], on: writers[0])
     }
 
-    package func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement] {
+    package func drainAnnouncements(limit: Int) async throws(StoreError) -> [Announcement] {
         let repeated = removing.withLock { $0 }
         let page: Set<Announcement>
         if repeated.isEmpty {
@@ -140,7 +140,7 @@ extension PostgresStore: DeviceHolds {
             guard let device = row.integer(0), let environment = row.integer(1).flatMap(Environment.init(column:)),
                 let epoch = row.integer(3).flatMap(UInt64.init(exactly:))
             else { throw PostgresError.damaged("an announcement").storeError }
-            return .taken(
+            return .claimed(
                 DeviceKey(environment: environment, device: DeviceID(column: device)), epoch: epoch)
         }
     }
@@ -178,13 +178,13 @@ extension PostgresStore: DeviceHolds {
     }
 
     /// Remembers where the devices are, by the answer to ``announcing(_:)``: the next notification can go there directly.
-    func noteWhereabouts(_ rows: PostgresRows) {
+    func recordWhereabouts(_ rows: PostgresRows) {
         for index in 0..<rows.count {
             guard let device = rows[index].integer(0),
                 let environment = rows[index].integer(1).flatMap(Environment.init(column:)),
                 let node = rows[index].bytes(2), let epoch = rows[index].integer(3).flatMap(UInt64.init(exactly:))
             else { continue }
-            whereabouts.note(
+            whereabouts.record(
                 DeviceKey(environment: environment, device: DeviceID(column: device)),
                 DeviceWhereabouts.Place(node: NodeID(bytes: node), epoch: epoch))
         }
@@ -197,7 +197,7 @@ extension Announcement {
         switch self {
         case .changed(let destination): (destination.deviceKey, destination.app.column)
         case .ended(let destination): (destination.deviceKey, -2 - destination.app.column)
-        case .taken(let device, _): (device, -1)
+        case .claimed(let device, _): (device, -1)
         }
     }
 }

@@ -194,7 +194,7 @@ extension PostgresStore: Mailboxes {
                 [Self.storing(written), announcing(destinations)], on: connection)
             guard let answer = answers.first else { throw StoreError(.unknown, "PostgreSQL did not answer.") }
             rows = answer
-            if answers.count > 1 { noteWhereabouts(answers[1]) }
+            if answers.count > 1 { recordWhereabouts(answers[1]) }
         } catch {
             if error == .postgresDiskFull { full.withLock { $0 = .now } }
             return entries.map { _ in .failure(error) }

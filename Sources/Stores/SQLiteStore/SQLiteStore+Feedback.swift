@@ -11,7 +11,7 @@ extension SQLiteStore: Feedback {
     /// within that day.
     static let defaultMaximumFeedbackEntries: Int64 = 1_000_000
 
-    package func note(_ entries: [FeedbackEntry]) async throws(StoreError) {
+    package func record(_ entries: [FeedbackEntry]) async throws(StoreError) {
         guard !entries.isEmpty else { return }
         let limit = maximumFeedbackEntries
         let taken = try await commits.write(items: entries.count, undoable: true) {
@@ -28,13 +28,13 @@ extension SQLiteStore: Feedback {
         guard taken == entries.count else { throw .busy }
     }
 
-    package func take(
-        _ list: FeedbackList,
+    package func entries(
+        of list: FeedbackList,
         after mark: FeedbackMark?,
         limit: Int,
-    ) async throws(StoreError) -> [TakenFeedback] {
+    ) async throws(StoreError) -> [ListedFeedback] {
         try await read { database throws(SQLiteFailure) in
-            var taken: [TakenFeedback] = []
+            var page: [ListedFeedback] = []
             try database.forEachRow(
                 """
                 SELECT number, token, moment FROM feedback
@@ -45,11 +45,11 @@ extension SQLiteStore: Feedback {
                 guard let number = UInt64(exactly: row.integer(0)), let token = DeviceToken(row.blob(1)) else {
                     throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a feedback entry that is not valid")
                 }
-                taken.append(
-                    TakenFeedback(
+                page.append(
+                    ListedFeedback(
                         mark: FeedbackMark(rawValue: number), token: token, moment: Timestamp(column: row.integer(2))))
             }
-            return taken
+            return page
         }
     }
 

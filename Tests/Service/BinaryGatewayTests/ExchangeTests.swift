@@ -12,7 +12,7 @@ struct ExchangeTests {
     /// Takes notifications with these identifiers.
     private static func taking(_ identifiers: UInt32..., limit: Int = 100) -> BinaryExchange {
         var exchange = BinaryExchange(limit: limit)
-        for identifier in identifiers { exchange.take(.items, identifier) }
+        for identifier in identifiers { exchange.append(.items, identifier) }
         return exchange
     }
 
@@ -21,7 +21,7 @@ struct ExchangeTests {
         var exchange = Self.taking(7, 8)
         let actions = [exchange.accepted(0), exchange.accepted(1)]
         #expect(actions == [nil, nil])
-        let state = (exchange.isIdle, exchange.isTaking, exchange.lastAccepted)
+        let state = (exchange.isIdle, exchange.isOpen, exchange.lastAccepted)
         #expect(state == (true, true, 8))
     }
 
@@ -29,8 +29,8 @@ struct ExchangeTests {
     func `A fault waits for the answers to earlier notifications`() {
         var exchange = Self.taking(7, 8)
         let first = exchange.faulted(BinaryFault(status: .missingPayload, identifier: 9, command: .items))
-        let isTaking = exchange.isTaking
-        #expect(first == nil && !isTaking)
+        let isOpen = exchange.isOpen
+        #expect(first == nil && !isOpen)
         let second = exchange.accepted(1)
         #expect(second == nil)
         let third = exchange.accepted(0)
@@ -103,11 +103,11 @@ struct ExchangeTests {
     @Test
     func `With the legacy format there is never a packet`() {
         var exchange = BinaryExchange(limit: 10)
-        exchange.take(.legacy, nil)
+        exchange.append(.legacy, nil)
         let fault = exchange.rejected(0, .invalidToken)
         #expect(fault == .end(nil))
         var other = BinaryExchange(limit: 10)
-        other.take(.legacy, nil)
+        other.append(.legacy, nil)
         _ = other.accepted(0)
         let end = other.shutDown()
         #expect(end == .end(nil))

@@ -43,13 +43,13 @@ struct FeedbackTests {
                     destination: rig.destination(device), generation: 1,
                     token: try #require(DeviceToken(rig.token(device))), moment: ended.changed))
         }
-        try await rig.store.note(entries)
+        try await rig.store.record(entries)
     }
 
     /// Reads until the list is empty. The service removes what was read shortly after it sees the connection's end.
     private static func waitUntilEmpty(_ rig: GatewayRig) async throws {
         let list = FeedbackList(environment: rig.environment, app: rig.app.id)
-        while try await !rig.store.take(list, after: nil, limit: 1).isEmpty {
+        while try await !rig.store.entries(of: list, after: nil, limit: 1).isEmpty {
             try Task.checkCancellation()
             await Task.yield()
         }
@@ -171,7 +171,7 @@ struct FeedbackTests {
             // `shutDown` waits until all connections have ended. Here the service ends them.
             await rig.shutDown(within: .minutes(10))
             let list = FeedbackList(environment: rig.environment, app: rig.app.id)
-            #expect(try await rig.store.take(list, after: nil, limit: 2000).count == 1000)
+            #expect(try await rig.store.entries(of: list, after: nil, limit: 2000).count == 1000)
         }
     }
 
@@ -208,7 +208,7 @@ struct FeedbackTests {
             let client = try await rig.connect(.feedback)
             _ = try await client.readToEnd()
             let list = FeedbackList(environment: rig.environment, app: rig.app.id)
-            #expect(try await rig.store.take(list, after: nil, limit: 10).count == 2)
+            #expect(try await rig.store.entries(of: list, after: nil, limit: 10).count == 2)
         }
     }
 
@@ -228,17 +228,17 @@ struct FeedbackTests {
 
     /// A list that is longer than any client reads.
     private struct EndlessFeedback: Feedback {
-        func note(_ entries: [FeedbackEntry]) async throws(StoreError) {}
+        func record(_ entries: [FeedbackEntry]) async throws(StoreError) {}
 
-        func take(
-            _ list: FeedbackList,
+        func entries(
+            of list: FeedbackList,
             after mark: FeedbackMark?,
             limit: Int,
-        ) async throws(StoreError) -> [TakenFeedback] {
+        ) async throws(StoreError) -> [ListedFeedback] {
             guard let token = DeviceToken([UInt8](repeating: 1, count: 32)) else { return [] }
             let first = (mark?.rawValue ?? 0) + 1
             return (0..<UInt64(limit)).map {
-                TakenFeedback(
+                ListedFeedback(
                     mark: FeedbackMark(rawValue: first + $0), token: token, moment: Timestamp(milliseconds: 0))
             }
         }
@@ -252,11 +252,11 @@ struct FeedbackTests {
 
         init(_ store: SQLiteStore) { inner = store }
 
-        func take(
-            _ list: FeedbackList,
+        func entries(
+            of list: FeedbackList,
             after mark: FeedbackMark?,
             limit: Int,
-        ) async throws(StoreError) -> [TakenFeedback] {
+        ) async throws(StoreError) -> [ListedFeedback] {
             throw StoreError(.unavailable, "A test wants it so.")
         }
     }

@@ -102,7 +102,7 @@ struct AcceptancesRig: ~Copyable {
         if !next.entries.isEmpty { batch = next.entries.map(\.notification.number) }
         let steps: [Step] = (actions + next.actions).compactMap { action in
             switch action {
-            case .note, .limitExceeded: return nil
+            case .record, .limitExceeded: return nil
             case .answer(_, let ticket, .accepted):
                 return .accepted(ticket)
             case .answer(_, let ticket, .rejected(let rejection)) where rejection.reason == .serviceUnavailable:

@@ -44,13 +44,13 @@ struct BroadcastLineTests {
     func `A stored broadcast is not sent again if the device has acknowledged it, or got it on this stream`() throws {
         let channel = try Self.channel()
         let line = Self.line([channel], limit: 10, seen: 3)
-        #expect(line.take(try Self.message(1, to: channel, version: 3), isStored: true) == .hadBefore)
-        #expect(line.take(try Self.message(2, to: channel, version: 4), isStored: false) == .send)
-        #expect(line.take(try Self.message(3, to: channel, version: 4), isStored: true) == .hadBefore)
-        #expect(line.take(try Self.message(4, to: channel, version: 5), isStored: true) == .send)
+        #expect(line.admit(try Self.message(1, to: channel, version: 3), isStored: true) == .hadBefore)
+        #expect(line.admit(try Self.message(2, to: channel, version: 4), isStored: false) == .send)
+        #expect(line.admit(try Self.message(3, to: channel, version: 4), isStored: true) == .hadBefore)
+        #expect(line.admit(try Self.message(4, to: channel, version: 5), isStored: true) == .send)
         // The same one on its direct way from another node is not sent again, but an older one is.
-        #expect(line.take(try Self.message(5, to: channel, version: 5), isStored: false) == .hadBefore)
-        #expect(line.take(try Self.message(6, to: channel, version: 2), isStored: false) == .send)
+        #expect(line.admit(try Self.message(5, to: channel, version: 5), isStored: false) == .hadBefore)
+        #expect(line.admit(try Self.message(6, to: channel, version: 2), isStored: false) == .send)
     }
 
     @Test
@@ -58,30 +58,30 @@ struct BroadcastLineTests {
         let channel = try Self.channel()
         let line = Self.line([channel], limit: 10)
         for number in 1...3 as ClosedRange<UInt64> {
-            #expect(line.take(try Self.message(number, to: channel, version: number), isStored: false) == .send)
+            #expect(line.admit(try Self.message(number, to: channel, version: number), isStored: false) == .send)
         }
-        #expect(line.takeMarks().isEmpty)
+        #expect(line.drainMarks().isEmpty)
         #expect(!line.acknowledged([2, 1, 99]))
-        #expect(line.takeMarks().map(\.version.rawValue) == [2])
-        #expect(line.takeMarks().isEmpty)
+        #expect(line.drainMarks().map(\.version.rawValue) == [2])
+        #expect(line.drainMarks().isEmpty)
     }
 
     @Test
     func `A device without room misses broadcasts, and reads the newest after it has caught up`() throws {
         let (keeping, other) = (try Self.channel(), try Self.channel(.none))
         let line = Self.line([keeping, other])
-        #expect(line.take(try Self.message(1, to: keeping, version: 1), isStored: false) == .send)
-        #expect(line.take(try Self.message(2, to: other), isStored: false) == .send)
-        #expect(line.take(try Self.message(3, to: other), isStored: false) == .noRoom)
+        #expect(line.admit(try Self.message(1, to: keeping, version: 1), isStored: false) == .send)
+        #expect(line.admit(try Self.message(2, to: other), isStored: false) == .send)
+        #expect(line.admit(try Self.message(3, to: other), isStored: false) == .noRoom)
         // The channel does not store broadcasts, so the missed one is lost, and there is nothing to read.
         #expect(!line.acknowledged([2]))
-        #expect(line.takeChannelsToRead().isEmpty)
-        #expect(line.take(try Self.message(4, to: other), isStored: false) == .send)
-        #expect(line.take(try Self.message(5, to: keeping, version: 2), isStored: false) == .noRoom)
+        #expect(line.claimChannelsToRead().isEmpty)
+        #expect(line.admit(try Self.message(4, to: other), isStored: false) == .send)
+        #expect(line.admit(try Self.message(5, to: keeping, version: 2), isStored: false) == .noRoom)
         #expect(line.acknowledged([4]))
-        #expect(line.takeChannelsToRead() == [keeping.key])
-        #expect(line.take(try Self.message(6, to: keeping, version: 2), isStored: true) == .send)
-        #expect(line.takeChannelsToRead().isEmpty)
+        #expect(line.claimChannelsToRead() == [keeping.key])
+        #expect(line.admit(try Self.message(6, to: keeping, version: 2), isStored: true) == .send)
+        #expect(line.claimChannelsToRead().isEmpty)
     }
 
     @Test
@@ -89,12 +89,12 @@ struct BroadcastLineTests {
         let channel = try Self.channel()
         let line = Self.line([channel])
         for number in 1...2 as ClosedRange<UInt64> {
-            #expect(line.take(try Self.message(number, to: channel, version: number), isStored: false) == .send)
+            #expect(line.admit(try Self.message(number, to: channel, version: number), isStored: false) == .send)
         }
-        #expect(line.take(try Self.message(3, to: channel, version: 3), isStored: false) == .noRoom)
+        #expect(line.admit(try Self.message(3, to: channel, version: 3), isStored: false) == .noRoom)
         #expect(line.acknowledged([1]))
         // The store has nothing: the broadcast has expired.
-        #expect(line.takeChannelsToRead() == [channel.key])
+        #expect(line.claimChannelsToRead() == [channel.key])
         #expect(!line.acknowledged([2]))
     }
 
@@ -103,17 +103,17 @@ struct BroadcastLineTests {
         let (keeping, other) = (try Self.channel(), try Self.channel(.none))
         let line = Self.line([keeping, other])
         for number in 1...2 as ClosedRange<UInt64> {
-            #expect(line.take(try Self.message(number, to: keeping, version: number), isStored: false) == .send)
+            #expect(line.admit(try Self.message(number, to: keeping, version: number), isStored: false) == .send)
         }
-        #expect(line.take(try Self.message(3, to: keeping, version: 3), isStored: false) == .noRoom)
+        #expect(line.admit(try Self.message(3, to: keeping, version: 3), isStored: false) == .noRoom)
         #expect(line.acknowledged([1]))
-        #expect(line.takeChannelsToRead() == [keeping.key])
+        #expect(line.claimChannelsToRead() == [keeping.key])
         // The store answers with the third one. Before that one is sent, there is no room for the fourth.
-        #expect(line.take(try Self.message(4, to: other), isStored: false) == .send)
-        #expect(line.take(try Self.message(5, to: keeping, version: 4), isStored: false) == .noRoom)
+        #expect(line.admit(try Self.message(4, to: other), isStored: false) == .send)
+        #expect(line.admit(try Self.message(5, to: keeping, version: 4), isStored: false) == .noRoom)
         #expect(line.acknowledged([2]))
-        #expect(line.take(try Self.message(6, to: keeping, version: 3), isStored: true) == .send)
-        #expect(line.takeChannelsToRead() == [keeping.key])
+        #expect(line.admit(try Self.message(6, to: keeping, version: 3), isStored: true) == .send)
+        #expect(line.claimChannelsToRead() == [keeping.key])
     }
 
     @Test
@@ -122,7 +122,7 @@ struct BroadcastLineTests {
         let line = Self.line([keeping, other])
         let (new, gone) = line.subscribe(to: [SubscribedChannel(channel: other, seen: nil)])
         #expect(new.isEmpty && gone == [keeping.key])
-        #expect(line.take(try Self.message(1, to: keeping, version: 1), isStored: false) == .notSubscribed)
+        #expect(line.admit(try Self.message(1, to: keeping, version: 1), isStored: false) == .notSubscribed)
     }
 
     @Test

@@ -144,11 +144,11 @@ struct BroadcastNodesTests {
             rig.holds.state.withLock { $0.term += 1 }
             rig.broadcasts.deliver(rig.direct(2, version: 2))
             rig.broadcasts.acknowledge(rig.stream.numbers.withLock { $0 }, by: Self.device)
-            await rig.broadcasts.settle()
+            await rig.broadcasts.flushMarks()
             let before = try await rig.store.subscriptions(of: Self.device).map(\.seen)
             rig.holds.state.withLock { $0.term -= 1 }
             rig.broadcasts.acknowledge(rig.stream.numbers.withLock { $0 }, by: Self.device)
-            await rig.broadcasts.settle()
+            await rig.broadcasts.flushMarks()
             let after = try await rig.store.subscriptions(of: Self.device).map(\.seen)
             #expect(before == [nil] && after == [BroadcastVersion(rawValue: 1)])
             #expect(await rig.stream.received(1) == [1])

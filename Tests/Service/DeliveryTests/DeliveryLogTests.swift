@@ -154,7 +154,7 @@ struct DeliveryLogTests {
     func `Sixteen identifiers are remembered for each app`() {
         var recent = RecentIdentifiers()
         func note(_ number: UInt64, app: UInt32 = 1) -> Bool {
-            recent.note(NotificationID(high: 0, low: number), of: AppID(rawValue: app))
+            recent.insert(NotificationID(high: 0, low: number), of: AppID(rawValue: app))
         }
         for number in 1...16 as ClosedRange<UInt64> { #expect(!note(number)) }
         #expect(note(1) && note(16))

@@ -83,29 +83,29 @@ extension DeliverySimulation {
     }
 
     /// Records that a notification is on disk, or that the device has it.
-    func noteSafe(_ number: UInt64) {
+    func recordSafe(_ number: UInt64) {
         let destination = records[Int(number) - 1].destination
         records[Int(number) - 1].isSafe = true
         safe[destination] = (safe[destination, default: []] + [number]).suffix(30)
     }
 
-    func noteReplaced(_ older: UInt64, by newer: UInt64) {
+    func recordReplaced(_ older: UInt64, by newer: UInt64) {
         if older != newer { records[Int(older) - 1].replacers.insert(newer) }
     }
 
     /// Records a step that `Acceptances` has reported.
-    func noteStep(_ step: DeliveryStep, of subject: NotificationSubject) {
+    func recordStep(_ step: DeliveryStep, of subject: NotificationSubject) {
         switch step {
-        case .replaced(let newer), .coalesced(let newer): noteReplaced(subject.id.low, by: newer.low)
+        case .replaced(let newer), .coalesced(let newer): recordReplaced(subject.id.low, by: newer.low)
         default: break
         }
     }
 
     /// Records that the courier has received the acknowledgement of an attempt.
-    func noteAcknowledged(_ attempt: UInt64, _ device: Device) {
+    func recordAcknowledged(_ attempt: UInt64, _ device: Device) {
         guard let number = numbers[device.key]?[attempt] else { return }
         records[Int(number) - 1].wasAcknowledged = true
-        if records[Int(number) - 1].expires != nil { noteSafe(number) }
+        if records[Int(number) - 1].expires != nil { recordSafe(number) }
     }
 
     func checkAttempt(_ attempt: DeliveryAttempt, on attached: AttachedLine, of node: Node) {

@@ -180,7 +180,7 @@ extension DeliverySimulation {
         guard let attached = node.lines[device] else { return .returned }
         forgetSilents(node)
         let offered = attached.line.offer(offer, now: moment, silents: &node.silents)
-        if offer.notification.urgency == .immediate, offered.answer == .taken { noteReason(attached) }
+        if offer.notification.urgency == .immediate, offered.answer == .taken { recordReason(attached) }
         for case .send(let attempt) in offered.first { send(attempt, attached, node) }
         for action in offered.first where !action.isSending { node.startThread([.line(action, device)]) }
         if let attempt = offered.attempt { send(attempt, attached, node) }
@@ -193,7 +193,7 @@ extension DeliverySimulation {
     }
 
     /// Records that there was a reason to wake the device.
-    private func noteReason(_ attached: AttachedLine) {
+    private func recordReason(_ attached: AttachedLine) {
         attached.stream.releasedUpTo = max(attached.stream.releasedUpTo, UInt64(records.count))
         if attached.line.isReading(epoch: attached.epoch) { attached.stream.isReleasing = true }
     }
@@ -215,12 +215,12 @@ extension DeliverySimulation {
         let node = nodes[stream.node]
         let power = DevicePower.allCases.randomElement(using: &random) ?? .low
         // Notifications that came while the device was awake did not have to wait.
-        if attached.power != .low || power != .low { noteReason(attached) }
+        if attached.power != .low || power != .low { recordReason(attached) }
         attached.power = power
         guard fault != .wakesDevices else { return }
         node.startThread(
             performed(attached, device.key, node) { $0.changed(power, now: moment, silents: &node.silents) })
-        if power != .low { noteReason(attached) }
+        if power != .low { recordReason(attached) }
     }
 
     func tickLines(of node: Node) {
@@ -272,13 +272,13 @@ extension DeliverySimulation {
         let isUrgent = actions.contains { action in
             if case .send(let attempt) = action { attempt.notification.urgency == .immediate } else { false }
         }
-        if isUrgent { noteReason(attached) }
+        if isUrgent { recordReason(attached) }
         for case .send(let attempt) in actions { send(attempt, attached, node) }
-        if !attached.line.isReading(epoch: attached.epoch) { noteOpen(attached) }
+        if !attached.line.isReading(epoch: attached.epoch) { recordOpen(attached) }
         return actions.map { .line($0, device) }
     }
 
-    private func noteOpen(_ attached: AttachedLine) {
+    private func recordOpen(_ attached: AttachedLine) {
         let stream = attached.stream
         if stream.releasedUpTo == .max { stream.releasedUpTo = UInt64(records.count) }
         stream.isReleasing = false
@@ -287,7 +287,7 @@ extension DeliverySimulation {
 
     private func send(_ attempt: DeliveryAttempt, _ attached: AttachedLine, _ node: Node) {
         checkAttempt(attempt, on: attached, of: node)
-        if attempt.notification.urgency == .immediate { noteReason(attached) }
+        if attempt.notification.urgency == .immediate { recordReason(attached) }
         if attached.stream.isOpen { attached.stream.transit.append(attempt) }
     }
 
@@ -322,7 +322,7 @@ extension DeliverySimulation {
             let attached = node.lines[device.key]
         else { return }
         let work = performed(attached, device.key, node) { $0.acknowledged(numbers) }
-        for number in numbers { noteAcknowledged(number, device) }
+        for number in numbers { recordAcknowledged(number, device) }
         node.startThread(work)
     }
 

@@ -197,7 +197,7 @@ extension DeliverySimulation {
         for other in nodes where other !== node { breakLink(between: node, and: other) }
         messages.removeAll { $0.from == node.number && chance(50) }
         // The process has decided this, and may have answered. Only its delivery log lacks it.
-        for case .acceptance(.note(let step, let subject)) in node.threads.joined() { noteStep(step, of: subject) }
+        for case .acceptance(.record(let step, let subject)) in node.threads.joined() { recordStep(step, of: subject) }
         node.begin(start())
         node.isUp = !isCluster
         for device in devices {

@@ -91,11 +91,11 @@ extension DeliverySimulation {
             let other = held.entry.notification.number
             if precedes(number, other) { problems.append("\(number) was stored over the newer \(other)") }
             if fault == .losesReplacement { return .success(version) }
-            noteReplaced(other, by: number)
+            recordReplaced(other, by: number)
         }
         mailboxes[entry.destination] = StoredMailboxEntry(entry: entry, version: version)
         records[Int(number) - 1].wasStored = true
-        noteSafe(number)
+        recordSafe(number)
         return .success(version)
     }
 

@@ -270,8 +270,8 @@ final class DeliverySimulation {
             return report(offer, of: attempt.destination, isAcknowledged: true, by: node) + removal
         case .line(.returned(let offer, let destination), _):
             return report(offer, of: destination, isAcknowledged: false, by: node)
-        case .acceptance(.note(let step, let subject)): noteStep(step, of: subject)
-        case .line(.send, _), .line(.note, _), .acceptance(.limitExceeded): break
+        case .acceptance(.record(let step, let subject)): recordStep(step, of: subject)
+        case .line(.send, _), .line(.record, _), .acceptance(.limitExceeded): break
         }
         return []
     }

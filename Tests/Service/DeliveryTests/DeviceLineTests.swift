@@ -184,7 +184,7 @@ struct DeviceLineTests {
         _ = rig.offer(Offer(id: nil, destination: Example.destination(), notification: Example.notification(1)))
         let actions = rig.line.givenUp([rig.epoch + 1])
         let subject = NotificationSubject(Example.notification(1), to: Example.destination())
-        #expect(actions == [.note(.discarded(.unregistered), subject)])
+        #expect(actions == [.record(.discarded(.unregistered), subject)])
     }
 
     @Test

@@ -16,14 +16,14 @@ struct DeviceWhereaboutsTests {
     func `The newest place is known until it is forgotten`() {
         let places = DeviceWhereabouts()
         #expect(places[device(1)] == nil)
-        places.note(device(1), place(1, 1))
-        places.note(device(1), place(2, 2))
+        places.record(device(1), place(1, 1))
+        places.record(device(1), place(2, 2))
         #expect(places[device(1)] == place(2, 2) && places[device(2)] == nil)
         places.forget(device(1), epoch: 1)
         #expect(places[device(1)] == place(2, 2))
         places.forget(device(1), epoch: 2)
         #expect(places[device(1)] == nil)
-        places.note(device(1), place(2, 3))
+        places.record(device(1), place(2, 3))
         places.forget(device(1))
         #expect(places[device(1)] == nil)
     }
@@ -31,7 +31,7 @@ struct DeviceWhereaboutsTests {
     @Test
     func `No more devices than the limit are remembered, and the newest are among them`() {
         let places = DeviceWhereabouts(maximumCount: 320)
-        for number in 0..<10_000 as Range<UInt64> { places.note(device(number), place(1, number)) }
+        for number in 0..<10_000 as Range<UInt64> { places.record(device(number), place(1, number)) }
         let known = (0..<10_000 as Range<UInt64>).filter { places[device($0)] != nil }
         #expect((100...320).contains(known.count))
         #expect(known.suffix(16) == Array(9984..<10_000))

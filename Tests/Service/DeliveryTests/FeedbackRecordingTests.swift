@@ -9,9 +9,9 @@ import Testing
 struct FeedbackRecordingTests {
     private static let list = FeedbackList(environment: Example.device.environment, app: AppID(rawValue: 1))
 
-    private static func listed(_ rig: DeliveryRig) async throws -> [TakenFeedback] {
-        await rig.delivery.settleFeedback()
-        return try await rig.store.memory.take(list, after: nil, limit: 100)
+    private static func listed(_ rig: DeliveryRig) async throws -> [ListedFeedback] {
+        await rig.delivery.flushFeedback()
+        return try await rig.store.memory.entries(of: list, after: nil, limit: 100)
     }
 
     private static func end(_ rig: DeliveryRig) async throws {
@@ -55,7 +55,7 @@ struct FeedbackRecordingTests {
         try await Self.end(rig)
         rig.submit(1)
         await rig.delivery.drain()
-        #expect(try await rig.store.memory.take(Self.list, after: nil, limit: 100).count == 1)
+        #expect(try await rig.store.memory.entries(of: Self.list, after: nil, limit: 100).count == 1)
     }
 
     @Test

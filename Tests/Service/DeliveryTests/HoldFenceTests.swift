@@ -118,7 +118,7 @@ final class TestHolds: DeviceHolds {
 
     var holdTerm: UInt64 { state.withLock { $0.term } }
 
-    func take(_ devices: [DeviceKey]) async throws(StoreError) -> [DeviceHold] {
+    func claim(_ devices: [DeviceKey]) async throws(StoreError) -> [DeviceHold] {
         state.withLock { state in
             if state.endsTermInTake { state.term += 1 }
             state.epoch += 1
@@ -128,7 +128,7 @@ final class TestHolds: DeviceHolds {
 
     func release(_ holds: [DeviceHold]) async throws(StoreError) {}
 
-    func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement] {
+    func drainAnnouncements(limit: Int) async throws(StoreError) -> [Announcement] {
         await withCheckedContinuation { continuation in
             let isStopped = state.withLock { state in
                 if state.isStopped { state.waiting.append(continuation) }

@@ -117,7 +117,7 @@ struct LineRig: ~Copyable {
     /// Returns nil if the action is only for the delivery log.
     private func step(_ action: DeviceLine.Action) -> Step? {
         switch action {
-        case .note: nil
+        case .record: nil
         case .acknowledged(let attempt): .unasked(attempt.id)
         case .send(let attempt):
             .send(attempt.number - epoch, notification: attempt.notification.number)

@@ -116,7 +116,7 @@
             }
             let ended = destination(7)
             _ = try await store.end(ended, at: moment)
-            try await store.note([
+            try await store.record([
                 FeedbackEntry(
                     destination: ended, generation: 1, token: try #require(DeviceToken(Array(repeating: 7, count: 32))),
                     moment: moment)

@@ -101,13 +101,13 @@ struct PostgresStoreChannelsTests {
             let subscription = Self.subscription(channel)
             for round in 0..<30 {
                 async let subscribed = there.subscribe([subscription], limit: 10, at: Self.moment)
-                let hold = try #require(try await here.take([Self.device]).first)
+                let hold = try #require(try await here.claim([Self.device]).first)
                 let found = try await here.subscriptions(of: Self.device).map(\.channel)
                 try await subscribed[0].get()
-                let announced = try await here.takeAnnouncements(limit: 10)
+                let announced = try await here.drainAnnouncements(limit: 10)
                 #expect(found == [channel] || announced == [.changed(Self.destination())], "round \(round)")
                 try await there.unsubscribe([subscription])[0].get()
-                #expect(try await here.takeAnnouncements(limit: 10) == [.changed(Self.destination())])
+                #expect(try await here.drainAnnouncements(limit: 10) == [.changed(Self.destination())])
                 try await here.release([hold])
             }
         }

@@ -45,15 +45,15 @@ struct PostgresStoreHoldsTests {
     func `A notification that another node stores is announced once; one of the node itself is not`() async throws {
         try await withNodes { here, there in
             _ = try await there.store([entry()])[0].get()
-            #expect(try await here.takeAnnouncements(limit: 10) == [])
-            let hold = try #require(try await here.take([device]).first)
+            #expect(try await here.drainAnnouncements(limit: 10) == [])
+            let hold = try #require(try await here.claim([device]).first)
             #expect(hold.device == device && hold.epoch == 1)
             _ = try await here.store([entry()])[0].get()
-            #expect(try await here.takeAnnouncements(limit: 10) == [])
+            #expect(try await here.drainAnnouncements(limit: 10) == [])
             for _ in 0..<2 { _ = try await there.store([entry()])[0].get() }
-            #expect(try await there.takeAnnouncements(limit: 10) == [])
-            #expect(try await here.takeAnnouncements(limit: 10) == [.changed(destination)])
-            #expect(try await here.takeAnnouncements(limit: 10) == [])
+            #expect(try await there.drainAnnouncements(limit: 10) == [])
+            #expect(try await here.drainAnnouncements(limit: 10) == [.changed(destination)])
+            #expect(try await here.drainAnnouncements(limit: 10) == [])
         }
     }
 
@@ -62,21 +62,21 @@ struct PostgresStoreHoldsTests {
         try await withNodes { here, there in
             let other = Destination(environment: .production, device: destination.device, app: AppID(rawValue: .max))
             _ = try await here.register(other, tokenKeyID: 1, at: moment)
-            _ = try await here.take([device])
+            _ = try await here.claim([device])
             _ = try await there.end(destination, at: moment)
-            #expect(try await here.takeAnnouncements(limit: 10) == [.ended(destination)])
+            #expect(try await here.drainAnnouncements(limit: 10) == [.ended(destination)])
             _ = try await there.register(destination, tokenKeyID: 1, at: moment)
             _ = try await there.store([entry()])[0].get()
             try await there.renewTokens(of: device, tokenKeyID: 1, at: moment)
             #expect(
-                Set(try await here.takeAnnouncements(limit: 10)) == [
+                Set(try await here.drainAnnouncements(limit: 10)) == [
                     .changed(destination), .ended(destination), .ended(other),
                 ])
             // A node announces nothing to itself, and nothing that did not end.
             try await here.renewTokens(of: device, tokenKeyID: 1, at: moment)
             _ = try await there.end(
                 Destination(environment: .production, device: other.device, app: AppID(rawValue: 5)), at: moment)
-            #expect(try await here.takeAnnouncements(limit: 10) == [])
+            #expect(try await here.drainAnnouncements(limit: 10) == [])
         }
     }
 
@@ -84,7 +84,7 @@ struct PostgresStoreHoldsTests {
     @Test(arguments: [true, false])
     func `Announcements whose removal failed come with the next answer`(isExecuted: Bool) async throws {
         try await withNodes { here, there in
-            _ = try await here.take([device])
+            _ = try await here.claim([device])
             _ = try await there.end(destination, at: moment)
             func execute(_ command: String) async throws {
                 _ = try await there.writers[0].execute([PostgresStatement(assembled: command)])
@@ -99,11 +99,11 @@ struct PostgresStoreHoldsTests {
                 CREATE TRIGGER fail BEFORE DELETE ON carillon.announcement
                 FOR EACH STATEMENT EXECUTE FUNCTION fail()
                 """)
-            await #expect(throws: StoreError.self) { try await here.takeAnnouncements(limit: 10) }
+            await #expect(throws: StoreError.self) { try await here.drainAnnouncements(limit: 10) }
             try await execute("DROP TRIGGER fail ON carillon.announcement")
             if isExecuted { try await execute("DELETE FROM carillon.announcement") }
-            #expect(try await here.takeAnnouncements(limit: 10) == [.ended(destination)])
-            #expect(try await here.takeAnnouncements(limit: 10) == [])
+            #expect(try await here.drainAnnouncements(limit: 10) == [.ended(destination)])
+            #expect(try await here.drainAnnouncements(limit: 10) == [])
         }
     }
 
@@ -113,19 +113,19 @@ struct PostgresStoreHoldsTests {
     {
         try await withNodes { here, there in
             for _ in 0..<20 {
-                async let one = here.take([device])
-                async let two = there.take([device])
+                async let one = here.claim([device])
+                async let two = there.claim([device])
                 let holds = [try #require(try await one.first), try #require(try await two.first)]
                 #expect(abs(Int64(holds[0].epoch) - Int64(holds[1].epoch)) == 1)
                 let (winner, loser) = holds[0].epoch > holds[1].epoch ? (here, there) : (there, here)
                 let newest = max(holds[0].epoch, holds[1].epoch)
-                #expect(try await loser.takeAnnouncements(limit: 10).contains(.taken(device, epoch: newest)))
+                #expect(try await loser.drainAnnouncements(limit: 10).contains(.claimed(device, epoch: newest)))
                 // The winner may have an announcement from the round before, but none of this epoch.
-                #expect(try await !winner.takeAnnouncements(limit: 10).contains(.taken(device, epoch: newest)))
+                #expect(try await !winner.drainAnnouncements(limit: 10).contains(.claimed(device, epoch: newest)))
                 // The loser cannot release it, and what it stores is announced to the winner.
                 try await loser.release([holds[0].epoch == newest ? holds[1] : holds[0]])
                 _ = try await loser.store([entry()])[0].get()
-                #expect(try await winner.takeAnnouncements(limit: 10) == [.changed(destination)])
+                #expect(try await winner.drainAnnouncements(limit: 10) == [.changed(destination)])
             }
         }
     }
@@ -133,16 +133,16 @@ struct PostgresStoreHoldsTests {
     @Test
     func `The former holder learns that a device was taken, and can no longer release it`() async throws {
         try await withNodes { here, there in
-            let first = try #require(try await here.take([device]).first)
-            let second = try #require(try await there.take([device]).first)
+            let first = try #require(try await here.claim([device]).first)
+            let second = try #require(try await there.claim([device]).first)
             #expect(second.epoch == first.epoch + 1 && second.previousNumber >= first.previousNumber)
-            #expect(try await here.takeAnnouncements(limit: 10) == [.taken(device, epoch: second.epoch)])
+            #expect(try await here.drainAnnouncements(limit: 10) == [.claimed(device, epoch: second.epoch)])
             try await here.release([first])
             _ = try await here.store([entry()])[0].get()
-            #expect(try await there.takeAnnouncements(limit: 10) == [.changed(destination)])
+            #expect(try await there.drainAnnouncements(limit: 10) == [.changed(destination)])
             try await there.release([second])
             _ = try await here.store([entry()])[0].get()
-            #expect(try await there.takeAnnouncements(limit: 10) == [])
+            #expect(try await there.drainAnnouncements(limit: 10) == [])
         }
     }
 
@@ -153,10 +153,10 @@ struct PostgresStoreHoldsTests {
         try await withNodes { here, there in
             for _ in 0..<50 {
                 async let stored = there.store([entry()])
-                let hold = try #require(try await here.take([device]).first)
+                let hold = try #require(try await here.claim([device]).first)
                 let found = try await here.entries(of: device)
                 let version = try await stored[0].get()
-                let announced = try await here.takeAnnouncements(limit: 10)
+                let announced = try await here.drainAnnouncements(limit: 10)
                 #expect(found.map(\.version) == [version] || announced == [.changed(destination)])
                 try await here.release([hold])
                 _ = await here.remove([MailboxReference(destination: destination, version: version)])
@@ -168,11 +168,11 @@ struct PostgresStoreHoldsTests {
     func `A node's holds end when the node ends or gets a new lease`() async throws {
         try await withNodes { here, there in
             let configuration = here.configuration
-            _ = try await here.take([device])
+            _ = try await here.claim([device])
             _ = try await there.store([entry()])[0].get()
             let restarted = try await PostgresStore.open(configuration)
             _ = try await there.store([entry()])[0].get()
-            #expect(try await restarted.takeAnnouncements(limit: 10) == [])
+            #expect(try await restarted.drainAnnouncements(limit: 10) == [])
             await restarted.close()
         }
     }
@@ -183,7 +183,7 @@ struct PostgresStoreHoldsTests {
         try await withNodes(pollInterval: .seconds(3600)) { here, there in
             let terms = { here.holdTerm }
             let first = terms()
-            _ = try await here.take([device])
+            _ = try await here.claim([device])
             // As after a pause of the process. By the server's clock the lease still runs.
             here.lease.withLock { $0.renewed -= .seconds(PostgresStore.leaseSeconds) }
             let second = terms()
@@ -192,21 +192,21 @@ struct PostgresStoreHoldsTests {
             #expect(terms() > second && terms() == terms())
             // The devices were given up, so nothing is announced to this node.
             _ = try await there.store([entry()])[0].get()
-            #expect(try await here.takeAnnouncements(limit: 10) == [])
+            #expect(try await here.drainAnnouncements(limit: 10) == [])
         }
     }
 
     @Test
     func `Nodes that have been gone for long hold no devices`() async throws {
         try await withNodes { here, there in
-            _ = try await here.take([device])
+            _ = try await here.claim([device])
             _ = try await there.store([entry()])[0].get()
             let connection = PostgresConnection(here.configuration.location, name: "test")
             _ = try await connection.execute(
                 "UPDATE carillon.node SET until = clock_timestamp() - interval '2 minutes' WHERE name = 'here'")
             #expect(try await !there.removeGoneNodes())
             _ = try await there.store([entry()])[0].get()
-            #expect(try await here.takeAnnouncements(limit: 10) == [])
+            #expect(try await here.drainAnnouncements(limit: 10) == [])
             await connection.close()
         }
     }
@@ -215,7 +215,7 @@ struct PostgresStoreHoldsTests {
     func `A node that is gone can be forgotten, with its holds and announcements; one that runs cannot`() async throws {
         // So that the node does not renew its lease.
         try await withNodes(pollInterval: .seconds(3600)) { here, there in
-            _ = try await there.take([device])
+            _ = try await there.claim([device])
             _ = try await here.store([entry()])[0].get()
             await #expect(throws: StoreError.self) { try await here.remove(node: "there") }
             _ = try await here.writers[0].execute(

@@ -210,7 +210,7 @@ struct PostgresStoreOpeningTests {
         let earlier = try await PostgresStore.open(configuration)
         let later = try await PostgresStore.open(configuration)
         let device = DeviceKey(environment: .production, device: DeviceID(rawValue: 1))
-        _ = try await later.take([device])
+        _ = try await later.claim([device])
         // The earlier one uses its streams no longer, and takes nothing back.
         while earlier.isCurrent || earlier.holdTerm == 0 { await Task.yield() }
         #expect(await earlier.trouble()?.cause.contains("Another process has started as the node here") == true)

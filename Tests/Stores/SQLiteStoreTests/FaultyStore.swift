@@ -46,7 +46,7 @@ final class FaultyStore: ForwardingStore {
     private struct State {
         /// Notifications that stay in mailboxes because of the fault.
         var left: [Destination: StoredMailboxEntry] = [:]
-        var listed: [TakenFeedback] = []
+        var listed: [ListedFeedback] = []
         var accounts: AccountsSnapshot?
         var invited: Set<[UInt8]> = []
         var mark: AttemptMark?
@@ -148,7 +148,7 @@ extension FaultyStore {
     ) async throws(StoreError) -> Registration {
         if fault == .keepsFeedback {
             let list = FeedbackList(environment: destination.environment, app: destination.app)
-            let listed = try await memory.take(list, after: nil, limit: 100)
+            let listed = try await memory.entries(of: list, after: nil, limit: 100)
             state.withLock { $0.listed += listed }
         }
         do {
@@ -228,12 +228,12 @@ extension FaultyStore {
 extension FaultyStore {
     // MARK: Feedback and numbers
 
-    func take(
-        _ list: FeedbackList,
+    func entries(
+        of list: FeedbackList,
         after mark: FeedbackMark?,
         limit: Int,
-    ) async throws(StoreError) -> [TakenFeedback] {
-        try await memory.take(list, after: mark, limit: limit) + state.withLock { $0.listed }
+    ) async throws(StoreError) -> [ListedFeedback] {
+        try await memory.entries(of: list, after: mark, limit: limit) + state.withLock { $0.listed }
     }
 
     func attemptMark() async throws(StoreError) -> AttemptMark? {

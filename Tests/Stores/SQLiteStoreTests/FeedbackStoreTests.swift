@@ -19,7 +19,7 @@ struct FeedbackStoreTests {
             let moment = Timestamp(milliseconds: 1000)
             _ = try await store.register(destination, tokenKeyID: 1, at: moment)
             _ = try await store.end(destination, at: moment.advanced(by: .seconds(1)))
-            try await store.note([
+            try await store.record([
                 FeedbackEntry(
                     destination: destination, generation: 1, token: DeviceToken(bytes: SIMD32(repeating: device)),
                     moment: moment.advanced(by: .seconds(1)))
@@ -28,7 +28,7 @@ struct FeedbackStoreTests {
     }
 
     private static func devices(in store: SQLiteStore) async throws -> [UInt8] {
-        try await store.take(list, after: nil, limit: 100).map { $0.token.bytes[0] }
+        try await store.entries(of: list, after: nil, limit: 100).map { $0.token.bytes[0] }
     }
 
     @Test
@@ -46,13 +46,13 @@ struct FeedbackStoreTests {
         try await withTemporaryPath { folder in
             var store = try await SQLiteStore.open(folder: folder)
             try await Self.list(1...2, in: store)
-            let last = try #require(try await store.take(Self.list, after: nil, limit: 100).last).mark
+            let last = try #require(try await store.entries(of: Self.list, after: nil, limit: 100).last).mark
             try await store.confirm(Self.list, through: last)
             await store.close()
             store = try await SQLiteStore.open(folder: folder)
             try await Self.list(3...3, in: store)
             #expect(try await Self.devices(in: store) == [3])
-            #expect(try await store.take(Self.list, after: last, limit: 100).count == 1)
+            #expect(try await store.entries(of: Self.list, after: last, limit: 100).count == 1)
             await store.close()
         }
     }

@@ -111,12 +111,12 @@ extension ForwardingStore {
 
     // MARK: Feedback
 
-    package func note(_ entries: [FeedbackEntry]) async throws(StoreError) { try await inner.note(entries) }
+    package func record(_ entries: [FeedbackEntry]) async throws(StoreError) { try await inner.record(entries) }
 
-    package func take(
-        _ list: FeedbackList, after mark: FeedbackMark?, limit: Int,
-    ) async throws(StoreError) -> [TakenFeedback] {
-        try await inner.take(list, after: mark, limit: limit)
+    package func entries(
+        of list: FeedbackList, after mark: FeedbackMark?, limit: Int,
+    ) async throws(StoreError) -> [ListedFeedback] {
+        try await inner.entries(of: list, after: mark, limit: limit)
     }
 
     package func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError) {

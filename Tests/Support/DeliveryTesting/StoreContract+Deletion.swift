@@ -193,7 +193,7 @@ extension StoreContract {
         try await registerAndStore(stored, in: ports)
         _ = try await ports.registrations.register(listed, tokenKeyID: 1, at: Samples.moment)
         _ = try await ports.registrations.end(listed, at: Samples.later)
-        try await ports.feedback.note([
+        try await ports.feedback.record([
             FeedbackEntry(
                 destination: listed, generation: 1, token: DeviceToken(bytes: SIMD32(repeating: 1)),
                 moment: Samples.later)
@@ -205,7 +205,7 @@ extension StoreContract {
         #expect(try await ports.registrations.registrations(of: stored.deviceKey).isEmpty)
         #expect(try await ports.mailboxes.entries(of: stored.deviceKey).isEmpty)
         let list = FeedbackList(environment: .production, app: listed.app)
-        #expect(try await ports.feedback.take(list, after: nil, limit: 10).isEmpty)
+        #expect(try await ports.feedback.entries(of: list, after: nil, limit: 10).isEmpty)
         let discarded = NotificationSubject(Samples.entry(stored).notification, to: stored)
         #expect(log.events.map(\.subject) == [discarded])
         #expect(log.events.map(\.step) == [.discarded(.unregistered)])

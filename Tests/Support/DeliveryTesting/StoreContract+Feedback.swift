@@ -39,7 +39,7 @@ extension StoreContract {
     }
 
     private static func tokens(_ list: FeedbackList = list, in ports: Ports) async throws -> [DeviceToken] {
-        try await ports.feedback.take(list, after: nil, limit: 100).map(\.token)
+        try await ports.feedback.entries(of: list, after: nil, limit: 100).map(\.token)
     }
 
     private static func device(_ number: UInt8) -> Destination {
@@ -50,13 +50,13 @@ extension StoreContract {
     private static func servicesAreListed(_ ports: Ports) async throws {
         let number = TokenNumber.make(generation: 1, service: .voip)
         try await end(in: ports)
-        try await ports.feedback.note([
+        try await ports.feedback.record([
             entry(), entry(generation: number, token: 2), entry(generation: number, token: 2),
         ])
         #expect(try await tokens(in: ports) == [token(1), token(2)])
         _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.later)
         #expect(try await tokens(in: ports) == [])
-        try await ports.feedback.note([entry(generation: number, token: 2)])
+        try await ports.feedback.record([entry(generation: number, token: 2)])
         #expect(try await tokens(in: ports) == [])
     }
 
@@ -69,8 +69,8 @@ extension StoreContract {
     @Sendable
     private static func listsNoted(_ ports: Ports) async throws {
         try await end(in: ports)
-        try await ports.feedback.note([entry()])
-        let taken = try await ports.feedback.take(list, after: nil, limit: 100)
+        try await ports.feedback.record([entry()])
+        let taken = try await ports.feedback.entries(of: list, after: nil, limit: 100)
         #expect(taken.map(\.token) == [token(1)])
         #expect(taken.map(\.moment) == [Samples.later])
     }
@@ -78,29 +78,29 @@ extension StoreContract {
     @Sendable
     private static func notingAgain(_ ports: Ports) async throws {
         try await end(in: ports)
-        try await ports.feedback.note([entry(), entry()])
-        try await ports.feedback.note([entry()])
+        try await ports.feedback.record([entry(), entry()])
+        try await ports.feedback.record([entry()])
         #expect(try await tokens(in: ports) == [token(1)])
     }
 
     @Sendable
     private static func takingKeeps(_ ports: Ports) async throws {
         try await end(in: ports)
-        try await ports.feedback.note([entry()])
-        let first = try await ports.feedback.take(list, after: nil, limit: 100)
-        #expect(try await ports.feedback.take(list, after: nil, limit: 100) == first)
+        try await ports.feedback.record([entry()])
+        let first = try await ports.feedback.entries(of: list, after: nil, limit: 100)
+        #expect(try await ports.feedback.entries(of: list, after: nil, limit: 100) == first)
     }
 
     @Sendable
     private static func confirmsTaken(_ ports: Ports) async throws {
         for number in 1...2 as ClosedRange<UInt8> { try await end(device(number), in: ports) }
-        try await ports.feedback.note([entry(device(1), token: 1)])
-        let taken = try await ports.feedback.take(list, after: nil, limit: 100)
-        try await ports.feedback.note([entry(device(2), token: 2)])
+        try await ports.feedback.record([entry(device(1), token: 1)])
+        let taken = try await ports.feedback.entries(of: list, after: nil, limit: 100)
+        try await ports.feedback.record([entry(device(2), token: 2)])
         try await ports.feedback.confirm(list, through: try #require(taken.last).mark)
         #expect(try await tokens(in: ports) == [token(2)])
         // After the list was read, another attempt adds the token again.
-        try await ports.feedback.note([entry(device(1), token: 1)])
+        try await ports.feedback.record([entry(device(1), token: 1)])
         #expect(try await tokens(in: ports) == [token(2), token(1)])
     }
 
@@ -108,11 +108,11 @@ extension StoreContract {
     private static func pages(_ ports: Ports) async throws {
         for number in 1...5 as ClosedRange<UInt8> {
             try await end(device(number), in: ports)
-            try await ports.feedback.note([entry(device(number), token: number)])
+            try await ports.feedback.record([entry(device(number), token: number)])
         }
-        let first = try await ports.feedback.take(list, after: nil, limit: 2)
-        let second = try await ports.feedback.take(list, after: first.last?.mark, limit: 2)
-        let third = try await ports.feedback.take(list, after: second.last?.mark, limit: 2)
+        let first = try await ports.feedback.entries(of: list, after: nil, limit: 2)
+        let second = try await ports.feedback.entries(of: list, after: first.last?.mark, limit: 2)
+        let third = try await ports.feedback.entries(of: list, after: second.last?.mark, limit: 2)
         #expect((first + second + third).map(\.token) == (1...5).map { token($0) })
         #expect(third.count == 1)
     }
@@ -124,7 +124,7 @@ extension StoreContract {
         ]
         for (destination, number) in zip(destinations, 1...3 as ClosedRange<UInt8>) {
             try await end(destination, in: ports)
-            try await ports.feedback.note([entry(destination, token: number)])
+            try await ports.feedback.record([entry(destination, token: number)])
         }
         let otherApp = FeedbackList(environment: .production, app: AppID(rawValue: 2))
         let otherEnvironment = FeedbackList(environment: .development, app: AppID(rawValue: 1))
@@ -140,7 +140,7 @@ extension StoreContract {
     private static func registeringUnlists(_ ports: Ports) async throws {
         for number in 1...2 as ClosedRange<UInt8> {
             try await end(device(number), in: ports)
-            try await ports.feedback.note([entry(device(number), token: number)])
+            try await ports.feedback.record([entry(device(number), token: number)])
         }
         _ = try await ports.registrations.register(device(1), tokenKeyID: 1, at: Samples.muchLater)
         #expect(try await tokens(in: ports) == [token(2)])
@@ -150,21 +150,21 @@ extension StoreContract {
     private static func lateNote(_ ports: Ports) async throws {
         try await end(in: ports)
         _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.muchLater)
-        try await ports.feedback.note([entry()])
+        try await ports.feedback.record([entry()])
         #expect(try await tokens(in: ports) == [])
     }
 
     @Sendable
     private static func endsAgain(_ ports: Ports) async throws {
         try await end(in: ports)
-        try await ports.feedback.note([entry()])
+        try await ports.feedback.record([entry()])
         _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.muchLater)
         let last = Samples.muchLater.advanced(by: .seconds(1))
         _ = try await ports.registrations.end(Samples.destination(), at: last)
         #expect(try await tokens(in: ports) == [])
         // The earlier end is no longer the registration's, so it is not listed.
-        try await ports.feedback.note([entry(), entry(at: last)])
-        let taken = try await ports.feedback.take(list, after: nil, limit: 100)
+        try await ports.feedback.record([entry(), entry(at: last)])
+        let taken = try await ports.feedback.entries(of: list, after: nil, limit: 100)
         #expect(taken.map(\.moment) == [last])
     }
 
@@ -172,16 +172,16 @@ extension StoreContract {
     private static func olderGenerationStays(_ ports: Ports) async throws {
         _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.moment)
         try await ports.registrations.renewTokens(of: Samples.device, tokenKeyID: 1, at: Samples.later)
-        try await ports.feedback.note([entry()])
+        try await ports.feedback.record([entry()])
         _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.muchLater)
         #expect(try await tokens(in: ports) == [token(1)])
     }
 
     @Sendable
     private static func strangersAreNotListed(_ ports: Ports) async throws {
-        try await ports.feedback.note([entry()])
+        try await ports.feedback.record([entry()])
         _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.moment)
-        try await ports.feedback.note([entry()])
+        try await ports.feedback.record([entry()])
         #expect(try await tokens(in: ports) == [])
     }
 }

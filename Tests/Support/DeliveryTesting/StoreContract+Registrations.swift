@@ -231,10 +231,10 @@ extension StoreContract {
             let entry = FeedbackEntry(
                 destination: Samples.destination(), generation: 1, token: DeviceToken(bytes: SIMD32(repeating: 1)),
                 moment: Samples.later)
-            async let noting: Void = ports.feedback.note([entry])
+            async let noting: Void = ports.feedback.record([entry])
             _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.muchLater)
             try await noting
-            #expect(try await ports.feedback.take(list, after: nil, limit: 10).isEmpty)
+            #expect(try await ports.feedback.entries(of: list, after: nil, limit: 10).isEmpty)
         }
     }
 

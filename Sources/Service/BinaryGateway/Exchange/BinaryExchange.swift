@@ -43,10 +43,10 @@ struct BinaryExchange: ~Copyable {
     }
 
     /// Whether notifications are still accepted.
-    var isTaking: Bool { ending == nil }
+    var isOpen: Bool { ending == nil }
 
     /// Whether the connection can accept another notification now.
-    var hasRoom: Bool { isTaking && open.count < limit }
+    var hasRoom: Bool { isOpen && open.count < limit }
 
     /// Whether all notifications are answered.
     var isIdle: Bool { open.isEmpty }
@@ -58,23 +58,23 @@ struct BinaryExchange: ~Copyable {
     var nextTicket: UInt64 { firstTicket &+ UInt64(open.count) }
 
     /// Adds a notification. Its ticket is ``nextTicket``.
-    mutating func take(_ command: BinaryCommand, _ identifier: UInt32?) {
+    mutating func append(_ command: BinaryCommand, _ identifier: UInt32?) {
         isAnswered = command.isAnswered
         open.append(Entry(identifier: identifier, command: command))
     }
 
     /// Handles bytes that are not a notification, or a notification that cannot be accepted.
     mutating func faulted(_ fault: BinaryFault) -> Action? {
-        guard isTaking else { return nil }
+        guard isOpen else { return nil }
         ending = .fault(fault)
-        return settle()
+        return endIfAnswered()
     }
 
     /// Handles the answer that a notification was accepted.
     mutating func accepted(_ ticket: UInt64) -> Action? {
         guard let index = index(of: ticket) else { return nil }
         open[index].isAccepted = true
-        return settle()
+        return endIfAnswered()
     }
 
     /// Handles the answer that a notification was rejected. It is the faulty one, and all that came after it are
@@ -84,14 +84,14 @@ struct BinaryExchange: ~Copyable {
         let entry = open[index]
         open.removeLast(open.count - index)
         ending = .fault(BinaryFault(status: status, identifier: entry.identifier, command: entry.command))
-        return settle()
+        return endIfAnswered()
     }
 
     /// Stops accepting notifications. The connection ends when all open ones are answered.
     mutating func shutDown() -> Action? {
-        guard isTaking else { return nil }
+        guard isOpen else { return nil }
         ending = .shutdown
-        return settle()
+        return endIfAnswered()
     }
 
     /// Ends the connection now, although notifications are open. The provider will send again what came after the
@@ -100,7 +100,7 @@ struct BinaryExchange: ~Copyable {
         guard !isOver else { return nil }
         open.removeAll()
         ending = .shutdown
-        return settle()
+        return endIfAnswered()
     }
 
     private func index(of ticket: UInt64) -> Int? {
@@ -108,7 +108,7 @@ struct BinaryExchange: ~Copyable {
         return index < UInt64(open.count) ? Int(index) : nil
     }
 
-    private mutating func settle() -> Action? {
+    private mutating func endIfAnswered() -> Action? {
         while let first = open.first, first.isAccepted {
             open.removeFirst()
             firstTicket &+= 1

@@ -85,10 +85,10 @@ extension FeedbackConnection {
         let (service, mark) = (service, sent)
         let connection = NIOLoopBound(self, eventLoop: channel.eventLoop)
         Task {
-            if isFirst { await service.delivery.settleFeedback() }
-            let page: [TakenFeedback]?
+            if isFirst { await service.delivery.flushFeedback() }
+            let page: [ListedFeedback]?
             do {
-                page = try await service.feedback.take(list, after: mark, limit: service.limits.feedbackPage)
+                page = try await service.feedback.entries(of: list, after: mark, limit: service.limits.feedbackPage)
             } catch {
                 page = nil
             }
@@ -97,7 +97,7 @@ extension FeedbackConnection {
     }
 
     /// - Parameter page: the next entries of the list; nil if the store failed.
-    private func send(_ page: [TakenFeedback]?) {
+    private func send(_ page: [ListedFeedback]?) {
         guard !isGone else { return }
         guard let page else { return channel.close() }
         guard let last = page.last else { return finish() }

@@ -8,7 +8,7 @@ enum FeedbackTuple {
     static let byteCount = 4 + 2 + DeviceToken.byteCount
 
     /// - Parameter clock: converts the entry's time from the service's clock to the provider's.
-    static func write(_ entry: TakenFeedback, to buffer: inout ByteBuffer, clock: ServiceClock) {
+    static func write(_ entry: ListedFeedback, to buffer: inout ByteBuffer, clock: ServiceClock) {
         let moment = clock.clientTime(of: entry.moment)
         buffer.writeMultipleIntegers(UInt32(clamping: moment.seconds), UInt16(entry.token.count))
         buffer.writeBytes(entry.token.array)

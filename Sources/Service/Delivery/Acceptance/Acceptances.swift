@@ -102,7 +102,7 @@ struct Acceptances: ~Copyable {
         case announce(StoredMailboxEntry, offer: OfferID?)
         case remove(MailboxReference)
         /// Record a step in the delivery log.
-        case note(DeliveryStep, NotificationSubject)
+        case record(DeliveryStep, NotificationSubject)
         /// Report that a limit refused a notification.
         case limitExceeded(Limit)
     }
@@ -229,7 +229,7 @@ struct Acceptances: ~Copyable {
         var actions: [Action] = []
         actions.reserveCapacity(3 * batch.count)
         for (acceptance, result) in zip(batch, results) {
-            noteStored(acceptance, result)
+            recordStored(acceptance, result)
             switch result {
             case .success(let version):
                 storedSafely(acceptance, version, now, &actions)
@@ -242,7 +242,7 @@ struct Acceptances: ~Copyable {
     }
 
     /// Keeps the store's result for other notifications to the same destination that are under way.
-    private mutating func noteStored(_ acceptance: Acceptance, _ result: Result<MailboxVersion, StoreError>) {
+    private mutating func recordStored(_ acceptance: Acceptance, _ result: Result<MailboxVersion, StoreError>) {
         let submission = acceptance.submission
         guard let index = orders.index(forKey: submission.destination), orders.values[index].underWay.count > 1
         else { return }
@@ -258,7 +258,7 @@ struct Acceptances: ~Copyable {
         _ now: Uptime,
         _ actions: inout [Action],
     ) {
-        let note = Action.note(.stored(after: now.microseconds(since: acceptance.accepted)), acceptance.subject)
+        let step = Action.record(.stored(after: now.microseconds(since: acceptance.accepted)), acceptance.subject)
         switch acceptance.state {
         case .acknowledgedWhileStoring:
             finish(acceptance, .accepted, &actions)
@@ -268,12 +268,12 @@ struct Acceptances: ~Copyable {
             // Announce the stored notification before the answer. Then a notification that the provider sends after
             // its answer comes later on the stream. Name the offer even if it was returned, because a late
             // acknowledgement may still refer to it.
-            actions.append(note)
+            actions.append(step)
             let stored = StoredMailboxEntry(entry: acceptance.entry, version: version)
             actions.append(.announce(stored, offer: acceptance.offer))
             finish(acceptance, .accepted, &actions)
         case .offered, .replaced:
-            actions.append(note)
+            actions.append(step)
             finish(acceptance, .accepted, &actions)
         case .over:
             break
@@ -289,7 +289,7 @@ struct Acceptances: ~Copyable {
         }
         if let newer = orders.values[index].stored, newer.offer.number > acceptance.offer.number {
             let step = acceptance.submission.notification.step(onReplacementBy: newer.notification)
-            actions.append(.note(step, acceptance.subject))
+            actions.append(.record(step, acceptance.subject))
             return finish(acceptance, .accepted, &actions)
         }
         guard waitingForStore.count < limits.pendingStoresPerShard else {
@@ -307,7 +307,7 @@ struct Acceptances: ~Copyable {
         older.state = .replaced
         newer.replaced.append(older)
         let step = older.submission.notification.step(onReplacementBy: newer.submission.notification)
-        actions.append(.note(step, older.subject))
+        actions.append(.record(step, older.subject))
     }
 
     /// Whether ``nextBatch()`` returns notifications.
@@ -373,7 +373,7 @@ extension Acceptances.Acceptance {
     fileprivate func answer(_ outcome: Outcome, _ actions: inout [Acceptances.Action]) {
         guard !isAnswered else { return }
         isAnswered = true
-        if case .rejected(let rejection) = outcome { actions.append(.note(.rejected(rejection.reason), subject)) }
+        if case .rejected(let rejection) = outcome { actions.append(.record(.rejected(rejection.reason), subject)) }
         actions.append(.answer(answers, submission.ticket, outcome))
     }
 }

@@ -64,7 +64,7 @@ final class BroadcastLine {
     /// Returns the channels whose stored broadcast the device may not have received. From now on none counts as missed,
     /// because the caller reads them all. If there is no room for what it reads, or for what comes meanwhile, that is
     /// missed again.
-    func takeChannelsToRead() -> [ChannelKey] {
+    func claimChannelsToRead() -> [ChannelKey] {
         let keys = channels.keys.filter { key in
             channels[key].map { $0.policy == .newest && ($0.sent == nil || $0.hasMissed) } ?? false
         }
@@ -78,7 +78,7 @@ final class BroadcastLine {
     /// Decides whether a broadcast is sent on the stream. It is not if the device has had it already.
     /// - Parameter isStored: whether it comes from the store. Then an older one than the device has had is not sent
     ///   either.
-    func take(_ message: BroadcastMessage, isStored: Bool) -> Taken {
+    func admit(_ message: BroadcastMessage, isStored: Bool) -> Admission {
         guard var state = channels[message.channel] else { return .notSubscribed }
         if let version = message.version, state.had(version, orNewer: isStored) { return .hadBefore }
         guard hasRoom else {
@@ -93,7 +93,7 @@ final class BroadcastLine {
         return .send
     }
 
-    enum Taken {
+    enum Admission {
         case send
         case notSubscribed
         case hadBefore
@@ -117,7 +117,7 @@ final class BroadcastLine {
     }
 
     /// Returns the device's acknowledgements that the store does not know yet. From now on they count as recorded.
-    func takeMarks() -> [SeenBroadcast] {
+    func drainMarks() -> [SeenBroadcast] {
         var marks: [SeenBroadcast] = []
         for (key, state) in channels {
             guard let seen = state.seen, state.recorded.map({ $0 < seen }) ?? true else { continue }

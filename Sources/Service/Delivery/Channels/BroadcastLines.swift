@@ -31,7 +31,7 @@ struct BroadcastLines: @unchecked Sendable {
     private mutating func remove(_ device: DeviceKey) -> [SeenBroadcast] {
         guard let line = lines.removeValue(forKey: device) else { return [] }
         for key in line.channels.keys { leave(key, line) }
-        return line.takeMarks()
+        return line.drainMarks()
     }
 
     private mutating func leave(_ channel: ChannelKey, _ line: BroadcastLine) {
@@ -50,7 +50,7 @@ struct BroadcastLines: @unchecked Sendable {
     /// All connected devices.
     var devices: [DeviceKey] { Array(lines.keys) }
 
-    func takeMarks() -> [SeenBroadcast] { lines.values.flatMap { $0.takeMarks() } }
+    func drainMarks() -> [SeenBroadcast] { lines.values.flatMap { $0.drainMarks() } }
 
     // MARK: Loading
 
@@ -77,12 +77,12 @@ struct BroadcastLines: @unchecked Sendable {
         let (new, gone) = line.subscribe(to: subscribed)
         for key in gone { leave(key, line) }
         for key in new { subscribers[key, default: [:]][device] = line }
-        return line.takeChannelsToRead()
+        return line.claimChannelsToRead()
     }
 
     /// Sends a stored broadcast, unless the device has received it already.
     func send(_ message: BroadcastMessage, to device: DeviceKey, on stream: any BroadcastStream) {
-        guard let line = line(of: device, on: stream), case .send = line.take(message, isStored: true) else { return }
+        guard let line = line(of: device, on: stream), case .send = line.admit(message, isStored: true) else { return }
         stream.send(message)
     }
 
@@ -106,13 +106,13 @@ struct BroadcastLines: @unchecked Sendable {
 
     /// - Returns: The streams to which the message has to be sent, and the number of devices that had no room for it.
     /// - Parameter isStored: whether the message was read from the store.
-    func take(_ message: BroadcastMessage, isStored: Bool) -> (streams: [any BroadcastStream], full: Int) {
+    func admit(_ message: BroadcastMessage, isStored: Bool) -> (streams: [any BroadcastStream], full: Int) {
         guard let lines = subscribers[message.channel] else { return ([], 0) }
         var streams: [any BroadcastStream] = []
         streams.reserveCapacity(lines.count)
         var full = 0
         for line in lines.values {
-            switch line.take(message, isStored: isStored) {
+            switch line.admit(message, isStored: isStored) {
             case .send: streams.append(line.stream)
             case .noRoom: full += 1
             case .notSubscribed, .hadBefore: break

@@ -194,7 +194,7 @@ extension Broadcasts {
     package func subscriptionsApplied(to device: DeviceKey) async {
         while shard(device).lines.withLock({ $0.line(of: device)?.isLoading ?? false }) {
             // The sleep fails only if the task is cancelled.
-            guard (try? await Task.sleep(for: Self.settlePoll)) != nil else { return }
+            guard (try? await Task.sleep(for: Self.pollInterval)) != nil else { return }
         }
     }
 
@@ -267,7 +267,7 @@ extension Broadcasts {
         var leftOut = 0
         guard isUsable else { return 0 }
         for shard in shards {
-            let (streams, full) = shard.lines.withLock { $0.take(message, isStored: isStored) }
+            let (streams, full) = shard.lines.withLock { $0.admit(message, isStored: isStored) }
             count += streams.count
             leftOut += full
             for stream in streams { stream.send(message) }
@@ -335,15 +335,15 @@ extension Broadcasts {
     }
 
     /// Returns when all that devices have acknowledged so far is recorded, for a shutdown.
-    package func settle() async {
-        record(shards.flatMap { shard in shard.lines.withLock { $0.takeMarks() } })
+    package func flushMarks() async {
+        record(shards.flatMap { shard in shard.lines.withLock { $0.drainMarks() } })
         while marks.withLock({ $0.isWriting }) {
             // Sleep in a separate task, because the task of a service that shuts down is cancelled already.
-            await Task { try? await Task.sleep(for: Self.settlePoll) }.value
+            await Task { try? await Task.sleep(for: Self.pollInterval) }.value
         }
     }
 
-    private static let settlePoll = Duration.milliseconds(2)
+    private static let pollInterval = Duration.milliseconds(2)
 
     /// Follows what other nodes change, and removes expired broadcasts and the data of deleted apps, until the task is
     /// cancelled.

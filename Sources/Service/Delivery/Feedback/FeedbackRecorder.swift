@@ -20,14 +20,14 @@ final class FeedbackRecorder: Sendable {
     private struct State {
         var gathered: [Key: FeedbackEntry] = [:]
         var isWriting = false
-        /// Callers of ``settle()`` that wait until everything is written.
+        /// Callers of ``flush()`` that wait until everything is written.
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     init(store: any Feedback) { self.store = store }
 
-    /// Takes an entry and returns at once.
-    func note(_ entry: FeedbackEntry) {
+    /// Adds an entry to the next batch, and returns at once.
+    func record(_ entry: FeedbackEntry) {
         let begins = state.withLock { state in
             let key = Key(destination: entry.destination, generation: entry.generation)
             guard state.gathered.count < Self.maximumGathered || state.gathered[key] != nil else { return false }
@@ -39,7 +39,7 @@ final class FeedbackRecorder: Sendable {
     }
 
     /// Waits until all entries so far are in the store, or could not be written.
-    func settle() async {
+    func flush() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 if state.isWriting { state.waiting.append(continuation) }
@@ -62,7 +62,7 @@ final class FeedbackRecorder: Sendable {
             for continuation in waiting { continuation.resume() }
             if batch.isEmpty { return }
             do {
-                try await store.note(batch)
+                try await store.record(batch)
             } catch {
                 // If the store cannot write now, drop these entries. They are recorded when providers use the device
                 // tokens again, which they do because they do not know yet that the tokens are inactive.

@@ -50,7 +50,7 @@ extension DeviceLine {
     mutating func append(_ waiting: Deferred, _ wait: SendingPolicy.Wait, _ now: Moment) -> Action {
         deferred.append(waiting)
         policy.began(wait, now: now)
-        return .note(wait.step, waiting.subject)
+        return .record(wait.step, waiting.subject)
     }
 
     /// Records that a waiting notification was stored in its mailbox.
@@ -84,7 +84,7 @@ extension DeviceLine {
             if waiting.version == nil, let offer = waiting.offer {
                 actions.append(.returned(offer, waiting.destination))
             } else if waiting.version != newest {
-                actions.append(.note(.discarded(.unregistered), waiting.subject))
+                actions.append(.record(.discarded(.unregistered), waiting.subject))
             }
         }
         guard isFound else { return [] }
@@ -103,7 +103,7 @@ extension DeviceLine {
             let (app, version) = (next.destination.app, next.version)
             if next.notification.expiration.hasPassed(at: now.time) {
                 guard let version else { continue }
-                actions.append(.note(.expired, next.subject))
+                actions.append(.record(.expired, next.subject))
                 actions.append(.remove(MailboxReference(destination: next.destination, version: version)))
                 continue
             }
@@ -114,7 +114,7 @@ extension DeviceLine {
                 passed.insert(app)
                 guard let version, waiting[app].map({ $0.version < version }) ?? true else { continue }
                 begin(wait, in: version, of: app, now)
-                actions.append(.note(wait.step, next.subject))
+                actions.append(.record(wait.step, next.subject))
                 continue
             }
             if passed.contains(app), let version, let before = waiting[app], before.version < version {

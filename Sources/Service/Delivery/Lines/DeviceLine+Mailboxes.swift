@@ -37,7 +37,7 @@ extension DeviceLine {
                 waiting[app] = Waiting(reason: .room, version: stored.version)
                 return []
             }
-            let actions = take(stored, releases: false, before: before, now, &silents)
+            let actions = sendOrWait(stored, releases: false, before: before, now, &silents)
             // The notification may have expired. Then it did not wake the device.
             guard stored.entry.notification.urgency == .immediate, actions.contains(where: \.isSending),
                 let reading = release()
@@ -65,7 +65,7 @@ extension DeviceLine {
         for stored in entries where isNews(stored) && !ofHeld.contains(stored.version) {
             let app = stored.entry.destination.app
             reading.met[app] = stored.version
-            actions += take(stored, releases: reading.releases, before: before[app], now, &silents)
+            actions += sendOrWait(stored, releases: reading.releases, before: before[app], now, &silents)
         }
         if reading.isStale {
             reading.isStale = false
@@ -87,7 +87,7 @@ extension DeviceLine {
     }
 
     /// Sends a mailbox's content, or records why it waits there.
-    mutating func take(
+    mutating func sendOrWait(
         _ stored: StoredMailboxEntry,
         releases: Bool,
         before: Waiting?,
@@ -99,27 +99,27 @@ extension DeviceLine {
         // again and again.
         guard notification.isSound else {
             return [
-                .note(.discarded(.damaged), NotificationSubject(notification, to: destination)),
+                .record(.discarded(.damaged), NotificationSubject(notification, to: destination)),
                 .remove(MailboxReference(destination: destination, version: stored.version)),
             ]
         }
         guard stored.entry.expires > now.time else {
             return [
-                .note(.expired, NotificationSubject(notification, to: destination)),
+                .record(.expired, NotificationSubject(notification, to: destination)),
                 .remove(MailboxReference(destination: destination, version: stored.version)),
             ]
         }
-        let noted = before?.version == stored.version ? before?.noted : nil
+        let recorded = before?.version == stored.version ? before?.recorded : nil
         guard hasRoom else {
-            waiting[destination.app] = Waiting(reason: .room, version: stored.version, noted: noted)
+            waiting[destination.app] = Waiting(reason: .room, version: stored.version, recorded: recorded)
             return []
         }
         let power = policy.wait(for: notification, isBurst: releases)
         if let power, canDefer {
             let waiting = Deferred(
                 destination: destination, notification: notification, offer: nil, version: stored.version)
-            let note = append(waiting, power, now)
-            return power.step == noted ? [] : [note]
+            let step = append(waiting, power, now)
+            return power.step == recorded ? [] : [step]
         }
         guard let wait = power ?? SendingPolicy.throttle(notification, to: destination, now, &silents) else {
             var actions = notification.urgency == .immediate ? sendDeferred(now, &silents) : []
@@ -128,12 +128,12 @@ extension DeviceLine {
         }
         begin(wait, in: stored.version, of: destination.app, now)
         // Record the step only once in the log.
-        return wait.step == noted ? [] : [.note(wait.step, NotificationSubject(notification, to: destination))]
+        return wait.step == recorded ? [] : [.record(wait.step, NotificationSubject(notification, to: destination))]
     }
 
     /// Records that a mailbox's content waits.
     mutating func begin(_ wait: SendingPolicy.Wait, in version: MailboxVersion, of app: AppID, _ now: Moment) {
         policy.began(wait, now: now)
-        waiting[app] = Waiting(reason: .policy(wait), version: version, noted: wait.step)
+        waiting[app] = Waiting(reason: .policy(wait), version: version, recorded: wait.step)
     }
 }

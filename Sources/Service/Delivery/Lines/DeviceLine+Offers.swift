@@ -35,7 +35,7 @@ extension DeviceLine {
         if let wait = SendingPolicy.throttle(offer.notification, to: offer.destination, now, &silents) {
             guard offer.id == nil else { return .returned }
             let subject = NotificationSubject(offer.notification, to: offer.destination)
-            return Offered(answer: .returned, then: .note(wait.step, subject))
+            return Offered(answer: .returned, then: .record(wait.step, subject))
         }
         let attempt = send(offer.destination, offer.notification, offer: offer.id, version: nil, now)
         var offered = Offered.taken(attempt, then: offer.notification.urgency == .immediate ? release() : nil)
@@ -118,7 +118,7 @@ extension DeviceLine {
             // The notification is also in its mailbox. Record why it waits there, so that a later reading sends it.
             if let wait, let version {
                 begin(wait, in: version, of: app, now)
-                actions.append(.note(wait.step, NotificationSubject(notification, to: next.offer.destination)))
+                actions.append(.record(wait.step, NotificationSubject(notification, to: next.offer.destination)))
             }
         }
         return actions
@@ -172,9 +172,9 @@ extension DeviceLine {
     ) -> [Action] {
         let notification = offer.notification
         let subject = NotificationSubject(notification, to: offer.destination)
-        guard policy.tries(notification, isBurst: releases) else { return [.note(.discarded(.oneAttempt), subject)] }
+        guard policy.tries(notification, isBurst: releases) else { return [.record(.discarded(.oneAttempt), subject)] }
         if let wait = SendingPolicy.throttle(notification, to: offer.destination, now, &silents) {
-            return [.note(wait.step, subject), .note(.discarded(.oneAttempt), subject)]
+            return [.record(wait.step, subject), .record(.discarded(.oneAttempt), subject)]
         }
         return [.send(send(offer.destination, notification, offer: nil, version: nil, now))]
     }

@@ -61,7 +61,7 @@ struct DeviceLine: ~Copyable {
         var reason: Reason
         var version: MailboxVersion
         /// The step that the delivery log has for this wait already.
-        var noted: DeliveryStep?
+        var recorded: DeliveryStep?
 
         enum Reason: Equatable {
             /// The stream has no room.
@@ -106,7 +106,7 @@ struct DeviceLine: ~Copyable {
         case acknowledged(UnderWay)
         case returned(OfferID, Destination)
         /// Record a step in the delivery log.
-        case note(DeliveryStep, NotificationSubject)
+        case record(DeliveryStep, NotificationSubject)
 
         var isSending: Bool {
             if case .send = self { true } else { false }
@@ -196,7 +196,7 @@ extension DeviceLine {
             if let offer = attempt.offer {
                 actions.append(.returned(offer, attempt.destination))
             } else if attempt.version == nil {
-                actions.append(.note(.discarded(.unregistered), attempt.subject))
+                actions.append(.record(.discarded(.unregistered), attempt.subject))
             }
         }
         if let reading = readForRoom() { actions.append(reading) }
@@ -253,7 +253,7 @@ extension DeviceLine {
             if let offer = attempt.offer {
                 actions.append(.returned(offer, attempt.destination))
             } else if attempt.version == nil {
-                actions.append(.note(.discarded(.oneAttempt), attempt.subject))
+                actions.append(.record(.discarded(.oneAttempt), attempt.subject))
             }
         }
         // If the notification came from a mailbox, it is still there.
@@ -265,7 +265,7 @@ extension DeviceLine {
                 actions.append(.returned(id, offer.destination))
             } else {
                 let subject = NotificationSubject(offer.notification, to: offer.destination)
-                actions.append(.note(.discarded(.oneAttempt), subject))
+                actions.append(.record(.discarded(.oneAttempt), subject))
             }
         }
         underWay.removeAll()
@@ -289,7 +289,7 @@ extension DeviceLine {
             version: version)
         underWay.append(attempt, number: lastNumber)
         if let version { versions[destination.app] = version }
-        let isDuplicate = recent.note(notification.id, of: destination.app)
+        let isDuplicate = recent.insert(notification.id, of: destination.app)
         return DeliveryAttempt(
             number: lastNumber, destination: destination, notification: notification, isDuplicate: isDuplicate)
     }

@@ -14,14 +14,14 @@ package final class DeviceWhereabouts: Sendable {
         }
     }
 
-    /// The number of devices that are remembered, in some 40 MB. Beyond it, those that were not noted for longest are
+    /// The number of devices that are remembered, in some 40 MB. Beyond it, those that were not recorded for longest are
     /// forgotten. A device that is not remembered costs a write and a quarter of a second.
     package static let maximumCount = 524_288
     private static let shardCount = 16
 
     private struct Shard {
         var newer: [DeviceKey: Place] = [:]
-        /// Those that were noted before `newer` was last full.
+        /// Those that were recorded before `newer` was last full.
         var older: [DeviceKey: Place] = [:]
         /// Each node once, so that the places of all its devices share its bytes.
         var nodes: Set<NodeID> = []
@@ -42,7 +42,7 @@ package final class DeviceWhereabouts: Sendable {
         shard(device).value.withLock { $0.newer[device] ?? $0.older[device] }
     }
 
-    package func note(_ device: DeviceKey, _ place: Place) {
+    package func record(_ device: DeviceKey, _ place: Place) {
         shard(device).value.withLock { shard in
             if shard.newer.count >= shardLimit, shard.newer[device] == nil {
                 shard.older = shard.newer

@@ -127,7 +127,7 @@ package final class LocalSwitchboard: Switchboard {
         if !offered.first.isEmpty { perform(offered.first, for: device, now) }
         switch offered.then {
         case .readMailboxes(let epoch): readMailboxes(of: device, epoch: epoch)
-        case .note(let step, let subject): log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
+        case .record(let step, let subject): log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
         default: break
         }
         return offered.answer
@@ -237,7 +237,7 @@ package final class LocalSwitchboard: Switchboard {
     package func tick() {
         let now = clock()
         for shard in shards {
-            for device in shard.lines.withLock({ $0.takeDue(now: now.uptime) }) {
+            for device in shard.lines.withLock({ $0.drainDue(now: now.uptime) }) {
                 advance(device) { line, silents, now in line.tick(now: now, silents: &silents) }
             }
         }
@@ -321,7 +321,7 @@ package final class LocalSwitchboard: Switchboard {
                 if let offer = attempt.offer { receiver?.acknowledged(offer, of: attempt.destination) }
                 if let reference = attempt.reference { removals.append(reference) }
             case .returned(let offer, let destination): receiver?.returned(offer, of: destination)
-            case .note(let step, let subject): log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
+            case .record(let step, let subject): log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
             }
         }
         if !removals.isEmpty { remove(removals) }
@@ -426,7 +426,7 @@ private struct Lines {
     }
 
     /// Returns the devices whose lines have something to do now.
-    mutating func takeDue(now: Uptime) -> [DeviceKey] {
+    mutating func drainDue(now: Uptime) -> [DeviceKey] {
         guard let firstDue, firstDue <= now else { return [] }
         let devices = due.filter { $0.value <= now }.keys
         for device in devices {

@@ -17,7 +17,7 @@ struct RecentIdentifiers {
     private var oldest = 0
 
     /// - Returns: whether the identifier was already there.
-    mutating func note(_ id: NotificationID, of app: AppID) -> Bool {
+    mutating func insert(_ id: NotificationID, of app: AppID) -> Bool {
         let entry = Entry(id: id, app: app)
         if entries.contains(entry) { return true }
         if entries.count < Self.capacity {

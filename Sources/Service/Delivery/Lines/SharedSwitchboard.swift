@@ -1,7 +1,7 @@
 package import Notifications
 import Synchronization
 
-/// The switchboard of a node that shares its store with other nodes. Before it attaches a device's stream, it takes
+/// The switchboard of a node that shares its store with other nodes. Before it attaches a device's stream, it claims
 /// the device in the store. It also delivers what other nodes have stored for the devices of this node.
 package final class SharedSwitchboard: Switchboard {
     private let local: LocalSwitchboard
@@ -18,16 +18,16 @@ package final class SharedSwitchboard: Switchboard {
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// How many devices are taken or released in one transaction.
+    /// How many devices are claimed or released in one transaction.
     private static let maximumBatch = 500
     /// How many announcements are read at once.
     private static let maximumAnnouncements = 1000
 
     private struct State {
-        /// Streams whose device is being taken.
+        /// Streams whose device is being claimed.
         var waiting: [DeviceKey: Waiting] = [:]
         /// The devices in `waiting` that were not yet requested from the store.
-        var toTake: [DeviceKey] = []
+        var toClaim: [DeviceKey] = []
         var held: [DeviceKey: DeviceHold] = [:]
         var toRelease: [DeviceHold] = []
     }
@@ -65,7 +65,7 @@ package final class SharedSwitchboard: Switchboard {
     package func attach(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower) {
         let older = state.withLock { state in
             let older = state.waiting.updateValue(Waiting(stream: stream, power: power), forKey: device)
-            if older == nil { state.toTake.append(device) }
+            if older == nil { state.toClaim.append(device) }
             return older
         }
         older?.stream.end(.takenOver)
@@ -124,7 +124,7 @@ package final class SharedSwitchboard: Switchboard {
         local.beforeUsingMailboxes { [weak self] in self?.refuseEarlier(for: $0, isEnded: false) }
     }
 
-    /// Uses the broadcasts, whose devices this switchboard takes in the store.
+    /// Uses the broadcasts, whose devices this switchboard claims in the store.
     package func use(_ broadcasts: Broadcasts) { self.broadcasts.withLock { $0 = broadcasts } }
 
     package func report(to receiver: any OfferOutcomes) {
@@ -173,34 +173,34 @@ package final class SharedSwitchboard: Switchboard {
     /// Works until the task is cancelled.
     package func run() async {
         await withDiscardingTaskGroup { group in
-            group.addTask { for await _ in self.wakeUps { await self.takeAndRelease() } }
+            group.addTask { for await _ in self.wakeUps { await self.claimAndRelease() } }
             group.addTask { await self.readAnnouncements() }
         }
     }
 
-    private func takeAndRelease() async {
+    private func claimAndRelease() async {
         while !Task.isCancelled {
-            let (taking, releasing) = state.withLock { state in
-                let taking = Array(state.toTake.prefix(Self.maximumBatch))
+            let (claiming, releasing) = state.withLock { state in
+                let claiming = Array(state.toClaim.prefix(Self.maximumBatch))
                 let releasing = Array(state.toRelease.prefix(Self.maximumBatch))
-                state.toTake.removeFirst(taking.count)
+                state.toClaim.removeFirst(claiming.count)
                 state.toRelease.removeFirst(releasing.count)
-                return (taking, releasing)
+                return (claiming, releasing)
             }
-            guard !taking.isEmpty || !releasing.isEmpty else { return }
+            guard !claiming.isEmpty || !releasing.isEmpty else { return }
             // If this fails, the device stays marked as held here. That costs an announcement for each notification,
             // until it connects again.
             if !releasing.isEmpty { try? await holds.release(releasing) }
-            if !taking.isEmpty { await take(taking) }
+            if !claiming.isEmpty { await claim(claiming) }
         }
     }
 
-    private func take(_ devices: [DeviceKey]) async {
+    private func claim(_ devices: [DeviceKey]) async {
         let term = holds.holdTerm
-        if let taken = try? await holds.take(devices), holds.holdTerm == term {
-            for hold in taken { attach(hold) }
+        if let claimed = try? await holds.claim(devices), holds.holdTerm == term {
+            for hold in claimed { attach(hold) }
         } else {
-            // Either the store has failed, or the lease has run out, which gives up what was taken before.
+            // Either the store has failed, or the lease has run out, which gives up what was claimed before.
             for device in devices {
                 state.withLock { $0.waiting.removeValue(forKey: device) }?.stream.end(.storeUnavailable)
             }
@@ -228,7 +228,7 @@ package final class SharedSwitchboard: Switchboard {
             do throws(StoreError) {
                 var count = Self.maximumAnnouncements
                 while count == Self.maximumAnnouncements, fence.newTerm == nil {
-                    let announcements = try await holds.takeAnnouncements(limit: Self.maximumAnnouncements)
+                    let announcements = try await holds.drainAnnouncements(limit: Self.maximumAnnouncements)
                     count = announcements.count
                     await perform(announcements)
                 }
@@ -264,7 +264,7 @@ package final class SharedSwitchboard: Switchboard {
                 removed(destination)
                 // The app's subscriptions ended with it.
                 if local.isAttached(destination.deviceKey) { broadcasts.withLock { $0 }?.begin(destination.deviceKey) }
-            case .taken(let device, let epoch):
+            case .claimed(let device, let epoch):
                 let isOlder = state.withLock { state in
                     guard let hold = state.held[device], hold.epoch < epoch else { return false }
                     state.held[device] = nil

@@ -3,22 +3,22 @@ package import Notifications
 /// Records which node holds a device's stream, and tells a node what other nodes have changed for its devices. Stores
 /// that several nodes use implement it.
 ///
-/// A node takes a device before it reads the device's mailboxes. If a node changes a destination of a device that
+/// A node claims a device before it reads the device's mailboxes. If a node changes a destination of a device that
 /// another node holds, it leaves an announcement for that node in the same transaction. So if one node attaches a
 /// stream while another stores a notification, the notification is not missed: the first finds it in the mailbox or
 /// gets the announcement.
 package protocol DeviceHolds: Sendable {
     /// Makes this node the holder of the devices. The former holder gets an announcement.
     /// - Returns: A hold for each device, in the same order.
-    func take(_ devices: [DeviceKey]) async throws(StoreError) -> [DeviceHold]
+    func claim(_ devices: [DeviceKey]) async throws(StoreError) -> [DeviceHold]
 
-    /// Gives devices up, unless another node has taken them since.
+    /// Gives devices up, unless another node has claimed them since.
     func release(_ holds: [DeviceHold]) async throws(StoreError)
 
     /// Returns and removes announcements for this node. If it fails, it may have removed them. The next call then returns
     /// them, perhaps for the second time, but changes that were announced meanwhile may be missing.
     /// - Parameter limit: the largest number; less are returned if there are no more.
-    func takeAnnouncements(limit: Int) async throws(StoreError) -> [Announcement]
+    func drainAnnouncements(limit: Int) async throws(StoreError) -> [Announcement]
 
     /// Where devices are that other nodes hold, as far as the store has said.
     var whereabouts: DeviceWhereabouts { get }
@@ -30,7 +30,7 @@ package protocol DeviceHolds: Sendable {
 /// The hold of a node on a device.
 package struct DeviceHold: Sendable, Hashable {
     package let device: DeviceKey
-    /// How often a node has taken the device.
+    /// How often a node has claimed the device.
     package let epoch: UInt64
     /// The attempts of the stream get numbers above this one, which is above those of all earlier streams.
     package let previousNumber: UInt64
@@ -58,6 +58,6 @@ package enum Announcement: Sendable, Hashable {
     /// It has ended the registration or renewed its device token. What waits for the app must not be sent any more, even
     /// if the app has been registered again since.
     case ended(Destination)
-    /// It has taken the device.
-    case taken(DeviceKey, epoch: UInt64)
+    /// It has claimed the device.
+    case claimed(DeviceKey, epoch: UInt64)
 }

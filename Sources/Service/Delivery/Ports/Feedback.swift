@@ -9,13 +9,15 @@ package protocol Feedback: Sendable {
     /// Adds device tokens to their lists. An entry that is already listed changes nothing, and neither does one
     /// whose registration is active or ended at another time than the entry's. The registration is checked in the
     /// same step, so that no app that has registered again stays on its list.
-    func note(_ entries: [FeedbackEntry]) async throws(StoreError)
+    func record(_ entries: [FeedbackEntry]) async throws(StoreError)
 
     /// Returns the entries of a list after the mark, the oldest first. They stay in the list until they are
     /// confirmed.
-    func take(_ list: FeedbackList, after mark: FeedbackMark?, limit: Int) async throws(StoreError) -> [TakenFeedback]
+    func entries(
+        of list: FeedbackList, after mark: FeedbackMark?, limit: Int,
+    ) async throws(StoreError) -> [ListedFeedback]
 
-    /// Removes the entries of a list up to the mark, except those that were added again since they were taken.
+    /// Removes the entries of a list up to the mark, except those that were added again since they were read.
     func confirm(_ list: FeedbackList, through mark: FeedbackMark) async throws(StoreError)
 }
 
@@ -61,7 +63,7 @@ package struct FeedbackMark: Sendable, Hashable, Comparable {
 }
 
 /// An entry that was read from a list.
-package struct TakenFeedback: Sendable, Hashable {
+package struct ListedFeedback: Sendable, Hashable {
     package let mark: FeedbackMark
     package let token: DeviceToken
     package let moment: Timestamp
