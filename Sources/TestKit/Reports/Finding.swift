@@ -5,7 +5,7 @@ package struct Finding: Sendable, Hashable {
     /// The kind of finding, for example `provider-token-churn`.
     package var id: String
     package var severity: Severity
-    /// The section of the Guide; ARCHITECTURE.md lists the numbers.
+    /// The section of the Guide; docs/guide.md lists the numbers.
     package var section: String
     /// What the client did.
     package var text: String
