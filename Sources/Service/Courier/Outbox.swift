@@ -101,7 +101,7 @@ final class Outbox: Sendable {
 
     /// The number of devices that a broadcast is written to before the event loop reads and writes for other connections
     /// again: about 150 µs of work, which is what another push takes. Fewer would make broadcasts slower
-    /// (docs/performance.md).
+    /// (docs/performance-notes.md).
     private static let broadcastsPerSlice = 6
 
     /// Writes all items. It must not be called while it runs, because it would then forget which streams to flush. So
