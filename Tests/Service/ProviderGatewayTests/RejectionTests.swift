@@ -90,8 +90,8 @@ import Testing
         }
     }
 
-    /// ExpiredToken is given for virtual devices only (docs/decisions/0012-expired-token.md), and other tests check the
-    /// reasons for broadcast channels.
+    /// ExpiredToken is for Live Activities and virtual devices (docs/decisions/0012-expired-token.md). Other tests check
+    /// it, and the reasons for broadcast channels.
     @Test func `Every reason of the table is given by a request or in a situation`() {
         let given = Set(RejectionTable.rows.map(\.reason)).union(RejectionSituation.reasons.map(\.rawValue))
         let expected = Rejection.Reason.allCases
