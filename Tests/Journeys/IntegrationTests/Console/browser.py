@@ -152,6 +152,10 @@ class Console:
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
+    def pages(self):
+        """The names of the pages that the navigation leads to. A new page is tested without being named in a test."""
+        return [link.get_attribute("hash").removeprefix("#/") for link in self.all("#nav a")]
+
     def wait(self, condition, message=""):
         return wait(self.driver, condition, message)
 

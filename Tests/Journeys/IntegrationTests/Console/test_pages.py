@@ -14,8 +14,6 @@ from selenium.webdriver.common.keys import Keys
 
 from browser import INJECTIONS, Console, ConsoleCase, ProductionProvider, Service, chromium, wait
 
-PAGES = ["notifications", "devices", "send", "accounts", "rehearsals", "service"]
-
 
 class SendTests(ConsoleCase):
     def open(self, query=""):
@@ -696,7 +694,7 @@ class EveryPageTests(ConsoleCase):
         return made["deviceID"]
 
     def pages(self, device):
-        yield from (f"#/{name}" for name in PAGES)
+        yield from (f"#/{name}" for name in self.console.pages())
         # With all filters, a rejected notification, and one with everything in it.
         yield "#/notifications?status=400"
         requests = self.service.manage("GET", "/v1/requests")
@@ -738,7 +736,7 @@ class EveryPageTests(ConsoleCase):
             time.sleep(0.4)
 
     def test_the_keyboard_leads_to_every_page(self):
-        for name in PAGES:
+        for name in self.console.pages():
             for _ in range(12):
                 focused = self.driver.switch_to.active_element
                 if focused.get_attribute("href") and focused.get_attribute("href").endswith(f"#/{name}"):

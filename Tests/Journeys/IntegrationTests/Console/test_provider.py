@@ -11,7 +11,6 @@ from selenium.webdriver.common.keys import Keys
 from browser import INJECTIONS, Console, ConsoleCase, Service, chromium, wait
 from provider_server import ProviderServer, Shop
 
-PAGES = ["messages", "compose", "audiences", "installations", "hooks", "apps"]
 # So many that a message to them takes half a minute at the tests' rates, also while the machine is busy.
 DEVICES = 120
 
@@ -419,7 +418,7 @@ class EveryPageTests(ProviderConsoleCase):
         message = shop.send()
         self.server.manage("POST", "/v1/hooks", {"bundleID": shop.bundle_id, "url": "http://127.0.0.1:9/events"})
         self.console.wait(lambda: shop.message(message)["state"] == "finished")
-        for page in PAGES:
+        for page in self.console.pages():
             self.console.show("#/" + page)
             self.console.wait(lambda: self.console.one("#nav [aria-current]").get_attribute("hash") == "#/" + page)
             self.console.wait(lambda: self.console.all("main .card, main .space .row, main .empty"), page)
