@@ -108,6 +108,24 @@ struct DocumentsTests {
         }
     }
 
+    /// The journey names files with their folders or topics, and the tables of CONTRIBUTING.md name those of a change.
+    @Test(arguments: ["docs/journey.md", "CONTRIBUTING.md"])
+    func `A file that a document names exists`(_ document: String) throws {
+        var files: Set<String> = []
+        for folder in ["Sources", "Tests", "docs", "script"] {
+            let found = try #require(FileManager.default.enumerator(atPath: Repository.file(folder).path))
+            for case let path as String in found {
+                files.insert("/\(folder)/\(path)")
+                files.insert("/\(folder)/" + path.replacing(/\.\w+$/, with: ""))
+            }
+        }
+        let lines = try Self.lines(document).filter { document != "CONTRIBUTING.md" || $0.hasPrefix("|") }
+        let names = lines.joined(separator: "\n").matches(of: /`(\w+(?:[\/+]\w+)+(?:\.\w+)?|\w+\.swift)`/).map {
+            String($0.1)
+        }
+        for name in names { #expect(files.contains { $0.hasSuffix("/\(name)") }, "\(name)") }
+    }
+
     // MARK: The table of targets
 
     /// A folder below Sources, and the folders of its targets.
