@@ -16,7 +16,7 @@ public struct RehearsalRule: Sendable, Encodable {
         public static func answer(reason: String, retryAfter: Int? = nil) -> Fault {
             var answer: [String: JSONValue] = ["reason": .string(reason)]
             if let retryAfter { answer["retryAfter"] = .integer(retryAfter) }
-            return Fault(.answer, .dictionary(answer))
+            return Fault(.answer, .object(answer))
         }
 
         /// The service ends the connection after it has answered `after` further requests.

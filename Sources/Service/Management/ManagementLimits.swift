@@ -1,9 +1,13 @@
 import NIOCore
+import Notifications
 
 /// The bounds of the management API.
 package enum ManagementLimits {
     /// The size of a request's body in bytes. The largest, a certificate signing request, has 2,000.
     package static let bodyBytes = 65_536
+
+    /// How many levels of objects and lists a body may have: a rule of a rehearsal that matches the deepest payload.
+    static let documentDepth = Payload.maximumDepth + 4
 
     /// The size of a fixture in bytes. One with 10,000 devices has 2 MB.
     package static let fixtureBytes = 4 << 20

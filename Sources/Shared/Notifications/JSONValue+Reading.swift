@@ -6,31 +6,56 @@ extension JSONValue {
     /// - Parameter maximumDepth: how many levels of dictionaries and arrays there may be. The reader recurses.
     /// - Returns: nil if the text is anything else.
     package init?(_ text: [UInt8], maximumDepth: Int = Payload.maximumDepth) {
-        // The scanner checks the whole text first, so the code below need not check the grammar and the nesting.
-        var scanner = PayloadScanner(maximumDepth: maximumDepth)
-        guard scanner.scan(text.span) == nil else { return nil }
-        var reader = Reader(text: text)
-        guard let value = reader.value() else { return nil }
+        self.init(any: text, maximumDepth: maximumDepth)
+        guard case .object = self else { return nil }
+    }
+
+    /// Reads a JSON text with any outermost value. It takes time in proportion to the length of the text.
+    /// - Parameter refusesRepeatedKeys: whether a dictionary with a key twice makes the text unreadable. This is
+    ///   necessary if another reader reads the same text: it may take the other of the two values.
+    package init?(
+        any text: [UInt8],
+        maximumDepth: Int = Payload.maximumDepth,
+        refusesRepeatedKeys: Bool = false,
+    ) {
+        var reader = Reader(text: text, levels: maximumDepth, refusesRepeatedKeys: refusesRepeatedKeys)
+        guard let value = reader.value(), reader.isAtEnd() else { return nil }
         self = value
     }
 
-    /// Reads a text that must be valid JSON.
     private struct Reader {
         let text: [UInt8]
+        /// How many more levels of dictionaries and arrays may begin.
+        var levels: Int
+        let refusesRepeatedKeys: Bool
         private var index = 0
 
-        init(text: [UInt8]) { self.text = text }
+        init(text: [UInt8], levels: Int, refusesRepeatedKeys: Bool) {
+            (self.text, self.levels, self.refusesRepeatedKeys) = (text, levels, refusesRepeatedKeys)
+        }
+
+        mutating func isAtEnd() -> Bool {
+            skipSpace()
+            return index == text.count
+        }
 
         mutating func value() -> JSONValue? {
             skipSpace()
             guard index < text.count else { return nil }
             switch text[index] {
-            case UInt8(ascii: "{"): return dictionary()
-            case UInt8(ascii: "["): return array()
+            case UInt8(ascii: "{"): return nested { $0.dictionary() }
+            case UInt8(ascii: "["): return nested { $0.array() }
             case UInt8(ascii: "\""): return string().map(JSONValue.string)
             case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"): return word()
             default: return number()
             }
+        }
+
+        private mutating func nested(_ read: (inout Reader) -> JSONValue?) -> JSONValue? {
+            guard levels > 0 else { return nil }
+            levels -= 1
+            defer { levels += 1 }
+            return read(&self)
         }
 
         /// Moves past what a function of ``JSONText`` recognises.
@@ -45,7 +70,7 @@ extension JSONValue {
         }
 
         /// Moves past white space and the expected byte; false if another byte is there.
-        private mutating func take(_ byte: Character) -> Bool {
+        private mutating func skip(_ byte: Character) -> Bool {
             skipSpace()
             guard index < text.count, text[index] == byte.asciiValue else { return false }
             index += 1
@@ -55,24 +80,25 @@ extension JSONValue {
         private mutating func dictionary() -> JSONValue? {
             var members: [String: JSONValue] = [:]
             index += 1
-            if take("}") { return .object(members) }
+            if skip("}") { return .object(members) }
             repeat {
                 skipSpace()
-                guard let key = string(), take(":"), let value = value() else { return nil }
-                members[key] = value
-            } while take(",")
-            return take("}") ? .object(members) : nil
+                guard let key = string(), skip(":"), let value = value(),
+                    members.updateValue(value, forKey: key) == nil || !refusesRepeatedKeys
+                else { return nil }
+            } while skip(",")
+            return skip("}") ? .object(members) : nil
         }
 
         private mutating func array() -> JSONValue? {
             var elements: [JSONValue] = []
             index += 1
-            if take("]") { return .array(elements) }
+            if skip("]") { return .array(elements) }
             repeat {
                 guard let value = value() else { return nil }
                 elements.append(value)
-            } while take(",")
-            return take("]") ? .array(elements) : nil
+            } while skip(",")
+            return skip("]") ? .array(elements) : nil
         }
 
         private mutating func string() -> String? {

@@ -1,6 +1,9 @@
-/// Any JSON value, for example the body of a management request before its schema is checked, or a payload that a test
-/// compares.
-package enum JSONValue: Sendable, Hashable {
+/// A JSON value that can be written as a literal.
+///
+/// ```swift
+/// let score: JSONValue = ["home": 2, "away": 1, "final": false]
+/// ```
+public enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
     case integer(Int64)
@@ -8,6 +11,13 @@ package enum JSONValue: Sendable, Hashable {
     case string(String)
     case array([JSONValue])
     case object([String: JSONValue])
+
+    /// A number that fits into 64 bits.
+    public static func integer(_ value: Int) -> JSONValue { .integer(Int64(value)) }
+
+    /// The name of ``object(_:)`` in version 0.1.
+    @available(*, deprecated, renamed: "object")
+    public static func dictionary(_ members: [String: JSONValue]) -> JSONValue { .object(members) }
 
     /// The name of its type in JSON Schema.
     package var typeName: String {
@@ -24,7 +34,15 @@ package enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue: Codable {
-    package init(from decoder: any Decoder) throws {
+    /// The largest depth of a value that is decoded: a payload's of 64 levels, with the documents around it.
+    private static let maximumCodingDepth = 80
+
+    public init(from decoder: any Decoder) throws {
+        // Decoding takes more than linear time in the depth, so it is bounded.
+        guard decoder.codingPath.count <= Self.maximumCodingDepth else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: [], debugDescription: "The JSON is nested too deeply."))
+        }
         let container = try decoder.singleValueContainer()
         // Bool comes first: numbers do not decode as Bool.
         if container.decodeNil() {
@@ -44,7 +62,7 @@ extension JSONValue: Codable {
         }
     }
 
-    package func encode(to encoder: any Encoder) throws {
+    public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
         case .null: try container.encodeNil()
@@ -58,14 +76,17 @@ extension JSONValue: Codable {
     }
 }
 
-extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
-    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    package init(stringLiteral value: String) { self = .string(value) }
-    package init(integerLiteral value: Int64) { self = .integer(value) }
-    package init(booleanLiteral value: Bool) { self = .bool(value) }
-    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    package init(dictionaryLiteral elements: (String, JSONValue)...) {
-        self = .object(Dictionary(elements, uniquingKeysWith: { $1 }))
+    public init(nilLiteral: ()) { self = .null }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(floatLiteral value: Double) { self = .number(value) }
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    /// If a key is given twice, the last value is used.
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(Dictionary(elements) { _, last in last })
     }
 }

@@ -34,4 +34,25 @@ struct JSONValueTests {
     @Test func `If a key occurs twice, the last value counts`() {
         #expect(JSONValue(Array(#"{"a":1,"a":2}"#.utf8)) == ["a": 2])
     }
+
+    @Test func `A key that occurs twice is refused if another reader reads the text too`() {
+        for text in [#"{"a":1,"a":2}"#, #"[{"b":{"a":1,"\u0061":2}}]"#] {
+            #expect(JSONValue(any: Array(text.utf8), refusesRepeatedKeys: true) == nil)
+        }
+        #expect(JSONValue(any: Array(#"[{"a":1},{"a":2}]"#.utf8), refusesRepeatedKeys: true) != nil)
+    }
+
+    @Test(arguments: ["[]", " 1 ", "\"a\"", "true", "null", "[[1], {}]", "-0.5e1"])
+    func `The JSON reader reads any outermost value if it may`(text: String) throws {
+        #expect(
+            JSONValue(any: Array(text.utf8)) == (try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))))
+        #expect(JSONValue(Array(text.utf8)) == nil)
+    }
+
+    @Test(arguments: [
+        "", " ", "[", "]", "[1,]", "[1 2]", "{]", "1 1", "nul", "[\"]", "{\"a\":}", "+1", "01", "\u{feff}1",
+    ])
+    func `The JSON reader refuses a text that is no value`(text: String) {
+        #expect(JSONValue(any: Array(text.utf8)) == nil)
+    }
 }

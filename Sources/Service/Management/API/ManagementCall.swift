@@ -87,11 +87,11 @@ struct ManagementCall: Sendable {
         }
         if buffer.readableBytes == 0, expected.isOptional { return Data("{}".utf8) }
         let data = Data(buffer.readableBytesView)
-        let value: JSONValue
-        do {
-            value = try JSONDecoder().decode(JSONValue.self, from: data)
-        } catch {
-            throw Problem.invalid("", "The body is not JSON.")
+        let depth = ManagementLimits.documentDepth
+        // JSONDecoder takes the first of two values with the same key; the schema would check the last.
+        guard let value = JSONValue(any: Array(data), maximumDepth: depth, refusesRepeatedKeys: true) else {
+            throw Problem.invalid(
+                "", "The body is not JSON, has a key twice in one object, or is nested in more than \(depth) levels.")
         }
         try expected.schema.check(value)
         return data
