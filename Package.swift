@@ -130,9 +130,7 @@ let package = Package(
         module(
             "Sources/Libraries/CarillonTesting",
             [
-                "Notifications", "Matching", "APNSProvider", "Service", nioCore, logging, httpClient,
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                "Notifications", "HTTPAPIClient", "Matching", "APNSProvider", "Service", nioCore, logging,
             ]),
         // MARK: Sources/Shared: What several parties need.
         module("Sources/Shared/Notifications"),
@@ -142,6 +140,12 @@ let package = Package(
         module("Sources/Shared/HTTP2", ["Rates", "Connections", "CNghttp2", nioCore, nioSSL]),
         module("Sources/Shared/PrivateFiles", ["Delivery"]),
         module("Sources/Shared/PrometheusMetrics", [coreMetrics]),
+        module(
+            "Sources/Shared/HTTPAPIClient",
+            [
+                "Notifications", "Connections", nioCore, nioPosix, nioSSL, httpClient,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
         module(
             "Sources/Shared/Console", ["Notifications", "Connections", crypto, httpTypes, hummingbird],
             resources: [.embedInCode("Files")]),
@@ -223,13 +227,11 @@ let package = Package(
             name: "carillon",
             dependencies: [
                 "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal", "VirtualDevices",
-                "Connections", "Management", "PrivateFiles",
+                "Connections", "HTTPAPIClient", "Management", "PrivateFiles",
                 "Service", "ProviderServer", "PrometheusMetrics", coreMetrics,
                 "APNSProvider",
                 "APNSDevice", "CVersion", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                httpClient,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 systemPackage,
                 argumentParser,

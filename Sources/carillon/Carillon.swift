@@ -33,12 +33,12 @@ struct Carillon: AsyncParsableCommand {
             }
         } catch {
             if let advice = Advice.onFailure(error) {
-                Output.note("Error: \(advice)")
+                Output.printDiagnostic("Error: \(advice)")
                 exit(withError: ExitCode.failure)
             }
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             let message = message(for: error).split(separator: "\n").joined(separator: " ")
-            Output.note("Error: \(Advice.sentence(message)) See the command's --help.")
+            Output.printDiagnostic("Error: \(Advice.sentence(message)) See the command's --help.")
             exit(withError: ExitCode.validationFailure)
         }
     }

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Foundation
+import HTTPAPIClient
+import Notifications
 import Service
 
 /// A team, an app, a key, a certificate or the like. The management API lists these in the same way, and shows each by
@@ -40,11 +42,8 @@ protocol RevocableItem: AccountItem {
 extension AccountItem {
     /// The path of one item.
     static func path(of name: String) throws -> String {
-        let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
-        guard !name.isEmpty, let encoded = name.addingPercentEncoding(withAllowedCharacters: unreserved) else {
-            throw CommandError("\(argument.help) is empty.")
-        }
-        return "\(path)/\(encoded)"
+        guard !name.isEmpty else { throw CommandError("\(argument.help) is empty.") }
+        return "\(path)/\(name.percentEncoded)"
     }
 }
 
@@ -57,7 +56,7 @@ struct ListCommand<Item: AccountItem>: AsyncParsableCommand {
 
     func run() async throws {
         let items: [Item] = try await common.management().list(Item.path, name: \.itemName)
-        for item in items { Output(isJSON: common.json).print(item, item.line) }
+        for item in items { common.output.print(item, item.line) }
     }
 }
 
@@ -72,8 +71,8 @@ struct ShowCommand<Item: AccountItem>: AsyncParsableCommand {
     var name: String
 
     func run() async throws {
-        let item: Item = try await common.management().ask(.get, Item.path(of: name))
-        Output(isJSON: common.json).print(item, item.line)
+        let item: Item = try await common.management().ask(.GET, Item.path(of: name))
+        common.output.print(item, item.line)
     }
 }
 
@@ -90,8 +89,8 @@ struct DeleteCommand<Item: DeletableItem>: AsyncParsableCommand {
     var name: String
 
     func run() async throws {
-        let deleted: Item = try await common.management().ask(.delete, Item.path(of: name))
-        Output(isJSON: common.json).print(deleted, "Deleted \(Item.kind) \(deleted.itemName).")
+        let deleted: Item = try await common.management().ask(.DELETE, Item.path(of: name))
+        common.output.print(deleted, "Deleted \(Item.kind) \(deleted.itemName).")
     }
 }
 
@@ -108,8 +107,8 @@ struct RevokeCommand<Item: RevocableItem>: AsyncParsableCommand {
     var name: String
 
     func run() async throws {
-        let revoked: Item.Revoked = try await common.management().ask(.delete, Item.path(of: name))
-        Output(isJSON: common.json).print(revoked, Item.line(revoked))
+        let revoked: Item.Revoked = try await common.management().ask(.DELETE, Item.path(of: name))
+        common.output.print(revoked, Item.line(revoked))
     }
 }
 

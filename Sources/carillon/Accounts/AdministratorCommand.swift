@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPAPIClient
 import Management
 import Service
 
@@ -31,10 +32,10 @@ struct AdministratorCommand: AsyncParsableCommand {
             let path = DataFolder(out).path
             let made: ManagementMessages.AdministratorMade = try await NewFile(path).fill {
                 let made: ManagementMessages.AdministratorMade = try await common.management().ask(
-                    .post, "/v1/administrators")
+                    .POST, "/v1/administrators")
                 return (Array(made.identity.utf8), made)
             }
-            Output(isJSON: common.json).print(
+            common.output.print(
                 Made(serial: made.serial, path: path), "Made the certificate \(made.serial): \(path)")
         }
 
@@ -68,8 +69,8 @@ struct AdministratorCommand: AsyncParsableCommand {
         func run() async throws {
             let path = try ManagementMessages.Administrator.path(of: serial)
             let revoked: ManagementMessages.AdministratorRevoked = try await common.management().ask(
-                .delete, path + (unlisted ? "?unlisted=true" : ""))
-            Output(isJSON: common.json).print(revoked, "Revoked the administrator \(revoked.serial).")
+                .DELETE, path + (unlisted ? "?unlisted=true" : ""))
+            common.output.print(revoked, "Revoked the administrator \(revoked.serial).")
         }
     }
 }

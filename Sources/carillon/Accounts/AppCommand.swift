@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPAPIClient
 import Management
 import Service
 
@@ -23,9 +24,9 @@ struct AppCommand: AsyncParsableCommand {
 
         func run() async throws {
             let made: ManagementMessages.AppMade = try await common.management().ask(
-                .post, "/v1/apps", ManagementMessages.NewApp(team: team, bundleID: bundleID))
+                .POST, "/v1/apps", ManagementMessages.NewApp(team: team, bundleID: bundleID))
             let topics = made.topics.joined(separator: ", ")
-            Output(isJSON: common.json).print(made, "Made the app \(made.bundleID) with the topics \(topics).")
+            common.output.print(made, "Made the app \(made.bundleID) with the topics \(topics).")
         }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Crypto
 import Foundation
+import HTTPAPIClient
 import Management
 import Service
 import Trust
@@ -79,14 +80,14 @@ struct CertificateCommand: AsyncParsableCommand {
             let passphrase = try passphraseFile.map(Self.passphrase(in:))
             let made: ManagementMessages.CertificateMade = try await NewFile(path).fill(with: keyPEM) {
                 let made: ManagementMessages.CertificateMade = try await common.management().ask(
-                    .post, "/v1/certificates",
+                    .POST, "/v1/certificates",
                     ManagementMessages.NewCertificate(
                         team: team, bundleID: bundleID, environment: environment, request: signingRequest,
                         listsTopics: !mdm))
                 guard let passphrase else { return (Array((keyPEM + made.chain).utf8), made) }
                 return (try PKCS12.bytes(chain: made.chain, privateKey: keyPEM, passphrase: passphrase), made)
             }
-            Output(isJSON: common.json).print(
+            common.output.print(
                 Made(serial: made.serial, topics: made.topics, path: path),
                 "Made the certificate \(made.serial) for \(made.topics.joined(separator: ", ")): \(path)")
         }
@@ -130,10 +131,10 @@ struct CertificateCommand: AsyncParsableCommand {
         var out: String
 
         func run() async throws {
-            let der = try await common.management().bytes(.get, "/v1/crl")
+            let der = try await common.management().answer(.GET, "/v1/crl").body
             let path = DataFolder(out).path
-            try DataFolder.write(RevocationList(der: Array(der)).pem, to: path, isPublic: true)
-            Output(isJSON: common.json).print(Made(path: path), "Wrote the list: \(path)")
+            try DataFolder.write(RevocationList(der: der).pem, to: path, isPublic: true)
+            common.output.print(Made(path: path), "Wrote the list: \(path)")
         }
 
         private struct Made: Encodable {

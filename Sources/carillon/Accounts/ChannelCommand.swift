@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPAPIClient
 import Management
 import Notifications
 import Service
@@ -19,21 +20,16 @@ struct ChannelCommand: AsyncParsableCommand {
         @Option(help: "development or production.")
         var environment = Environment.development
 
-        private static func escaped(_ text: String) -> String {
-            let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
-            return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
-        }
-
         /// The app and the environment as the parameters of a query.
-        var query: String { "bundleID=\(Self.escaped(bundleID))&environment=\(environment.rawValue)" }
+        var query: String { "bundleID=\(bundleID.percentEncoded)&environment=\(environment.rawValue)" }
 
         func path(of channel: String) throws -> String {
             guard !channel.isEmpty else { throw CommandError("The channel's ID is empty.") }
-            return "/v1/channels/\(Self.escaped(channel))?\(query)"
+            return "/v1/channels/\(channel.percentEncoded)?\(query)"
         }
 
         func print(_ channel: ManagementMessages.Channel, _ line: String? = nil) {
-            Output(isJSON: common.json).print(channel, line ?? channel.line)
+            common.output.print(channel, line ?? channel.line)
         }
     }
 
@@ -49,7 +45,7 @@ struct ChannelCommand: AsyncParsableCommand {
 
         func run() async throws {
             let made: ManagementMessages.Channel = try await owner.common.management().ask(
-                .post, "/v1/channels",
+                .POST, "/v1/channels",
                 ManagementMessages.NewChannel(
                     bundleID: owner.bundleID, environment: owner.environment.rawValue, messageStoragePolicy: policy))
             owner.print(made, "Made the channel \(made.channelID).")
@@ -65,7 +61,7 @@ struct ChannelCommand: AsyncParsableCommand {
         var channel: String
 
         func run() async throws {
-            owner.print(try await owner.common.management().ask(.get, owner.path(of: channel)))
+            owner.print(try await owner.common.management().ask(.GET, owner.path(of: channel)))
         }
     }
 
@@ -76,15 +72,9 @@ struct ChannelCommand: AsyncParsableCommand {
         @OptionGroup var owner: Owner
 
         func run() async throws {
-            let client = try owner.common.management()
-            var after = ""
-            while true {
-                let page: [ManagementMessages.Channel] = try await client.ask(
-                    .get, "/v1/channels?\(owner.query)\(after)")
-                for channel in page { owner.print(channel) }
-                guard page.count == ManagementLimits.listItems, let last = page.last else { return }
-                after = "&after=\(last.channelID)"
-            }
+            let channels: [ManagementMessages.Channel] = try await owner.common.management().list(
+                "/v1/channels?\(owner.query)", name: \.channelID)
+            for channel in channels { owner.print(channel) }
         }
     }
 
@@ -99,7 +89,7 @@ struct ChannelCommand: AsyncParsableCommand {
 
         func run() async throws {
             let deleted: ManagementMessages.Channel = try await owner.common.management().ask(
-                .delete, owner.path(of: channel))
+                .DELETE, owner.path(of: channel))
             owner.print(deleted, "Deleted the channel \(deleted.channelID).")
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPAPIClient
 import Management
 
 struct InvitationCommand: AsyncParsableCommand {
@@ -23,8 +24,8 @@ struct InvitationCommand: AsyncParsableCommand {
 
         func run() async throws {
             let withdrawn: ManagementMessages.Invitation = try await common.management().ask(
-                .delete, ManagementMessages.Invitation.path(of: id))
-            Output(isJSON: common.json).print(withdrawn, "Withdrew the invitation \(withdrawn.id).")
+                .DELETE, ManagementMessages.Invitation.path(of: id))
+            common.output.print(withdrawn, "Withdrew the invitation \(withdrawn.id).")
         }
     }
 }

@@ -26,7 +26,7 @@ struct KeyCommand: AsyncParsableCommand {
         func run() async throws {
             let now = UInt64(Date().timeIntervalSince1970)
             let token = try credentials.credentials(common).token(at: now)
-            Output(isJSON: common.json).print(Made(token: token), token)
+            common.output.print(Made(token: token), token)
         }
 
         private struct Made: Encodable {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Crypto
 import Foundation
+import HTTPAPIClient
 import Management
 import Notifications
 import Service
@@ -92,14 +93,14 @@ struct KeyCreateCommand: AsyncParsableCommand {
 
     private func register(_ key: P256.Signing.PublicKey) async throws -> ManagementMessages.KeyMade {
         try await common.management().ask(
-            .post, "/v1/keys",
+            .POST, "/v1/keys",
             ManagementMessages.NewKey(
                 team: team, keyID: keyID, publicKey: key.pemRepresentation, environment: environment?.rawValue,
                 bundleIDs: bundleIDs.isEmpty ? nil : bundleIDs))
     }
 
     private func report(_ made: ManagementMessages.KeyMade, path: String?) {
-        Output(isJSON: common.json).print(
+        common.output.print(
             Made(keyID: made.keyID, path: path),
             path.map { "Made the key \(made.keyID): \($0)" } ?? "The team has the key \(made.keyID).")
     }

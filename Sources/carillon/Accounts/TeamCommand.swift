@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPAPIClient
 import Management
 import Service
 
@@ -25,8 +26,8 @@ struct TeamCommand: AsyncParsableCommand {
 
         func run() async throws {
             let made: ManagementMessages.TeamMade = try await common.management().ask(
-                .post, "/v1/teams", ManagementMessages.NewTeam(name: name, teamID: teamID))
-            Output(isJSON: common.json).print(made, "Made the team \(made.teamID).")
+                .POST, "/v1/teams", ManagementMessages.NewTeam(name: name, teamID: teamID))
+            common.output.print(made, "Made the team \(made.teamID).")
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPAPIClient
 import Management
 import Service
 
@@ -14,8 +15,8 @@ struct TokenKeyCommand: AsyncParsableCommand {
 
         func run() async throws {
             let made: ManagementMessages.TokenKey = try await common.management().ask(
-                .post, "/v1/token-keys")
-            Output(isJSON: common.json).print(made, "Device tokens are now sealed with key \(made.tokenKeyID).")
+                .POST, "/v1/token-keys")
+            common.output.print(made, "Device tokens are now sealed with key \(made.tokenKeyID).")
         }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPAPIClient
 import Service
 
 /// The options of every subcommand.
@@ -27,7 +28,9 @@ struct CommonOptions: ParsableArguments {
     private static let installedFolder = "/var/lib/carillon"
 
     /// The management API of the service with this folder, or of the service that the environment names.
-    func management() throws -> ManagementClient { try ManagementClient(folder) }
+    func management() throws -> APIClient { try APIClient.management(folder) }
+
+    var output: Output { Output(isJSON: json) }
 
     /// The running service with this folder.
     func runningService() throws -> RunningService { try RunningService(folder) }

@@ -30,13 +30,13 @@ struct Output: Sendable {
             try FileHandle.standardOutput.write(contentsOf: line + Data("\n".utf8))
         } catch {
             // The reader is gone, or the disk is full.
-            note("Standard output cannot be written: \(DataFolder.reason(error)).")
+            printDiagnostic("Standard output cannot be written: \(DataFolder.reason(error)).")
             exit(1)
         }
     }
 
     /// Writes a line for people on standard error.
-    static func note(_ text: String) {
+    static func printDiagnostic(_ text: String) {
         // Ignore a failure: nobody could be told about it.
         try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
     }

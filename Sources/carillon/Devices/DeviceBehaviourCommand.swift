@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPAPIClient
 import Management
 import Matching
 import VirtualDevices
@@ -13,11 +14,11 @@ struct DeviceListCommand: AsyncParsableCommand {
         let devices: [ManagementMessages.Device] = try await common.management().list(
             "/v1/devices", name: \.deviceID
         ) { nodes in
-            Output.note(
+            Output.printDiagnostic(
                 "The devices that are connected to these nodes are shown as not connected, because the nodes did not answer: "
                     + nodes.sorted().joined(separator: ", "))
         }
-        for device in devices { Output(isJSON: common.json).print(device, device.line) }
+        for device in devices { common.output.print(device, device.line) }
     }
 }
 
@@ -56,8 +57,8 @@ struct DeviceBehaveCommand: AsyncParsableCommand {
             behaviour: ManagementMessages.Behaviour(kind: behaviour, delay: delay, since: since))
         let unreserved = try ManagementMessages.Team.path(of: device).dropFirst(ManagementMessages.Team.path.count)
         let changed: ManagementMessages.Device = try await common.management().ask(
-            .patch, "/v1/devices" + unreserved, change)
-        Output(isJSON: common.json).print(changed, changed.line)
+            .PATCH, "/v1/devices" + unreserved, change)
+        common.output.print(changed, changed.line)
     }
 }
 

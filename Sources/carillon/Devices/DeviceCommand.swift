@@ -1,8 +1,9 @@
 import APNSDevice
 import ArgumentParser
 import Foundation
-import Notifications
+import HTTPAPIClient
 import Management
+import Notifications
 import Service
 
 struct DeviceCommand: AsyncParsableCommand {
@@ -41,7 +42,7 @@ struct DeviceCommand: AsyncParsableCommand {
             let identity = try await DeviceIdentity.activate(
                 at: courier, environment: .init(environment), code: code)
             try identity.write(to: path)
-            Output(isJSON: common.json).print(
+            common.output.print(
                 Made(deviceID: identity.deviceID, path: path), "Made the device \(identity.deviceID): \(path)")
         }
 
@@ -62,8 +63,8 @@ struct DeviceCommand: AsyncParsableCommand {
 
         func run() async throws {
             let invitation: ManagementMessages.InvitationMade = try await common.management().ask(
-                .post, "/v1/invitations", ManagementMessages.NewInvitation(environment: environment.rawValue))
-            Output(isJSON: common.json).print(invitation, invitation.code)
+                .POST, "/v1/invitations", ManagementMessages.NewInvitation(environment: environment.rawValue))
+            common.output.print(invitation, invitation.code)
         }
     }
 
@@ -87,7 +88,7 @@ struct DeviceCommand: AsyncParsableCommand {
                 guard let service else { return try await device.register(bundleID) }
                 return try await device.register(bundleID, for: service)
             }
-            Output(isJSON: app.common.json).print(Registered(token: token), token)
+            app.common.output.print(Registered(token: token), token)
         }
     }
 
@@ -101,7 +102,7 @@ struct DeviceCommand: AsyncParsableCommand {
             guard let token = try await app.ask({ device, bundleID in try await device.unregister(bundleID) }) else {
                 throw CommandError("\(app.bundleID) was never registered on this device.")
             }
-            Output(isJSON: app.common.json).print(
+            app.common.output.print(
                 Registered(token: token), "Removed \(app.bundleID) from the device.")
         }
     }

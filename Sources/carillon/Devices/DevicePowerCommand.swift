@@ -24,7 +24,7 @@ struct DevicePowerCommand: AsyncParsableCommand {
         try PowerFile(identity: device.identity).write(power)
         try await client.report(power)
         await client.close()
-        Output(isJSON: common.json).print(
+        common.output.print(
             Said(deviceID: identity.deviceID, power: power.rawValue), "The device's power is \(power.rawValue).")
     }
 

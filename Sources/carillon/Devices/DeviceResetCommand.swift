@@ -16,7 +16,7 @@ struct DeviceResetCommand: AsyncParsableCommand {
         let client = try device.device(common)
         try await client.reset()
         await client.close()
-        Output(isJSON: common.json).print(
+        common.output.print(
             Reset(deviceID: identity.deviceID, path: DataFolder(device.identity).path),
             "The device's apps get new device tokens when they register.")
     }

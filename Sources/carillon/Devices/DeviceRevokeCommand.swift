@@ -1,6 +1,7 @@
 import ArgumentParser
-import Notifications
+import HTTPAPIClient
 import Management
+import Notifications
 import Service
 
 struct DeviceRevokeCommand: AsyncParsableCommand {
@@ -19,9 +20,9 @@ struct DeviceRevokeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let revoked: ManagementMessages.RevokedDevice = try await common.management().ask(
-            .delete, "/v1/devices/\(deviceID)" + (environment.map { "?environment=\($0.rawValue)" } ?? ""))
+            .DELETE, "/v1/devices/\(deviceID)" + (environment.map { "?environment=\($0.rawValue)" } ?? ""))
         let ended =
             revoked.registrations == 0 ? "it had no registration" : "\(revoked.registrations) registrations ended"
-        Output(isJSON: common.json).print(revoked, "Revoked the device \(revoked.deviceID): \(ended).")
+        common.output.print(revoked, "Revoked the device \(revoked.deviceID): \(ended).")
     }
 }

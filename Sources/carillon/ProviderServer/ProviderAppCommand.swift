@@ -1,21 +1,30 @@
 import ArgumentParser
 import Foundation
-import NIOHTTP1
+import HTTPAPIClient
 import Notifications
 import Service
 
 struct ProviderAppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "app", abstract: "The apps that the provider server sends to.",
-        subcommands: [Put.self, List.self, Show.self, Delete.self, Key.self])
+        subcommands: [
+            Put.self, ProviderListCommand<Item>.self, ProviderShowCommand<Item>.self, Delete.self, Key.self,
+        ])
 
-    /// Describes an app in one line for a person.
-    private static func line(_ app: JSONValue) -> String {
-        var environments = ""
-        if case .object(let members) = app, case .object(let known)? = members["environments"] {
-            environments = known.keys.sorted().map { "\($0) at \(known[$0]?["url"] ?? "")" }.joined(separator: ", ")
+    enum Item: ProviderItem {
+        typealias Scope = AnyApp
+        static let path = "/v1/apps"
+        static let kind = "app"
+        static let identifier = (key: "bundleID", value: "bundle-id", help: "The app's bundle ID.")
+        static let abstracts = (list: "List all apps.", show: "Show an app, without its keys.", delete: "")
+
+        static func line(_ app: JSONValue) -> String {
+            var environments = ""
+            if case .object(let members) = app, case .object(let known)? = members["environments"] {
+                environments = known.keys.sorted().map { "\($0) at \(known[$0]?["url"] ?? "")" }.joined(separator: ", ")
+            }
+            return "\(app["bundleID"] ?? "")  team \(app["teamID"] ?? "")  \(environments)"
         }
-        return "\(app["bundleID"] ?? "")  team \(app["teamID"] ?? "")  \(environments)"
     }
 
     struct Put: AsyncParsableCommand {
@@ -93,8 +102,8 @@ struct ProviderAppCommand: AsyncParsableCommand {
             document["identity"] = try identity() ?? known.members["identity"]
             let app =
                 try await client
-                .ask(.PUT, "/v1/apps/\(escaped(bundleID))", Array(JSONValue.object(document).text.utf8))
-            var lines = [ProviderAppCommand.line(app)]
+                .ask(.PUT, "/v1/apps/\(bundleID.percentEncoded)", .object(document))
+            var lines = [Item.line(app)]
             if let key = app["clientKey"] { lines.append("The key for the app itself:     \(key)") }
             if let key = app["serverKey"] { lines.append("The key for the app's backend:  \(key)") }
             if lines.count > 1 { lines.append("Keep them: they are not shown again.") }
@@ -102,7 +111,7 @@ struct ProviderAppCommand: AsyncParsableCommand {
         }
 
         /// Returns the app as it is now; an empty object for a new one.
-        private func known(_ client: ProviderServerClient) async throws -> JSONValue {
+        private func known(_ client: APIClient) async throws -> JSONValue {
             var found: JSONValue = [:]
             try await client.list("/v1/apps") { if $0["bundleID"] == bundleID { found = $0 } }
             return found
@@ -151,30 +160,6 @@ struct ProviderAppCommand: AsyncParsableCommand {
         }
     }
 
-    struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List all apps.")
-
-        @OptionGroup var options: ProviderOptions
-
-        func run() async throws {
-            try await options.client().list("/v1/apps") { options.output.print($0, ProviderAppCommand.line($0)) }
-        }
-    }
-
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show an app, without its keys.")
-
-        @OptionGroup var options: ProviderOptions
-
-        @Argument(help: ArgumentHelp("The app's bundle ID.", valueName: "bundle-id"))
-        var bundleID: String
-
-        func run() async throws {
-            let app = try await options.client().ask(.GET, "/v1/apps/\(escaped(bundleID))")
-            options.output.print(app, ProviderAppCommand.line(app))
-        }
-    }
-
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an app at once, with its installations and messages. This cannot be undone.")
@@ -185,7 +170,7 @@ struct ProviderAppCommand: AsyncParsableCommand {
         var bundleID: String
 
         func run() async throws {
-            let app = try await options.client().ask(.DELETE, "/v1/apps/\(escaped(bundleID))")
+            let app = try await options.client().ask(.DELETE, "/v1/apps/\(bundleID.percentEncoded)")
             options.output.print(app, "Deleted the app \(bundleID).")
         }
     }
@@ -205,7 +190,7 @@ struct ProviderAppCommand: AsyncParsableCommand {
         func run() async throws {
             let document: JSONValue = ["key": .string(role)]
             let answer = try await options.client()
-                .ask(.POST, "/v1/apps/\(escaped(bundleID))/keys", Array(document.text.utf8))
+                .ask(.POST, "/v1/apps/\(bundleID.percentEncoded)/keys", document)
             options.output.print(answer, answer["key"])
         }
     }

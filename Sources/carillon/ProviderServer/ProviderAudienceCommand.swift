@@ -1,21 +1,34 @@
 import ArgumentParser
 import Foundation
-import NIOHTTP1
+import HTTPAPIClient
 import Notifications
 
 struct ProviderAudienceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audience", abstract: "Saved audiences, which messages refer to by their names.",
-        subcommands: [Put.self, List.self, Show.self, Delete.self])
+        subcommands: [
+            Put.self, ProviderListCommand<Item>.self, ProviderShowCommand<Item>.self, ProviderDeleteCommand<Item>.self,
+        ])
 
-    /// Describes an audience in one line for a person.
-    private static func line(_ item: JSONValue) -> String {
-        var parts = [item["name"] ?? ""]
-        if case .object(let members) = item {
-            parts.append(members["audience"]?.text ?? "")
-            if members["recipients"] != nil { parts.append("\(item.number("recipients")) recipients") }
+    enum Item: ProviderItem {
+        typealias Scope = ProviderInstallationCommand.Place
+        static let path = "/v1/audiences"
+        static let kind = "audience"
+        static let identifier = (key: "name", value: "name", help: "The audience's name.")
+        static let abstracts = (
+            list: "List the saved audiences of an app.",
+            show: "Show a saved audience, and how many recipients it has now.",
+            delete: "Delete a saved audience. Messages that were accepted are sent all the same."
+        )
+
+        static func line(_ item: JSONValue) -> String {
+            var parts = [item["name"] ?? ""]
+            if case .object(let members) = item {
+                parts.append(members["audience"]?.text ?? "")
+                if members["recipients"] != nil { parts.append("\(item.number("recipients")) recipients") }
+            }
+            return parts.joined(separator: "  ")
         }
-        return parts.joined(separator: "  ")
     }
 
     struct Put: AsyncParsableCommand {
@@ -56,53 +69,8 @@ struct ProviderAudienceCommand: AsyncParsableCommand {
             if !installation.isEmpty { members["installations"] = .array(installation.map(JSONValue.string)) }
             if everybody { members["everybody"] = true }
             let item = try await options.client().ask(
-                .PUT, "/v1/audiences/\(escaped(name))" + place.query, Array(JSONValue.object(members).text.utf8))
-            options.output.print(item, ProviderAudienceCommand.line(item))
-        }
-    }
-
-    struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the saved audiences of an app.")
-
-        @OptionGroup var options: ProviderOptions
-        @OptionGroup var place: ProviderInstallationCommand.Place
-
-        func run() async throws {
-            try await options.client().list("/v1/audiences" + place.query) { item in
-                options.output.print(item, ProviderAudienceCommand.line(item))
-            }
-        }
-    }
-
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Show a saved audience, and how many recipients it has now.")
-
-        @OptionGroup var options: ProviderOptions
-        @OptionGroup var place: ProviderInstallationCommand.Place
-
-        @Argument(help: "The audience's name.")
-        var name: String
-
-        func run() async throws {
-            let item = try await options.client().ask(.GET, "/v1/audiences/\(escaped(name))" + place.query)
-            options.output.print(item, ProviderAudienceCommand.line(item))
-        }
-    }
-
-    struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Delete a saved audience. Messages that were accepted are sent all the same.")
-
-        @OptionGroup var options: ProviderOptions
-        @OptionGroup var place: ProviderInstallationCommand.Place
-
-        @Argument(help: "The audience's name.")
-        var name: String
-
-        func run() async throws {
-            _ = try await options.client().ask(.DELETE, "/v1/audiences/\(escaped(name))" + place.query)
-            options.output.print(["name": name], "Deleted the audience \(name).")
+                .PUT, "/v1/audiences/\(name.percentEncoded)" + place.query, .object(members))
+            options.output.print(item, Item.line(item))
         }
     }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import NIOHTTP1
+import HTTPAPIClient
 
 struct ProviderConsoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

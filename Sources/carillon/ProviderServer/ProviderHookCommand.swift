@@ -1,12 +1,22 @@
 import ArgumentParser
 import Foundation
-import NIOHTTP1
+import HTTPAPIClient
 import Notifications
 
 struct ProviderHookCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hook", abstract: "Addresses that receive events about ended installations and messages.",
-        subcommands: [Add.self, List.self, Delete.self, Log.self])
+        subcommands: [Add.self, ProviderListCommand<Item>.self, ProviderDeleteCommand<Item>.self, Log.self])
+
+    enum Item: ProviderItem {
+        typealias Scope = ProviderInstallationCommand.Place
+        static let path = "/v1/hooks"
+        static let kind = "hook"
+        static let identifier = (key: "id", value: "id", help: "The hook's identifier.")
+        static let abstracts = (list: "List the addresses of an app.", show: "", delete: "Delete an address.")
+
+        static func line(_ hook: JSONValue) -> String { "\(hook["id"] ?? "")  \(hook["url"] ?? "")" }
+    }
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -22,37 +32,9 @@ struct ProviderHookCommand: AsyncParsableCommand {
 
         func run() async throws {
             let document: JSONValue = ["bundleID": .string(bundleID), "url": .string(url)]
-            let hook = try await options.client().ask(.POST, "/v1/hooks", Array(document.text.utf8))
+            let hook = try await options.client().ask(.POST, "/v1/hooks", document)
             options.output.print(
                 hook, "\(hook["id"] ?? "")\nThe secret, which is not shown again: \(hook["secret"] ?? "")")
-        }
-    }
-
-    struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the addresses of an app.")
-
-        @OptionGroup var options: ProviderOptions
-        @OptionGroup var place: ProviderInstallationCommand.Place
-
-        func run() async throws {
-            try await options.client().list("/v1/hooks" + place.query) { hook in
-                options.output.print(hook, "\(hook["id"] ?? "")  \(hook["url"] ?? "")")
-            }
-        }
-    }
-
-    struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete an address.")
-
-        @OptionGroup var options: ProviderOptions
-        @OptionGroup var place: ProviderInstallationCommand.Place
-
-        @Argument(help: "The hook's identifier.")
-        var id: String
-
-        func run() async throws {
-            _ = try await options.client().ask(.DELETE, "/v1/hooks/\(escaped(id))" + place.query)
-            options.output.print(["id": id], "Deleted the hook \(id).")
         }
     }
 
@@ -66,7 +48,7 @@ struct ProviderHookCommand: AsyncParsableCommand {
         var id: String
 
         func run() async throws {
-            try await options.client().list("/v1/hooks/\(escaped(id))/deliveries" + place.query) { item in
+            try await options.client().list("/v1/hooks/\(id.percentEncoded)/deliveries" + place.query) { item in
                 options.output.print(
                     item,
                     "\(item["createdAt"] ?? "")  \(item["type"] ?? "")  \(item["state"] ?? "")  \(item["cause"] ?? "")")

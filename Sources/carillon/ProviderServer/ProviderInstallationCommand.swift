@@ -1,34 +1,45 @@
 import ArgumentParser
 import Foundation
-import NIOHTTP1
+import HTTPAPIClient
 import Notifications
 
 struct ProviderInstallationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "installation", abstract: "The installations of apps: one for each app on each device.",
         subcommands: [
-            List.self, Show.self, Put.self, Patch.self, Delete.self, Import.self, Export.self,
+            List.self, ProviderShowCommand<Item>.self, Put.self, Patch.self, ProviderDeleteCommand<Item>.self,
+            Import.self, Export.self,
         ])
 
-    private static func line(_ item: JSONValue) -> String {
-        var parts = [item["id"] ?? "", item["environment"] ?? ""]
-        if let user = item["user"] { parts.append("user \(user)") }
-        if case .object(let members) = item, case .array(let tags)? = members["tags"], !tags.isEmpty {
-            parts.append(
-                "tags " + tags.map { if case .string(let tag) = $0 { tag } else { "" } }.joined(separator: ", "))
+    enum Item: ProviderItem {
+        typealias Scope = Place
+        static let path = "/v1/installations"
+        static let kind = "installation"
+        static let identifier = (key: "id", value: "id", help: "The installation's identifier.")
+        static let abstracts = (
+            list: "", show: "Show an installation.", delete: "Delete an installation. This cannot be undone."
+        )
+
+        static func line(_ item: JSONValue) -> String {
+            var parts = [item["id"] ?? "", item["environment"] ?? ""]
+            if let user = item["user"] { parts.append("user \(user)") }
+            if case .object(let members) = item, case .array(let tags)? = members["tags"], !tags.isEmpty {
+                parts.append(
+                    "tags " + tags.map { if case .string(let tag) = $0 { tag } else { "" } }.joined(separator: ", "))
+            }
+            if case .object(let members) = item, let end = members["ended"] {
+                parts.append("ended \(end["at"] ?? ""): \(end["reason"] ?? "")")
+            }
+            return parts.joined(separator: "  ")
         }
-        if case .object(let members) = item, let end = members["ended"] {
-            parts.append("ended \(end["at"] ?? ""): \(end["reason"] ?? "")")
-        }
-        return parts.joined(separator: "  ")
     }
 
     /// The options that identify an app and one of its installations.
-    struct Place: ParsableArguments {
+    struct Place: ProviderScope {
         @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
         var bundleID: String
 
-        var query: String { "?bundleID=\(escaped(bundleID))" }
+        var query: String { "?bundleID=\(bundleID.percentEncoded)" }
     }
 
     struct List: AsyncParsableCommand {
@@ -42,25 +53,10 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
         var user: String?
 
         func run() async throws {
-            let query = place.query + (user.map { "&user=\(escaped($0))" } ?? "")
+            let query = place.query + (user.map { "&user=\($0.percentEncoded)" } ?? "")
             try await options.client().list("/v1/installations" + query) { item in
-                options.output.print(item, ProviderInstallationCommand.line(item))
+                options.output.print(item, Item.line(item))
             }
-        }
-    }
-
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show an installation.")
-
-        @OptionGroup var options: ProviderOptions
-        @OptionGroup var place: Place
-
-        @Argument(help: "The installation's identifier.")
-        var id: String
-
-        func run() async throws {
-            let item = try await options.client().ask(.GET, "/v1/installations/\(escaped(id))" + place.query)
-            options.output.print(item, ProviderInstallationCommand.line(item))
         }
     }
 
@@ -111,8 +107,8 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
             members["appVersion"] = appVersion.map(JSONValue.string)
             if !value.isEmpty { members["values"] = .object(try values()) }
             let item = try await options.client().ask(
-                .PUT, "/v1/installations/\(escaped(id))" + place.query, Array(JSONValue.object(members).text.utf8))
-            options.output.print(item, ProviderInstallationCommand.line(item))
+                .PUT, "/v1/installations/\(id.percentEncoded)" + place.query, .object(members))
+            options.output.print(item, Item.line(item))
         }
 
         private func values() throws -> [String: JSONValue] {
@@ -123,7 +119,7 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
                 }
                 let plain = String(text[text.index(after: equals)...])
                 values[String(text[..<equals])] =
-                    switch try? JSONDecoder().decode(JSONValue.self, from: Data(plain.utf8)) {
+                    switch JSONValue(any: Array(plain.utf8)) {
                     case .string(let quoted): .string(quoted)
                     case .integer(let number): .integer(number)
                     case .number(let number): .number(number)
@@ -151,13 +147,10 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
         var file: String
 
         func run() async throws {
-            let file = ProviderDocumentFile(path: file)
-            let patch = try file.read("patch")
-            let item = try await file.named {
-                try await options.client().ask(
-                    .PATCH, "/v1/installations/\(escaped(id))" + place.query, Array(patch.text.utf8))
+            let item = try await JSONFile(path: file).send("patch") {
+                try await options.client().ask(.PATCH, "/v1/installations/\(id.percentEncoded)" + place.query, $0)
             }
-            options.output.print(item, ProviderInstallationCommand.line(item))
+            options.output.print(item, Item.line(item))
         }
     }
 
@@ -198,21 +191,6 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
         func run() async throws {
             try await options.client().download(
                 "/v1/installations" + place.query, accept: csv ? "text/csv" : "application/x-ndjson")
-        }
-    }
-
-    struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete an installation. This cannot be undone.")
-
-        @OptionGroup var options: ProviderOptions
-        @OptionGroup var place: Place
-
-        @Argument(help: "The installation's identifier.")
-        var id: String
-
-        func run() async throws {
-            _ = try await options.client().ask(.DELETE, "/v1/installations/\(escaped(id))" + place.query)
-            options.output.print(["id": id], "Deleted the installation \(id).")
         }
     }
 }

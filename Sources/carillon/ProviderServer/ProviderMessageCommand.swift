@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPAPIClient
 import NIOHTTP1
 import Notifications
 
@@ -8,15 +9,26 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         commandName: "message", abstract: "Messages to the installations of an app.",
         subcommands: [
             Send.self, List.self, Show.self, Change<Pause>.self, Change<Resume>.self, Change<Cancel>.self, Rate.self,
-            Outcomes.self, Delete.self,
+            Outcomes.self, ProviderDeleteCommand<Item>.self,
         ])
 
-    fileprivate static func line(_ message: JSONValue) -> String {
-        var line =
-            "\(message["id"] ?? "")  \(message["bundleID"] ?? "")  \(message["state"] ?? "")  "
-            + "accepted \(message.number("accepted"))  failed \(message.number("failed"))"
-        if let cause = message["cause"] { line += "  \(cause)" }
-        return line
+    enum Item: ProviderItem {
+        typealias Scope = AnyApp
+        static let path = "/v1/messages"
+        static let kind = "message"
+        static let identifier = (key: "id", value: "id", help: "The message's identifier.")
+        static let abstracts = (
+            list: "", show: "",
+            delete: "Delete a message that has ended, with its outcomes. This cannot be undone."
+        )
+
+        static func line(_ message: JSONValue) -> String {
+            var line =
+                "\(message["id"] ?? "")  \(message["bundleID"] ?? "")  \(message["state"] ?? "")  "
+                + "accepted \(message.number("accepted"))  failed \(message.number("failed"))"
+            if let cause = message["cause"] { line += "  \(cause)" }
+            return line
+        }
     }
 
     struct Send: AsyncParsableCommand {
@@ -37,22 +49,20 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         var idempotencyKey: String?
 
         func run() async throws {
-            let file = ProviderDocumentFile(path: file)
-            var document = try file.read("message")
-            if dryRun, case .object(var members) = document {
-                members["dryRun"] = true
-                document = .object(members)
-            }
-            let answer = try await file.named {
-                try await options.client().ask(
-                    .POST, "/v1/messages", Array(document.text.utf8),
-                    headers: idempotencyKey.map { [("idempotency-key", $0)] } ?? [])
+            let headers: HTTPHeaders = idempotencyKey.map { ["idempotency-key": $0] } ?? [:]
+            let answer = try await JSONFile(path: file).send("message") { document in
+                var document = document
+                if dryRun, case .object(var members) = document {
+                    members["dryRun"] = true
+                    document = .object(members)
+                }
+                return try await options.client().ask(.POST, "/v1/messages", document, headers: headers)
             }
             let isRun = answer["id"] != nil
             options.output.print(
                 answer,
                 isRun
-                    ? ProviderMessageCommand.line(answer)
+                    ? Item.line(answer)
                     : "\(answer.number("recipients")) would get it:\n\(answer.text)")
         }
     }
@@ -66,9 +76,9 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         var bundleID: String?
 
         func run() async throws {
-            let query = bundleID.map { "?bundleID=\(escaped($0))" } ?? ""
+            let query = bundleID.map { "?bundleID=\($0.percentEncoded)" } ?? ""
             try await options.client().list("/v1/messages" + query) {
-                options.output.print($0, ProviderMessageCommand.line($0))
+                options.output.print($0, Item.line($0))
             }
         }
     }
@@ -90,7 +100,7 @@ struct ProviderMessageCommand: AsyncParsableCommand {
 
         func run() async throws {
             let client = try options.client()
-            let path = "/v1/messages/\(escaped(id))"
+            let path = "/v1/messages/\(id.percentEncoded)"
             var message = try await client.ask(.GET, path)
             if follow {
                 // Counting the recipients takes long, and their number rarely changes.
@@ -106,22 +116,7 @@ struct ProviderMessageCommand: AsyncParsableCommand {
             }
             let reasons = message.members["failedByReason"]?.members.keys.sorted() ?? []
             let counts = reasons.map { "\n  \($0)  \(message.members["failedByReason"]?.number($0) ?? "")" }
-            options.output.print(message, ProviderMessageCommand.line(message) + counts.joined())
-        }
-    }
-
-    struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Delete a message that has ended, with its outcomes. This cannot be undone.")
-
-        @OptionGroup var options: ProviderOptions
-
-        @Argument(help: "The message's identifier.")
-        var id: String
-
-        func run() async throws {
-            _ = try await options.client().ask(.DELETE, "/v1/messages/\(escaped(id))")
-            options.output.print(["id": id], "Deleted the message \(id).")
+            options.output.print(message, Item.line(message) + counts.joined())
         }
     }
 
@@ -139,8 +134,8 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         func run() async throws {
             let document: JSONValue = ["rate": rate.map(JSONValue.integer) ?? .null]
             let message = try await options.client()
-                .ask(.PATCH, "/v1/messages/\(escaped(id))", Array(document.text.utf8))
-            options.output.print(message, ProviderMessageCommand.line(message))
+                .ask(.PATCH, "/v1/messages/\(id.percentEncoded)", document)
+            options.output.print(message, Item.line(message))
         }
     }
 
@@ -168,8 +163,9 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let query = reason.map { "?reason=\(escaped($0))" } ?? outcome.map { "?outcome=\(escaped($0))" } ?? ""
-            let path = "/v1/messages/\(escaped(id))/outcomes" + query
+            let query =
+                reason.map { "?reason=\($0.percentEncoded)" } ?? outcome.map { "?outcome=\($0.percentEncoded)" } ?? ""
+            let path = "/v1/messages/\(id.percentEncoded)/outcomes" + query
             guard !csv else { return try await options.client().download(path, accept: "text/csv") }
             try await options.client().list(path) { item in
                 options.output.print(
@@ -192,8 +188,8 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         var id: String
 
         func run() async throws {
-            let message = try await options.client().ask(.POST, "/v1/messages/\(escaped(id))/\(Kind.name)")
-            options.output.print(message, ProviderMessageCommand.line(message))
+            let message = try await options.client().ask(.POST, "/v1/messages/\(id.percentEncoded)/\(Kind.name)")
+            options.output.print(message, Item.line(message))
         }
     }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPAPIClient
 import Service
 
 /// The options of every subcommand of `provider`.
@@ -18,7 +19,7 @@ struct ProviderOptions: ParsableArguments {
     }
 
     /// Returns a client of the server with this folder, or of the server that the environment names.
-    func client() throws -> ProviderServerClient { try ProviderServerClient(folder: folder) }
+    func client() throws -> APIClient { try APIClient.providerServer(folder: folder) }
 
     var output: Output { Output(isJSON: json) }
 }

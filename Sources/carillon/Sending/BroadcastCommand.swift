@@ -48,11 +48,7 @@ struct BroadcastCommand: AsyncParsableCommand {
     @Option(help: "10, 5 or 1.")
     var priority: String?
 
-    @Option(help: "Where to send, https://host:port; the running service by default.")
-    var url: String?
-
-    @Option(help: "The root certificate to trust, PEM. By default the service's own; with --url, the system's.")
-    var ca: String?
+    @OptionGroup var server: ServerOptions
 
     func validate() throws {
         guard (contentState == nil) != (payload == nil) else {
@@ -70,12 +66,12 @@ struct BroadcastCommand: AsyncParsableCommand {
         let broadcast = request
         let answer = try await ProviderClient.withClient(
             credentials: try credentials.credentials(common),
-            environment: try common.server(url: url, ca: ca, environment)
+            environment: try server.server(common, environment)
         ) { client in
             // Send once and show the answer as it is, as carillon send does.
             try await client.send(broadcast, retriesRejections: false)
         }
-        let output = Output(isJSON: common.json)
+        let output = common.output
         guard answer.status == 200 else {
             let detail = answer.detail.map { ": " + $0 } ?? ""
             output.print(

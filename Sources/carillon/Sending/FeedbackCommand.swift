@@ -23,11 +23,7 @@ struct FeedbackCommand: AsyncParsableCommand {
     @Option(help: "development or production.")
     var environment = Environment.development
 
-    @Option(help: "Where to read, https://host:port; the running service by default.")
-    var url: String?
-
-    @Option(help: "The root certificate to trust, PEM. By default the service's own; with --url, the system's.")
-    var ca: String?
+    @OptionGroup var server: ServerOptions
 
     @Option(help: "Read the list again after this many hours, until SIGTERM; without it the list is read once.")
     var every: Double?
@@ -50,7 +46,7 @@ struct FeedbackCommand: AsyncParsableCommand {
                         try await read(reader, isOnce: false)
                     } catch let error as ProviderError where error.code != .badCredentials {
                         // The service keeps the list until it is read, so the next attempt gets it.
-                        Output.note(Advice.onFailure(error) ?? error.cause)
+                        Output.printDiagnostic(Advice.onFailure(error) ?? error.cause)
                     }
                     try await Task.sleep(for: .seconds(every * 3_600))
                 }
@@ -62,27 +58,20 @@ struct FeedbackCommand: AsyncParsableCommand {
     }
 
     private func reader() throws -> FeedbackReader {
-        let server: APNSEnvironment
-        if let url {
-            let address = try HostAndPort(url, defaultPort: LegacyPort.feedback)
-            server = APNSEnvironment(
-                host: address.host, port: address.port, authority: ca.map { .file($0) } ?? .system)
-        } else {
-            server = try common.runningService().legacy(\.feedback, environment)
-        }
+        let server = try server.legacy(\.feedback, port: LegacyPort.feedback, common, environment)
         return FeedbackReader(
             environment: server, credentials: try ProviderCredentials(certificateFile: certificate))
     }
 
     private func read(_ reader: FeedbackReader, isOnce: Bool) async throws {
         let items = try await reader.read()
-        let output = Output(isJSON: common.json)
+        let output = common.output
         for item in items {
             let date = Date(timeIntervalSince1970: Double(item.timestamp)).formatted(.iso8601)
             output.print(
                 Entry(token: item.deviceToken, timestamp: item.timestamp), "\(item.deviceToken)  not since \(date)")
         }
-        if items.isEmpty, isOnce, !common.json { Output.note("The list is empty.") }
+        if items.isEmpty, isOnce, !common.json { Output.printDiagnostic("The list is empty.") }
     }
 
     private struct Entry: Encodable {

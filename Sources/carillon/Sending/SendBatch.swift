@@ -31,9 +31,9 @@ struct SendBatch: Sendable {
             } catch {
                 return (try await answerAll(with: error), false)
             }
-            let outcomes = client.send(requests: lines.notifications(tellingOthers: tell))
+            let outcomes = client.send(requests: lines.notifications(tellingOthers: report))
             for try await outcome in outcomes {
-                tell(outcome.item, outcome.result)
+                report(outcome.item, outcome.result)
                 bar.show { line(outcomes.progress, read: lines.read) }
             }
             bar.end(leaving: line(outcomes.progress, read: lines.size ?? 0))
@@ -41,7 +41,7 @@ struct SendBatch: Sendable {
         }
         if !output.isJSON {
             let bad = lines.bad > 0 ? ", \(lines.bad) lines were not notifications" : ""
-            Output.note("\(progress.accepted) accepted, \(progress.failed) failed\(bad).")
+            Output.printDiagnostic("\(progress.accepted) accepted, \(progress.failed) failed\(bad).")
         }
         // If the server cannot be reached, the command fails even for an empty batch.
         guard isThere, progress.failed == 0, lines.bad == 0 else { throw ExitCode.failure }
@@ -50,14 +50,14 @@ struct SendBatch: Sendable {
     /// Prints for all lines that the server cannot be reached. Nothing is sent, and standard error has the sentence
     /// only once.
     private func answerAll(with error: ProviderError) async throws -> SendProgress {
-        Output.note(Advice.onFailure(error) ?? error.cause)
+        Output.printDiagnostic(Advice.onFailure(error) ?? error.cause)
         var progress = SendProgress()
-        for try await request in lines.notifications(tellingOthers: tell) {
+        for try await request in lines.notifications(tellingOthers: report) {
             progress.taken += 1
             progress.failed += 1
             // If the notification itself is invalid, that error is more useful.
             let problem = request.problem
-            tell(request, .failure(problem ?? error), inWords: problem != nil)
+            report(request, .failure(problem ?? error), inWords: problem != nil)
             bar.show { line(progress, read: lines.read) }
         }
         bar.end(leaving: line(progress, read: lines.size ?? 0))
@@ -69,7 +69,7 @@ struct SendBatch: Sendable {
     }
 
     /// - Parameter inWords: whether to explain the reasons on standard error as well.
-    private func tell(_ request: PushRequest, _ result: Result<PushReceipt, ProviderError>, inWords: Bool = true) {
+    private func report(_ request: PushRequest, _ result: Result<PushReceipt, ProviderError>, inWords: Bool = true) {
         let answer = BatchAnswer(request, result)
         bar.asideFrom {
             switch result {
@@ -77,16 +77,18 @@ struct SendBatch: Sendable {
                 output.print(answer, "\(answer.token)  accepted: \(receipt.apnsID)")
             case .failure(let error):
                 output.print(answer, "\(answer.token)  failed: \(error.cause)")
-                if output.isJSON, inWords, error.rejection == nil { Output.note("\(answer.token): \(error.cause)") }
+                if output.isJSON, inWords, error.rejection == nil {
+                    Output.printDiagnostic("\(answer.token): \(error.cause)")
+                }
             }
         }
     }
 
-    private func tell(_ line: BadBatchLine) {
+    private func report(_ line: BadBatchLine) {
         bar.asideFrom {
             // The note on standard error says everything that people need.
             output.print(BatchAnswer(line), nil)
-            Output.note("Line \(line.number) is not a notification: \(line.cause).")
+            Output.printDiagnostic("Line \(line.number) is not a notification: \(line.cause).")
         }
     }
 }

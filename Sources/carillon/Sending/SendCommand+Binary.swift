@@ -16,7 +16,7 @@ extension SendCommand {
     func sendBinary() async throws {
         for (option, value) in [("--id", id), ("--collapse-id", collapseID), ("--push-type", pushType)]
         where value != nil {
-            Output.note("The binary API has no field for \(option): it is left out.")
+            Output.printDiagnostic("The binary API has no field for \(option): it is left out.")
         }
         let push = try BinaryPush(
             deviceToken: token ?? "",
@@ -24,21 +24,14 @@ extension SendCommand {
             expiration: try number(expiration, "--expiration"),
             priority: try number(priority, "--priority"),
         )
-        let server: APNSEnvironment
-        if let url {
-            let address = try HostAndPort(url, defaultPort: LegacyPort.binary)
-            server = APNSEnvironment(
-                host: address.host, port: address.port, authority: ca.map { .file($0) } ?? .system)
-        } else {
-            server = try common.runningService().legacy(\.binary, environment)
-        }
+        let server = try server.legacy(\.binary, port: LegacyPort.binary, common, environment)
         let provider = try BinaryProvider(
             environment: server, credentials: try ProviderCredentials(certificateFile: certificateForBinary()))
         try report(await provider.send([push]).first)
     }
 
     private func report(_ outcome: BinaryOutcome?) throws {
-        let output = Output(isJSON: common.json)
+        let output = common.output
         switch outcome {
         case .accepted:
             output.print(BinaryAnswer(status: 200), "Accepted")

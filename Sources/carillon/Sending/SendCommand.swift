@@ -59,11 +59,7 @@ struct SendCommand: AsyncParsableCommand {
     @Option(name: .customLong("push-type"), help: "\(choices(PushNotification.PushType.allCases)).")
     var pushType: String?
 
-    @Option(help: "Where to send, https://host:port; the running service by default.")
-    var url: String?
-
-    @Option(help: "The root certificate to trust, PEM. By default the service's own; with --url, the system's.")
-    var ca: String?
+    @OptionGroup var server: ServerOptions
 
     @Option(
         name: .customLong("token-store"),
@@ -100,10 +96,10 @@ struct SendCommand: AsyncParsableCommand {
             try await sendBinary()
         } else if let batch {
             let sending = try SendBatch(
-                path: batch, defaults: try template(), output: Output(isJSON: common.json))
+                path: batch, defaults: try template(), output: common.output)
             try await sending.run(
                 credentials: try credentials.credentials(common),
-                environment: try common.server(url: url, ca: ca, environment),
+                environment: try server.server(common, environment),
                 configuration: configuration)
         } else {
             try await sendOne()
@@ -114,7 +110,7 @@ struct SendCommand: AsyncParsableCommand {
         let push = try template()
         let answer = try await ProviderClient.withClient(
             credentials: try credentials.credentials(common),
-            environment: try common.server(url: url, ca: ca, environment), configuration: configuration
+            environment: try server.server(common, environment), configuration: configuration
         ) { client in
             // Send only once, so that the answer is shown as the service gave it.
             try await client.send(push, retriesRejections: false)
@@ -151,7 +147,7 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     private func report(_ answer: PushAnswer) {
-        let output = Output(isJSON: common.json)
+        let output = common.output
         if answer.status == 200 {
             output.print(Accepted(status: answer.status, apnsID: answer.apnsID), "Accepted: \(answer.apnsID ?? "")")
         } else {
@@ -162,7 +158,9 @@ struct SendCommand: AsyncParsableCommand {
                     detail: answer.detail),
                 "Refused: \(answer.status) \(answer.reason ?? "without a reason")\(detail)")
             // With `--url` it is not known which environment the server belongs to.
-            if url == nil, !common.json, let advice = Advice.onRefusal(answer, in: environment) { Output.note(advice) }
+            if server.url == nil, !common.json, let advice = Advice.onRefusal(answer, in: environment) {
+                Output.printDiagnostic(advice)
+            }
         }
     }
 

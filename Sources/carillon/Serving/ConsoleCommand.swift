@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPAPIClient
 import Management
 
 struct ConsoleCommand: AsyncParsableCommand {
@@ -16,11 +17,11 @@ struct ConsoleCommand: AsyncParsableCommand {
     func run() async throws {
         let client = try common.management()
         if end {
-            let ended: ManagementMessages.EndedSessions = try await client.ask(.delete, "/v1/console/sessions")
-            Output(isJSON: common.json).print(ended, "Sessions ended: \(ended.ended).")
+            let ended: ManagementMessages.EndedSessions = try await client.ask(.DELETE, "/v1/console/sessions")
+            common.output.print(ended, "Sessions ended: \(ended.ended).")
         } else {
-            let link: ManagementMessages.ConsoleLink = try await client.ask(.post, "/v1/console/links")
-            Output(isJSON: common.json).print(link, link.url)
+            let link: ManagementMessages.ConsoleLink = try await client.ask(.POST, "/v1/console/links")
+            common.output.print(link, link.url)
         }
     }
 }

@@ -37,7 +37,7 @@ struct DemoCommand: AsyncParsableCommand {
         logger.logLevel = .warning
         let service = try await CarillonService.start(settings, logger: logger)
         let serving = Task { await service.run() }
-        let result = await self.result(service.description, Output(isJSON: common.json))
+        let result = await self.result(service.description, common.output)
         serving.cancel()
         await serving.value
         try result.get()

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPAPIClient
 import Management
 
 struct HealthCommand: AsyncParsableCommand {
@@ -11,7 +12,7 @@ struct HealthCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        let status: ManagementMessages.Status = try await common.management().ask(.get, "/ready")
-        Output(isJSON: common.json).print(status, "The service is \(status.status).")
+        let status: ManagementMessages.Status = try await common.management().ask(.GET, "/ready")
+        common.output.print(status, "The service is \(status.status).")
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Delivery
 import DeliveryLogFiles
 import Foundation
+import HTTPAPIClient
 import Notifications
 import Service
 
@@ -35,7 +36,7 @@ struct LogCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let client: ManagementClient
+        let client: APIClient
         do {
             client = try common.management()
         } catch is ServiceError {
@@ -44,22 +45,22 @@ struct LogCommand: AsyncParsableCommand {
         }
         do {
             try await client.lines(path) { line in
-                guard let entry = LogLine(line) else { return note(line) }
-                Output(isJSON: common.json).printRaw(String(line), entry.text)
+                guard let entry = LogLine(line) else { return printUnanswered(line) }
+                common.output.printRaw(String(line), entry.text)
             }
-        } catch is ManagementClient.NotReached where client.isLocal {
+        } catch is ServiceNotReached where client.isLocal {
             // The service was killed, so its stream ended early. Read the rest from the files.
             try await readFiles()
         }
     }
 
     /// Prints which nodes of a cluster did not answer.
-    private func note(_ line: Substring) {
+    private func printUnanswered(_ line: Substring) {
         struct Unanswered: Decodable {
             let unanswered: [String]
         }
         guard let nodes = try? JSONDecoder().decode(Unanswered.self, from: Data(line.utf8)).unanswered else { return }
-        Output.note(
+        Output.printDiagnostic(
             "What these nodes have logged is missing, because they did not answer: \(nodes.joined(separator: ", "))")
     }
 
@@ -80,7 +81,7 @@ struct LogCommand: AsyncParsableCommand {
         let names = try await DeviceTokenNames(folder)
         var reader = DeliveryLogReader(folder: folder.logFolder)
         let (id, token) = (id.flatMap { NotificationID($0) }, token?.lowercased())
-        let output = Output(isJSON: common.json)
+        let output = common.output
         repeat {
             try reader.read { record in
                 let entry = LogEntry(record) { names.token($0, key: $1) }

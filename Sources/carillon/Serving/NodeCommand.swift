@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPAPIClient
 import Management
 
 struct NodeCommand: AsyncParsableCommand {
@@ -26,15 +27,15 @@ struct NodeCommand: AsyncParsableCommand {
             let client = try common.management()
             let path = try ManagementMessages.Node.path(of: name)
             var node: ManagementMessages.Node = try await client.ask(
-                .post, path + "/drain", ManagementMessages.NodeDrain(over: over))
+                .POST, path + "/drain", ManagementMessages.NodeDrain(over: over))
             while node.state == "draining" {
                 try await Task.sleep(for: .milliseconds(250))
-                node = try await client.ask(.get, path)
+                node = try await client.ask(.GET, path)
             }
             guard node.state == "drained" else {
                 throw CommandError("The node \(name) ended before it was drained: its state is \(node.state).")
             }
-            Output(isJSON: common.json).print(node, "The node \(name) has no clients any more.")
+            common.output.print(node, "The node \(name) has no clients any more.")
         }
     }
 
@@ -48,8 +49,8 @@ struct NodeCommand: AsyncParsableCommand {
 
         func run() async throws {
             let node: ManagementMessages.Node = try await common.management().ask(
-                .delete, ManagementMessages.Node.path(of: name))
-            Output(isJSON: common.json).print(node, "Removed the node \(name).")
+                .DELETE, ManagementMessages.Node.path(of: name))
+            common.output.print(node, "Removed the node \(name).")
         }
     }
 }

@@ -147,7 +147,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func announce(_ service: CarillonService, isFirstStart: Bool) {
         let description = service.description
-        Output(isJSON: common.json).print(
+        common.output.print(
             Ready(
                 development: description.development, production: description.production, ca: description.ca,
                 caPEM: authorityPEM(description), management: description.management),

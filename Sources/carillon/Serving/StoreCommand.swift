@@ -46,7 +46,7 @@ struct StoreCommand: AsyncParsableCommand {
             }
             bar.end()
             let counts = try result.get()
-            Output(isJSON: common.json).print(
+            common.output.print(
                 counts,
                 "Copied \(counts.registrations) registrations, \(counts.notifications) notifications, \(counts.apps) apps, "
                     + "\(counts.keys) keys and \(counts.secrets) secrets.")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPAPIClient
 import Management
 
 struct ClockCommand: AsyncParsableCommand {
@@ -12,8 +13,8 @@ struct ClockCommand: AsyncParsableCommand {
         @OptionGroup var common: CommonOptions
 
         func run() async throws {
-            let reading: ManagementMessages.ClockReading = try await common.management().ask(.get, "/v1/clock")
-            Output(isJSON: common.json).print(reading, reading.now)
+            let reading: ManagementMessages.ClockReading = try await common.management().ask(.GET, "/v1/clock")
+            common.output.print(reading, reading.now)
         }
     }
 
@@ -29,8 +30,8 @@ struct ClockCommand: AsyncParsableCommand {
 
         func run() async throws {
             let reading: ManagementMessages.ClockReading = try await common.management().ask(
-                .post, "/v1/clock", ManagementMessages.ClockAdvance(advance: duration))
-            Output(isJSON: common.json).print(reading, "The service's time is \(reading.now).")
+                .POST, "/v1/clock", ManagementMessages.ClockAdvance(advance: duration))
+            common.output.print(reading, "The service's time is \(reading.now).")
         }
     }
 }

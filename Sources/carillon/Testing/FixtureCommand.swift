@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPAPIClient
 import Management
 import Notifications
 import Service
@@ -27,17 +28,13 @@ struct FixtureCommand: AsyncParsableCommand {
         var replace = false
 
         func run() async throws {
-            let document = try JSONFile.read(file)
             let path = "/v1/fixtures" + (replace ? "?replace=true" : "")
-            let completed: JSONValue
-            do {
-                completed = try await common.management().ask(.post, path, document)
-            } catch let error as CommandError {
-                throw error.inFile(file)
+            let completed = try await JSONFile(path: file).send {
+                try await common.management().ask(.POST, path, $0)
             }
             let made = try JSONDecoder().decode(
                 ManagementMessages.Fixture.self, from: JSONEncoder().encode(completed))
-            Output(isJSON: common.json).print(completed, (made.teams ?? []).map(Self.text).joined(separator: "\n"))
+            common.output.print(completed, (made.teams ?? []).map(Self.text).joined(separator: "\n"))
         }
 
         private static func text(_ team: ManagementMessages.FixtureTeam) -> String {
@@ -65,29 +62,8 @@ struct FixtureCommand: AsyncParsableCommand {
 
         func run() async throws {
             let deleted: ManagementMessages.Team = try await common.management().ask(
-                .delete, ManagementMessages.Team.path(of: team))
-            Output(isJSON: common.json).print(deleted, "Deleted the team \(deleted.teamID).")
-        }
-    }
-}
-
-/// Reads a JSON document for a command.
-enum JSONFile {
-    /// - Parameter name: the file's name; `-` for standard input.
-    static func read(_ name: String) throws -> JSONValue {
-        let contents =
-            name == "-"
-            ? try FileHandle.standardInput.readToEnd()
-            : FileManager.default.contents(atPath: DataFolder(name).path)
-        guard let contents else { throw CommandError("The document \(name) cannot be read.") }
-        return try read(text: contents, "The document \(name)")
-    }
-
-    static func read(text: Data, _ what: String) throws -> JSONValue {
-        do {
-            return try JSONDecoder().decode(JSONValue.self, from: text)
-        } catch {
-            throw CommandError("\(what) is not JSON.")
+                .DELETE, ManagementMessages.Team.path(of: team))
+            common.output.print(deleted, "Deleted the team \(deleted.teamID).")
         }
     }
 }

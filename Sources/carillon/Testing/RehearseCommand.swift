@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPAPIClient
 import Management
 import Notifications
 
@@ -21,25 +22,10 @@ struct RehearseCommand: AsyncParsableCommand {
         var file: String
 
         func run() async throws {
-            let document: JSONValue
-            do {
-                let data =
-                    file == "-"
-                    ? try FileHandle.standardInput.readToEnd() ?? Data()
-                    : try Data(contentsOf: URL(fileURLWithPath: file))
-                document = try JSONDecoder().decode(JSONValue.self, from: data)
-            } catch is DecodingError {
-                throw CommandError("\(file) is not JSON.")
-            } catch {
-                throw CommandError("\(file) cannot be read: \(error.localizedDescription)")
+            let begun: ManagementMessages.RehearsalBegun = try await JSONFile(path: file).send("rehearsal") {
+                try await common.management().ask(.POST, RehearseCommand.path, $0)
             }
-            let begun: ManagementMessages.RehearsalBegun
-            do {
-                begun = try await common.management().ask(.post, RehearseCommand.path, document)
-            } catch let error as CommandError {
-                throw error.inFile(file)
-            }
-            Output(isJSON: common.json).print(begun, "The rehearsal \(begun.rehearsal) has begun.")
+            common.output.print(begun, "The rehearsal \(begun.rehearsal) has begun.")
         }
     }
 
@@ -59,11 +45,11 @@ struct RehearseCommand: AsyncParsableCommand {
             let management = try common.management()
             let rehearsals: [ManagementMessages.Rehearsal] =
                 if let id {
-                    [try await management.ask(.get, RehearseCommand.path + "/" + RehearseCommand.escaped(id))]
+                    [try await management.ask(.GET, RehearseCommand.path + "/" + id.percentEncoded)]
                 } else {
                     try await management.list(RehearseCommand.path) { $0.rehearsal }
                 }
-            let output = Output(isJSON: common.json)
+            let output = common.output
             for rehearsal in rehearsals { RehearseCommand.show(rehearsal, output) }
             if rehearsals.isEmpty, !common.json { output.print(Never?.none, "There is no rehearsal.") }
             guard requiresFired else { return }
@@ -97,8 +83,8 @@ struct RehearseCommand: AsyncParsableCommand {
             }
             for id in ids {
                 let ended: ManagementMessages.Rehearsal = try await management.ask(
-                    .delete, RehearseCommand.path + "/" + RehearseCommand.escaped(id))
-                RehearseCommand.show(ended, Output(isJSON: common.json))
+                    .DELETE, RehearseCommand.path + "/" + id.percentEncoded)
+                RehearseCommand.show(ended, common.output)
             }
         }
     }
@@ -118,9 +104,5 @@ struct RehearseCommand: AsyncParsableCommand {
                 "\(rehearsal.rehearsal)  \(rule.rule): matched \(rule.matched), fired \(rule.fired)"
                     + (rehearsal.active ? "" : " (ended)"))
         }
-    }
-
-    fileprivate static func escaped(_ id: String) -> String {
-        id.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
     }
 }

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import HTTPAPIClient
 import Management
+import Notifications
 
 struct ReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,10 +15,9 @@ struct ReportCommand: AsyncParsableCommand {
     var team: String?
 
     func run() async throws {
-        let query =
-            team.map { "?team=" + ($0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "") } ?? ""
-        let report: ManagementMessages.Report = try await common.management().ask(.get, "/v1/reports" + query)
-        let output = Output(isJSON: common.json)
+        let query = team.map { "?team=" + $0.percentEncoded } ?? ""
+        let report: ManagementMessages.Report = try await common.management().ask(.GET, "/v1/reports" + query)
+        let output = common.output
         for finding in report.findings {
             let section = finding.section.isEmpty ? "" : " (Guide, \(finding.section))"
             let requests =

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPAPIClient
 import Management
 import Matching
 import Notifications
@@ -23,7 +24,7 @@ struct RequestsCommand: AsyncParsableCommand {
         /// - Returns: nil if none is given.
         func value() throws -> JSONValue? {
             guard let match else { return nil }
-            let value = try JSONFile.read(text: Data(match.utf8), "The match")
+            let value = try JSONFile.value(of: Data(match.utf8), "The match")
             do throws(MatchError) {
                 _ = try RequestMatch(value)
             } catch {
@@ -37,8 +38,7 @@ struct RequestsCommand: AsyncParsableCommand {
             guard case .object(let members) = try value() else { return [] }
             return members.sorted { $0.key < $1.key }.map { key, value in
                 let text = if case .string(let text) = value { text } else { value.text }
-                let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
-                return "\(key)=\(text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? "")"
+                return "\(key)=\(text.percentEncoded)"
             }
         }
     }
@@ -53,7 +53,7 @@ struct RequestsCommand: AsyncParsableCommand {
         var follow = false
 
         func run() async throws {
-            let (client, output) = (try common.management(), Output(isJSON: common.json))
+            let (client, output) = (try common.management(), common.output)
             let query = try match.query()
             if follow {
                 let path = "/v1/requests?" + (query + ["follow=true"]).joined(separator: "&")
@@ -67,7 +67,7 @@ struct RequestsCommand: AsyncParsableCommand {
                     "/v1/requests?"
                     + (query.filter { after.isEmpty || !$0.hasPrefix("after=") } + after)
                     .joined(separator: "&")
-                let page: [JSONValue] = try await client.ask(.get, path)
+                let page: [JSONValue] = try await client.ask(.GET, path)
                 for request in page { output.print(request, RequestLine(request).text) }
                 guard page.count == ManagementLimits.listItems, let number = page.last.flatMap(RequestLine.number)
                 else { return }
@@ -85,8 +85,8 @@ struct RequestsCommand: AsyncParsableCommand {
         func run() async throws {
             let query = try match.query().joined(separator: "&")
             let deleted: ManagementMessages.DeletedRequests = try await common.management().ask(
-                .delete, "/v1/requests" + (query.isEmpty ? "" : "?" + query))
-            Output(isJSON: common.json).print(deleted, "Forgot \(deleted.deleted) requests.")
+                .DELETE, "/v1/requests" + (query.isEmpty ? "" : "?" + query))
+            common.output.print(deleted, "Forgot \(deleted.deleted) requests.")
         }
     }
 }

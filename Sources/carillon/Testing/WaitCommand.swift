@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPAPIClient
 import Journal
 import Management
 import Matching
@@ -36,9 +37,9 @@ struct WaitCommand: AsyncParsableCommand {
         let message = ManagementMessages.Wait(
             match: try match.value(), count: count, timeout: Duration.milliseconds(Int64(timeout * 1000)).iso8601)
         let (status, body) = try await common.management().answer(
-            .post, "/v1/requests/wait", message, beside: [408])
-        let output = Output(isJSON: common.json)
-        guard case .object(let answer) = try JSONDecoder().decode(JSONValue.self, from: body) else {
+            .POST, "/v1/requests/wait", message, beside: [408])
+        let output = common.output
+        guard case .object(let answer)? = JSONValue(body, maximumDepth: Payload.maximumDepth + 8) else {
             throw CommandError("The service's answer cannot be read.")
         }
         guard status == 408 else {
@@ -46,7 +47,7 @@ struct WaitCommand: AsyncParsableCommand {
             for request in requests { output.print(request, RequestLine(request).text) }
             return
         }
-        Output.note("Error: \(explanation(answer))")
+        Output.printDiagnostic("Error: \(explanation(answer))")
         throw ExitCode.failure
     }
 

@@ -21,7 +21,7 @@ extension Device {
     /// - Throws: ``DeviceError``. ``DeviceError/Code/refused`` means that the courier does not accept the bundle ID or
     ///   the service; there is no device token for ``PushService/mdm``.
     public func register(_ bundleID: String, for service: PushService) async throws(DeviceError) -> String {
-        let response = try await send(CourierRequest(.put, Self.path(bundleID) + "/" + Self.pathPart(service.rawValue)))
+        let response = try await send(CourierRequest(.put, Self.path(bundleID) + "/" + service.rawValue.percentEncoded))
         guard let token = JSONObject(response.body)?[text: "token"], !token.isEmpty else {
             throw DeviceError(.badResponse, "The courier's answer contains no device token.")
         }
@@ -86,15 +86,10 @@ extension Device {
         _ = try await send(CourierRequest(.post, "/1/reset"))
     }
 
-    private static func path(_ bundleID: String) -> String { "/1/apps/" + pathPart(bundleID) }
+    // The courier decides whether a name is valid. Here it only has to fit into a path.
+    private static func path(_ bundleID: String) -> String { "/1/apps/" + bundleID.percentEncoded }
 
     private static func path(_ bundleID: String, channel: String) -> String {
-        path(bundleID) + "/channels/" + pathPart(channel)
-    }
-
-    private static func pathPart(_ text: String) -> String {
-        // The courier decides whether this is a valid name. Here it only has to fit into a path.
-        let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: ".-_~"))
-        return text.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
+        path(bundleID) + "/channels/" + channel.percentEncoded
     }
 }

@@ -85,7 +85,7 @@ struct DeviceFleetCommand: AsyncParsableCommand {
         let fleet = try Fleet(
             roster, at: courier, bundleID: bundleID, channels: channel, behaviour: behaviour, power: power,
             keepsTokens: tokens != nil,
-            output: Output(isJSON: common.json))
+            output: common.output)
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await live(fleet) }

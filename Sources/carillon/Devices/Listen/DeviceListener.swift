@@ -54,7 +54,7 @@ struct DeviceListener: Service {
         let output: any ListenOutput = common.json ? ListenEvents() : ListenScreen(takesKeys: settings != nil)
         let path = options.identity
         let system = DeviceSystem(
-            languages: setup.languages, report: { output.tell(.system($0)) }, keep: { try $0.write(to: path) })
+            languages: setup.languages, report: { output.handle(.system($0)) }, keep: { try $0.write(to: path) })
         let user = DeviceUser(system, setup, output: output)
         let device = try options.device(common, delegate: ScreenDelegate(system: system, user: user))
         await system.use(device)
@@ -66,7 +66,7 @@ struct DeviceListener: Service {
             }
             try await putApps(on: device, user, output)
             if settings != nil || common.json && Terminal.hasScript {
-                if settings != nil { for line in ListenKey.help { Output.note(line) } }
+                if settings != nil { for line in ListenKey.help { Output.printDiagnostic(line) } }
                 group.addTask {
                     let isOver = await user.obey(Terminal.keys, opensOnReturn: settings != nil)
                     // When a script of keys ends, the device keeps its state.
@@ -87,10 +87,10 @@ struct DeviceListener: Service {
             }
             let token = try await device.register(bundleID)
             for channel in setup.channels { try await device.subscribe(bundleID, to: channel) }
-            output.tell(.registered(bundleID: bundleID, deviceToken: token))
+            output.handle(.registered(bundleID: bundleID, deviceToken: token))
             for service in setup.services {
                 let token = try await device.register(bundleID, for: service)
-                output.tell(.registered(bundleID: bundleID, service, deviceToken: token))
+                output.handle(.registered(bundleID: bundleID, service, deviceToken: token))
             }
             // Only one app is in the foreground at a time.
             let state = setup.state == .foreground && index > 0 ? .background : setup.state

@@ -82,14 +82,14 @@ actor DeviceUser {
         case .expand:
             if let newest { await system.expand(newest.id) }
         case .showCentre:
-            output.tell(.centre(await system.centre))
+            output.handle(.centre(await system.centre))
         case .change(let state):
             guard let bundleID = selectedApp else { return }
             await change(bundleID, to: state)
         case .selectNext:
             guard !bundleIDs.isEmpty else { return }
             selected = (selected + 1) % bundleIDs.count
-            output.tell(.selected(bundleID: bundleIDs[selected]))
+            output.handle(.selected(bundleID: bundleIDs[selected]))
         case .nextLanguage:
             guard let first = languages.first else { return }
             languages = languages.dropFirst() + [first]
@@ -121,10 +121,10 @@ actor DeviceUser {
             do {
                 try await system.remove(bundleID)
             } catch {
-                output.tell(.system(.problem(error)))
+                output.handle(.system(.problem(error)))
             }
         }
-        output.tell(.state(bundleID: bundleID, await system.state(of: bundleID)))
+        output.handle(.state(bundleID: bundleID, await system.state(of: bundleID)))
     }
 
     private func toggle(_ part: Presentation, of bundleID: String) async {
@@ -137,6 +137,6 @@ actor DeviceUser {
         default: settings.badges.toggle()
         }
         await system.change(settings, of: bundleID)
-        output.tell(.settings(bundleID: bundleID, settings))
+        output.handle(.settings(bundleID: bundleID, settings))
     }
 }

@@ -19,21 +19,21 @@ final class ListenApp: App {
             defer { known = deviceToken }
             return known == deviceToken
         }
-        if !isKnown { output.tell(.registered(bundleID: bundleID, deviceToken: deviceToken)) }
+        if !isKnown { output.handle(.registered(bundleID: bundleID, deviceToken: deviceToken)) }
     }
 
-    func registrationFailed(_ error: DeviceError) async { output.tell(.system(.problem(error))) }
+    func registrationFailed(_ error: DeviceError) async { output.handle(.system(.problem(error))) }
 
     func received(_ notification: ReceivedNotification, _ content: NotificationContent) async -> Presentation {
-        output.tell(.received(notification, content))
+        output.handle(.received(notification, content))
         return []
     }
 
-    func userPrefers(languages: [String]) async { output.tell(.prefers(bundleID: bundleID, languages: languages)) }
+    func userPrefers(languages: [String]) async { output.handle(.prefers(bundleID: bundleID, languages: languages)) }
 
     func woken(by notification: ReceivedNotification) async -> BackgroundResult { .newData }
 
     func responded(to notification: ShownNotification, with response: NotificationResponse) async {
-        output.tell(.responded(notification, response))
+        output.handle(.responded(notification, response))
     }
 }

@@ -22,7 +22,7 @@ enum ListenEvent: Sendable {
 /// Shows events.
 protocol ListenOutput: Sendable {
     /// Called with the events in their order. It must return soon.
-    func tell(_ event: ListenEvent)
+    func handle(_ event: ListenEvent)
     /// Runs until ``finish()``.
     func run() async
     func finish()

@@ -10,9 +10,9 @@ struct ListenEvents: ListenOutput {
     func run() async {}
     func finish() {}
 
-    func tell(_ event: ListenEvent) {
+    func handle(_ event: ListenEvent) {
         switch event {
-        case .system(let event): tell(event)
+        case .system(let event): handle(event)
         case .registered(let bundleID, let service, let token):
             print("registered") {
                 $0.add("bundleID", bundleID)
@@ -61,7 +61,7 @@ struct ListenEvents: ListenOutput {
         }
     }
 
-    private func tell(_ event: DeviceSystem.Event) {
+    private func handle(_ event: DeviceSystem.Event) {
         switch event {
         case .shown(let shown):
             print("shown") { line in
@@ -120,8 +120,8 @@ struct ListenEvents: ListenOutput {
                 $0.add("activity", activity.id.uuidString.lowercased())
                 $0.add("token", token)
             }
-        case .stateChanged(.disconnected(let error, _)): Output.note("Disconnected: \(error)")
-        case .problem(let error): Output.note("\(error)")
+        case .stateChanged(.disconnected(let error, _)): Output.printDiagnostic("Disconnected: \(error)")
+        case .problem(let error): Output.printDiagnostic("\(error)")
         // `ListenApp` reports these, or programs do not need them.
         case .givenToApp, .languagesChanged, .deviceTokenChanged, .stateChanged: break
         }

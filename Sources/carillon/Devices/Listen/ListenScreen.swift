@@ -11,7 +11,7 @@ final class ListenScreen: ListenOutput {
     /// - Parameter takesKeys: whether to show which keys the user can press.
     init(takesKeys: Bool) { self.takesKeys = takesKeys }
 
-    func tell(_ event: ListenEvent) { self.event.yield(event) }
+    func handle(_ event: ListenEvent) { self.event.yield(event) }
     func finish() { event.finish() }
 
     /// Draws the events in their order.
@@ -87,10 +87,10 @@ extension ListenScreen {
                 return ["\(shown.bundleID): \(shown.id)"] + view.lines.map { "  " + TerminalText.clean($0) }
             case .languagesChanged(let languages): return ["Language: \(languages.joined(separator: ", "))"]
             case .stateChanged(.disconnected(let error, _)):
-                Output.note("Disconnected: \(error)")
+                Output.printDiagnostic("Disconnected: \(error)")
                 return []
             case .problem(let error):
-                Output.note("\(error)")
+                Output.printDiagnostic("\(error)")
                 return []
             // These need no line: the line of the user's response says this, or people do not need it.
             case .opened, .givenToApp, .deviceTokenChanged, .stateChanged: return []

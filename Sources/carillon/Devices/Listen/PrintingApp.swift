@@ -14,10 +14,10 @@ struct PrintingApp: DeviceDelegate {
     }
 
     func stateChanged(to state: Device.State) {
-        if case .disconnected(let error, _) = state { Output.note("Disconnected: \(error)") }
+        if case .disconnected(let error, _) = state { Output.printDiagnostic("Disconnected: \(error)") }
     }
 
     func renewed(_ identity: DeviceIdentity) async throws { try identity.write(to: identityPath) }
 
-    func reported(_ problem: DeviceError) { Output.note("\(problem)") }
+    func reported(_ problem: DeviceError) { Output.printDiagnostic("\(problem)") }
 }

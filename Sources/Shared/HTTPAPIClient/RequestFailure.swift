@@ -6,8 +6,8 @@ import NIOPosix
 import NIOSSL
 
 /// The reason why an HTTP request has no answer, in words for a person.
-enum RequestFailure {
-    static func cause(of error: any Error) -> String {
+package enum RequestFailure {
+    package static func cause(of error: any Error) -> String {
         switch error {
         case let error as NIOConnectionError where error.connectionErrors.isEmpty:
             // Without an attempt there was no address, because the look-up failed.
@@ -19,7 +19,7 @@ enum RequestFailure {
     }
 
     /// Whether the error is one of the connection, whose own text names types of libraries.
-    static func isOfConnection(_ error: any Error) -> Bool {
+    package static func isOfConnection(_ error: any Error) -> Bool {
         error is HTTPClientError || error is HTTPParserError || error is IOError || error is ChannelError
             || error is NIOConnectionError || error is NIOSSLError || error is NIOSSLExtraError
             || error is BoringSSLError

@@ -1,0 +1,181 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+package import NIOHTTP1
+package import NIOSSL
+package import Notifications
+
+/// Sends requests to an HTTP API: the management API, or the one of the provider server.
+package struct APIClient: Sendable {
+    package enum Address: Sendable {
+        /// A Unix socket.
+        case socket(path: String)
+        /// `http://host:port` or `https://host:port`, perhaps with a path.
+        case url(String)
+    }
+
+    private let address: Address
+    /// The key that each request has; nil for none.
+    private let key: String?
+    private let configuration: HTTPClient.Configuration
+    /// Whether requests share connections, as those of a library do. A command sends few, and ends.
+    private let sharesConnections: Bool
+    /// Says in the words of the caller why a request failed.
+    private let describe: @Sendable (APIFailure) -> any Error
+
+    /// The longest answer that is read as a whole, in bytes. A journal of 10,000 requests with payloads of 4 KB takes
+    /// 50 MB.
+    private static let maximumAnswerBytes = 64 << 20
+
+    /// - Parameter describe: makes the error that the functions throw if a request fails.
+    package init(
+        _ address: Address,
+        key: String? = nil,
+        tls: TLSConfiguration? = nil,
+        sharesConnections: Bool = false,
+        describe: @escaping @Sendable (APIFailure) -> any Error,
+    ) {
+        (self.address, self.key, self.describe) = (address, key, describe)
+        self.sharesConnections = sharesConnections
+        var configuration = HTTPClient.Configuration()
+        // If the server does not answer now, fail at once.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.timeout.connect = .seconds(10)
+        configuration.tlsConfiguration = tls
+        self.configuration = configuration
+    }
+
+    /// Whether requests go to a Unix socket, and so to a server on this machine.
+    package var isLocal: Bool {
+        if case .socket = address { true } else { false }
+    }
+
+    /// Sends a request, perhaps with a message as JSON, and reads the JSON of the answer. An empty answer reads as an
+    /// empty object.
+    package func ask<Answer: Decodable>(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ message: (some Encodable)? = Never?.none,
+        headers: HTTPHeaders = [:],
+    ) async throws -> Answer {
+        try await exchange(method, path, message, headers: headers) { try await read($0) }
+    }
+
+    /// Sends a request, perhaps with a document, and reads the JSON of the answer.
+    package func ask(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ document: JSONValue? = nil,
+        headers: HTTPHeaders = [:],
+    ) async throws -> JSONValue {
+        try await exchange(method, path, document, headers: headers) { try await read($0) }
+    }
+
+    /// Returns the bytes of an answer that has succeeded, or has a status that the caller expects.
+    package func answer(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ message: (some Encodable)? = Never?.none,
+        beside statuses: Set<UInt> = [],
+    ) async throws -> (status: UInt, body: [UInt8]) {
+        try await exchange(method, path, message, beside: statuses) { response in
+            (response.status.code, try await bytes(of: response))
+        }
+    }
+
+    // MARK: One exchange
+
+    /// Sends a request, and calls `body` with its answer if that has succeeded or has an expected status.
+    func exchange<Result>(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ message: (some Encodable)?,
+        headers: HTTPHeaders = [:],
+        beside statuses: Set<UInt> = [],
+        _ body: (HTTPClientResponse) async throws -> Result,
+    ) async throws -> Result {
+        var request = request(method, path, headers)
+        if let message {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(try JSONEncoder().encode(message))
+        }
+        return try await exchange(request, beside: statuses, body)
+    }
+
+    func exchange<Result>(
+        _ request: HTTPClientRequest,
+        beside statuses: Set<UInt> = [],
+        _ body: (HTTPClientResponse) async throws -> Result,
+    ) async throws -> Result {
+        let client =
+            sharesConnections
+            ? .shared : HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        let result: Swift.Result<Result, any Error>
+        do {
+            result = .success(try await body(try await response(client, request, beside: statuses)))
+        } catch let error as APIFailure {
+            result = .failure(describe(error))
+        } catch  where RequestFailure.isOfConnection(error) {
+            result = .failure(describe(.interrupted(error)))
+        } catch {
+            result = .failure(error)
+        }
+        if !sharesConnections { try await client.shutdown() }
+        return try result.get()
+    }
+
+    private func response(
+        _ client: HTTPClient,
+        _ request: HTTPClientRequest,
+        beside statuses: Set<UInt>,
+    ) async throws -> HTTPClientResponse {
+        let response: HTTPClientResponse
+        do {
+            response = try await client.execute(request, deadline: .distantFuture)
+        } catch {
+            throw APIFailure.notReached(error)
+        }
+        let status = response.status.code
+        guard (200..<300).contains(status) || statuses.contains(status) else {
+            throw APIFailure.refused(status: status, body: try await bytes(of: response))
+        }
+        return response
+    }
+
+    func request(_ method: HTTPMethod, _ path: String, _ headers: HTTPHeaders = [:]) -> HTTPClientRequest {
+        let base =
+            switch address {
+            case .socket(let path): "http+unix://\(path.percentEncoded)"
+            case .url(let url): url
+            }
+        var request = HTTPClientRequest(url: base + path)
+        request.method = method
+        request.headers = headers
+        if let key { request.headers.add(name: "Authorization", value: "Bearer \(key)") }
+        return request
+    }
+
+    // MARK: Reading answers
+
+    private func bytes(of response: HTTPClientResponse) async throws -> [UInt8] {
+        Array(try await response.body.collect(upTo: Self.maximumAnswerBytes).readableBytesView)
+    }
+
+    func read<Answer: Decodable>(_ response: HTTPClientResponse) async throws -> Answer {
+        let bytes = try await bytes(of: response)
+        do {
+            return try Self.decode(bytes.isEmpty ? Array("{}".utf8) : bytes)
+        } catch {
+            throw APIFailure.notUnderstood(error)
+        }
+    }
+
+    private static func decode<Answer: Decodable>(_ bytes: [UInt8]) throws -> Answer {
+        // The decoder would read such values slowly, and without a bound on their depth.
+        guard Answer.self == JSONValue.self else { return try JSONDecoder().decode(Answer.self, from: Data(bytes)) }
+        guard let value = JSONValue(any: bytes, maximumDepth: APIFailure.answerDepth) as? Answer else {
+            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "The answer is not JSON."))
+        }
+        return value
+    }
+}

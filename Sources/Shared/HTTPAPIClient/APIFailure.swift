@@ -1,0 +1,28 @@
+import Notifications
+
+/// Why a request to an API failed.
+package enum APIFailure: Error {
+    /// No answer came.
+    case notReached(any Error)
+    /// The answer ended in the middle.
+    case interrupted(any Error)
+    /// The server answered with an error.
+    case refused(status: UInt, body: [UInt8])
+    /// The answer is not the JSON that was expected.
+    case notUnderstood(any Error)
+
+    /// How many levels an answer of JSON may have: a payload of 64 in a request of the journal, in a list.
+    static let answerDepth = Payload.maximumDepth + 8
+
+    /// What the server says about the error (RFC 9457), with the place of the fault in the document that was sent. Both
+    /// are nil if the answer says nothing, for example because it comes from a proxy.
+    package var problem: (detail: String?, pointer: String?) {
+        guard case .refused(_, let body) = self,
+            case .object(let members)? = JSONValue(body, maximumDepth: Self.answerDepth)
+        else { return (nil, nil) }
+        func text(_ name: String) -> String? {
+            if case .string(let text)? = members[name] { text } else { nil }
+        }
+        return (text("detail"), text("pointer"))
+    }
+}

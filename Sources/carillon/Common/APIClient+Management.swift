@@ -1,0 +1,103 @@
+import Foundation
+import HTTPAPIClient
+import Management
+import NIOHTTP1
+import NIOSSL
+import Service
+
+/// No service answers.
+struct ServiceNotReached: Error, CustomStringConvertible {
+    let description: String
+}
+
+extension APIClient {
+    /// The management API, through the Unix socket in the data folder or at the address that the environment names.
+    /// - Parameter folder: the service's data folder. If the environment names an address, that is used in its place.
+    static func management(_ folder: DataFolder) throws -> APIClient {
+        if let remote = try remoteManagement() { return remote }
+        return APIClient(.socket(path: try ServiceDescription.read(folder).socket)) {
+            commandError(
+                $0, "No service answers on \(folder.path); start one with: carillon serve --data \(folder.path)")
+        }
+    }
+
+    /// All items of a list of the management API.
+    /// - Parameter unanswered: called with the nodes of a cluster whose part of the list is missing.
+    func list<Item: Decodable>(
+        _ path: String,
+        name: (Item) -> String,
+        unanswered: (Set<String>) -> Void = { _ in },
+    ) async throws -> [Item] {
+        var silent: Set<String> = []
+        let items = try await list(path, pageItems: ManagementLimits.listItems, name: name) { headers in
+            silent.formUnion(headers[canonicalForm: OtherDevices.unansweredField].map { String($0) })
+        }
+        if !silent.isEmpty { unanswered(silent) }
+        return items
+    }
+
+    private static func commandError(_ failure: APIFailure, _ silence: String) -> any Error {
+        switch failure {
+        case .notReached(let error):
+            ServiceNotReached(description: "\(silence) (\(RequestFailure.cause(of: error)))")
+        case .interrupted: CommandError("The service ended in the middle of its answer.")
+        case .refused(let status, _):
+            CommandError(
+                failure.problem.detail ?? "The service refused: status \(status).", at: failure.problem.pointer)
+        case .notUnderstood: CommandError("The service's answer cannot be read.")
+        }
+    }
+
+    // MARK: Other machines
+
+    private static let urlName = "CARILLON_MANAGEMENT_URL"
+    private static let keyName = "CARILLON_MANAGEMENT_KEY"
+    private static let identityName = "CARILLON_ADMINISTRATOR"
+    private static let authorityName = "CARILLON_CA"
+    /// The name of ``urlName`` in earlier versions.
+    private static let formerName = "CARILLON_ADMINISTRATION_URL"
+
+    /// - Returns: nil if the environment names no address.
+    private static func remoteManagement() throws -> APIClient? {
+        let environment = ProcessInfo.processInfo.environment
+        guard environment[formerName] == nil else {
+            throw CommandError("\(formerName) was replaced by \(urlName).")
+        }
+        guard var url = environment[urlName], !url.isEmpty else { return nil }
+        if url.hasSuffix("/"), !url.hasSuffix("//") { url.removeLast() }
+        let (place, silence) = (url, "No management API answers at \(url).")
+        if url.hasPrefix("http://") {
+            return APIClient(.url(url), key: environment[keyName]) { commandError($0, silence) }
+        }
+        guard url.hasPrefix("https://") else {
+            throw CommandError("\(urlName) is \(url); it takes http://HOST:PORT or https://HOST:PORT.")
+        }
+        guard let identity = environment[identityName], let authority = environment[authorityName] else {
+            throw CommandError("\(urlName) with https needs \(identityName) and \(authorityName).")
+        }
+        return APIClient(.url(url), tls: try tls(identity: identity, authority: authority)) { failure in
+            if case .notReached(let cause) = failure, "\(cause)".contains("ALERT_CERTIFICATE") {
+                return CommandError(
+                    "The management API at \(place) refuses the certificate of \(identityName): it has expired, was "
+                        + "revoked, or is of another service.")
+            }
+            return commandError(failure, silence)
+        }
+    }
+
+    private static func tls(identity: String, authority: String) throws -> TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        tls.trustRoots = .file(authority)
+        do {
+            tls.certificateChain = try NIOSSLCertificate.fromPEMFile(identity).map { .certificate($0) }
+            tls.privateKey = .privateKey(try NIOSSLPrivateKey(file: identity, format: .pem))
+            // Check here that the files can be used.
+            _ = try NIOSSLContext(configuration: tls)
+        } catch {
+            throw CommandError(
+                "\(identity) and \(authority) are not usable certificates in PEM: \(DataFolder.reason(error)).")
+        }
+        return tls
+    }
+}

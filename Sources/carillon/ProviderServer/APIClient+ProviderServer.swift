@@ -1,0 +1,154 @@
+import Connections
+import Foundation
+import HTTPAPIClient
+import NIOCore
+import NIOSSL
+import Notifications
+import ProviderServer
+import Synchronization
+
+extension APIClient {
+    private static let urlName = "CARILLON_PROVIDER_URL"
+    private static let keyName = "CARILLON_PROVIDER_KEY"
+    private static let authorityName = "CARILLON_PROVIDER_CA"
+
+    /// The API of a provider server, with the administrator's key from the server's folder or from the environment.
+    static func providerServer(folder: String) throws -> APIClient {
+        let environment = ProcessInfo.processInfo.environment
+        guard let url = environment[urlName], !url.isEmpty else {
+            guard let description = description(folder) else {
+                throw CommandError(
+                    "No provider server runs on \(folder); start one with: carillon provider serve --data \(folder)")
+            }
+            let key = String(decoding: try InputFile.read(description.keyFile, "key"), as: UTF8.self)
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+            return providerServer(description.url, key: key, authority: description.certificate, folder: folder)
+        }
+        let parts = URLComponents(string: url)
+        guard ["http", "https"].contains(parts?.scheme), parts?.host?.isEmpty == false else {
+            throw CommandError("\(urlName) is \(url); it takes http://HOST:PORT or https://HOST:PORT.")
+        }
+        guard let key = environment[keyName], !key.isEmpty else {
+            throw CommandError("\(urlName) needs \(keyName).")
+        }
+        let authority = environment[authorityName].flatMap { $0.isEmpty ? nil : $0 }
+        if let authority { try check(authority: authority) }
+        return providerServer(
+            url.hasSuffix("/") ? String(url.dropLast()) : url, key: key, authority: authority, folder: nil)
+    }
+
+    /// - Parameter folder: the server's folder; nil if the environment names the server.
+    private static func providerServer(_ url: String, key: String, authority: String?, folder: String?) -> APIClient {
+        let tls = authority.map { file in
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.trustRoots = .file(file)
+            return tls
+        }
+        return APIClient(.url(url), key: key, tls: tls) { failure in
+            switch failure {
+            case .notReached(let error): notAnswering(url, RequestFailure.cause(of: error), folder: folder)
+            case .interrupted(let error):
+                CommandError(
+                    "The provider server at \(url) broke its answer off: \(RequestFailure.cause(of: error)). Try again."
+                )
+            case .refused(let status, _):
+                CommandError(
+                    failure.problem.detail ?? "The server refused: status \(status).", at: failure.problem.pointer)
+            case .notUnderstood:
+                CommandError(
+                    "What answers at \(url) is no provider server: its answer is not JSON. Check \(urlName).")
+            }
+        }
+    }
+
+    /// Checks that a file with the root certificate can be used, because a request would not name it.
+    private static func check(authority file: String) throws {
+        let bytes = try InputFile.read(file, "root certificate")
+        guard let certificates = try? NIOSSLCertificate.fromPEMBytes(Array(bytes)), !certificates.isEmpty else {
+            throw CommandError(
+                "The root certificate \(file), which \(authorityName) names, is no certificate in PEM.")
+        }
+    }
+
+    /// How long to wait for a server that is just starting, as in `carillon provider serve & carillon provider app list`.
+    /// A server with a million installations starts in less than two seconds.
+    private static let startPatience = Duration.seconds(3)
+
+    /// - Returns: nil if no server runs on the folder.
+    private static func description(_ folder: String) -> ProviderServer.Description? {
+        let start = ContinuousClock.now
+        while true {
+            if let description = ProviderServer.Description.read(folder: folder) { return description }
+            guard ContinuousClock.now < start.advanced(by: startPatience) else { return nil }
+            Thread.sleep(forTimeInterval: 0.05)
+        }
+    }
+
+    /// No connection to the server: what failed, and what to do.
+    private static func notAnswering(_ url: String, _ cause: String, folder: String?) -> CommandError {
+        let isOtherName = cause.contains(ConnectionFailure.otherName)
+        let isCertificate = isOtherName || cause.contains(ConnectionFailure.untrusted)
+        let advice =
+            switch (folder, isCertificate) {
+            case (nil, true) where isOtherName: "Use a name of its certificate in \(urlName)."
+            case (nil, true): "Name its root certificate in \(authorityName)."
+            case (nil, false): "Check \(urlName)."
+            case (_?, true): "Name a host of its certificate in \(urlName), with \(keyName) and \(authorityName)."
+            case (let folder?, false): "Start one with: carillon provider serve --data \(folder)"
+            }
+        return CommandError("No provider server answers at \(url): \(cause). \(advice)")
+    }
+
+    // MARK: Requests
+
+    /// Sends a file unchanged, in parts, and shows the progress.
+    func upload(_ path: String, file: String, contentType: String) async throws -> JSONValue {
+        let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? 0
+        guard let handle = FileHandle(forReadingAtPath: file) else { throw CommandError("\(file) cannot be read.") }
+        let bar = ProgressBar()
+        let sent = Mutex(0)
+        let parts = AsyncStream<ByteBuffer>(unfolding: {
+            guard let part = try? handle.read(upToCount: 1 << 16), !part.isEmpty else { return nil }
+            let done = sent.withLock { sent in
+                sent += part.count
+                return sent
+            }
+            bar.show(file, done, of: size)
+            return ByteBuffer(bytes: part)
+        })
+        defer { bar.end() }
+        return try await upload(path, parts, bytes: Int64(size), contentType: contentType)
+    }
+
+    /// Writes an answer to standard output as it arrives.
+    func download(_ path: String, accept: String) async throws {
+        try await download(path, accept: accept) {
+            try FileHandle.standardOutput.write(contentsOf: Data($0.readableBytesView))
+        }
+    }
+}
+
+extension JSONValue {
+    /// The text of a member; nil if it is missing or not a text.
+    subscript(_ key: String) -> String? {
+        guard case .object(let members) = self, case .string(let text)? = members[key] else { return nil }
+        return text
+    }
+
+    /// The members of an object; empty for any other value.
+    var members: [String: JSONValue] { if case .object(let members) = self { members } else { [:] } }
+
+    /// An object with only some of the members.
+    func only(_ names: [String]) -> JSONValue { .object(members.filter { names.contains($0.key) }) }
+
+    /// The number of a member; 0 if it is missing.
+    func count(_ key: String) -> Int {
+        if case .integer(let number)? = members[key] { Int(clamping: number) } else { 0 }
+    }
+
+    /// The number of a member, as text; 0 if it is missing.
+    func number(_ key: String) -> String {
+        guard case .object(let members) = self, case .integer(let number)? = members[key] else { return "0" }
+        return String(number)
+    }
+}
