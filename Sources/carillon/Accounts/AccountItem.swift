@@ -21,22 +21,14 @@ protocol AccountItem: Codable, Sendable {
     var line: String { get }
 }
 
-/// An item that can be deleted, with everything that belongs to it.
-protocol DeletableItem: AccountItem {
-    /// For the help text: "Delete the team".
-    static var kind: String { get }
-    /// The other things that are deleted with it, for the help text.
-    static var consequence: String { get }
-}
-
-/// An item that can be revoked.
-protocol RevocableItem: AccountItem {
+/// An item that can be deleted, revoked or the like.
+protocol RemovableItem: AccountItem {
     /// The management API's answer, which the command prints.
-    associatedtype Revoked: Codable, Sendable
-    /// More about the consequences, for the help text after "at once".
-    static var consequence: String { get }
-    /// The line that a person reads after the revocation.
-    static func line(_ revoked: Revoked) -> String
+    associatedtype Removed: Codable & Sendable = Self
+    /// The name and the help text of the command.
+    static var removal: (command: String, abstract: String, discussion: String) { get }
+    /// The line that a person reads afterwards.
+    static func line(_ removed: Removed) -> String
 }
 
 extension AccountItem {
@@ -76,11 +68,10 @@ struct ShowCommand<Item: AccountItem>: AsyncParsableCommand {
     }
 }
 
-struct DeleteCommand<Item: DeletableItem>: AsyncParsableCommand {
+struct RemoveCommand<Item: RemovableItem>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
-        CommandConfiguration(
-            commandName: "delete",
-            abstract: "Delete \(Item.kind) at once, with \(Item.consequence). This cannot be undone.")
+        let (command, abstract, discussion) = Item.removal
+        return CommandConfiguration(commandName: command, abstract: abstract, discussion: discussion)
     }
 
     @OptionGroup var common: CommonOptions
@@ -89,26 +80,8 @@ struct DeleteCommand<Item: DeletableItem>: AsyncParsableCommand {
     var name: String
 
     func run() async throws {
-        let deleted: Item = try await common.management().ask(.DELETE, Item.path(of: name))
-        common.output.print(deleted, "Deleted \(Item.kind) \(deleted.itemName).")
-    }
-}
-
-struct RevokeCommand<Item: RevocableItem>: AsyncParsableCommand {
-    static var configuration: CommandConfiguration {
-        CommandConfiguration(
-            commandName: "revoke",
-            abstract: "Revoke \(Item.singular) at once\(Item.consequence). This cannot be undone.")
-    }
-
-    @OptionGroup var common: CommonOptions
-
-    @Argument(help: ArgumentHelp("\(Item.argument.help).", valueName: Item.argument.value))
-    var name: String
-
-    func run() async throws {
-        let revoked: Item.Revoked = try await common.management().ask(.DELETE, Item.path(of: name))
-        common.output.print(revoked, Item.line(revoked))
+        let removed: Item.Removed = try await common.management().ask(.DELETE, Item.path(of: name))
+        common.output.print(removed, Item.line(removed))
     }
 }
 

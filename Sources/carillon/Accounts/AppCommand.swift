@@ -8,7 +8,7 @@ struct AppCommand: AsyncParsableCommand {
         commandName: "app", abstract: "Apps, which receive notifications.",
         subcommands: [
             Create.self, ListCommand<ManagementMessages.App>.self, ShowCommand<ManagementMessages.App>.self,
-            DeleteCommand<ManagementMessages.App>.self,
+            RemoveCommand<ManagementMessages.App>.self,
         ])
 
     struct Create: AsyncParsableCommand {
@@ -31,16 +31,22 @@ struct AppCommand: AsyncParsableCommand {
     }
 }
 
-extension ManagementMessages.App: DeletableItem {
+extension ManagementMessages.App: RemovableItem {
     static let path = "/v1/apps"
     static let plural = "apps"
     static let singular = "an app and all of its topics"
     static let argument = (help: "The app's bundle ID", value: "bundle-id")
 
-    static let kind = "the app"
-    static let consequence = "its certificates, registrations and stored notifications"
+    static let removal = (
+        command: "delete",
+        abstract:
+            "Delete the app at once, with its certificates, registrations and stored notifications. This cannot be undone.",
+        discussion: ""
+    )
 
     var itemName: String { bundleID }
 
     var line: String { "\(bundleID)  team \(teamID)  topics: \(topics.joined(separator: ", "))" }
+
+    static func line(_ deleted: ManagementMessages.App) -> String { "Deleted the app \(deleted.bundleID)." }
 }

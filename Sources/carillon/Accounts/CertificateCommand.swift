@@ -13,7 +13,7 @@ struct CertificateCommand: AsyncParsableCommand {
         subcommands: [
             Create.self, ListCommand<ManagementMessages.Certificate>.self,
             ShowCommand<ManagementMessages.Certificate>.self,
-            RevokeCommand<ManagementMessages.Certificate>.self, RevocationListCommand.self,
+            RemoveCommand<ManagementMessages.Certificate>.self, RevocationListCommand.self,
         ],
     )
 
@@ -143,7 +143,7 @@ struct CertificateCommand: AsyncParsableCommand {
     }
 }
 
-extension ManagementMessages.Certificate: RevocableItem {
+extension ManagementMessages.Certificate: RemovableItem {
     static let path = "/v1/certificates"
     static let plural = "provider certificates"
     static let singular = "a provider certificate"
@@ -157,7 +157,11 @@ extension ManagementMessages.Certificate: RevocableItem {
         return "\(serial)  \(bundleID)  team \(teamID)  \(environments)  \(end)"
     }
 
-    static let consequence = "; its connections end"
+    static let removal = (
+        command: "revoke",
+        abstract: "Revoke a provider certificate at once; its connections end. This cannot be undone.",
+        discussion: ""
+    )
 
     static func line(_ revoked: ManagementMessages.CertificateRevoked) -> String {
         "Revoked the certificate \(revoked.serial)."

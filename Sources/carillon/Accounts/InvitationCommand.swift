@@ -1,5 +1,4 @@
 import ArgumentParser
-import HTTPAPIClient
 import Management
 
 struct InvitationCommand: AsyncParsableCommand {
@@ -8,35 +7,28 @@ struct InvitationCommand: AsyncParsableCommand {
         abstract: "The activation codes that no device has used yet.",
         subcommands: [
             ListCommand<ManagementMessages.Invitation>.self, ShowCommand<ManagementMessages.Invitation>.self,
-            Withdraw.self,
+            RemoveCommand<ManagementMessages.Invitation>.self,
         ],
     )
-
-    struct Withdraw: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Withdraw an activation code at once, so that no device can use it. This cannot be undone.",
-            discussion: "The ID is not the code: invitation list shows it, and device invite --json prints both.")
-
-        @OptionGroup var common: CommonOptions
-
-        @Argument(help: "The invitation's ID, 64 hexadecimal digits.")
-        var id: String
-
-        func run() async throws {
-            let withdrawn: ManagementMessages.Invitation = try await common.management().ask(
-                .DELETE, ManagementMessages.Invitation.path(of: id))
-            common.output.print(withdrawn, "Withdrew the invitation \(withdrawn.id).")
-        }
-    }
 }
 
-extension ManagementMessages.Invitation: AccountItem {
+extension ManagementMessages.Invitation: RemovableItem {
     static let path = "/v1/invitations"
     static let plural = "unused activation codes by their IDs"
     static let singular = "an unused activation code"
-    static let argument = (help: "The invitation's ID", value: "id")
+    static let argument = (help: "The invitation's ID, 64 hexadecimal digits", value: "id")
+
+    static let removal = (
+        command: "withdraw",
+        abstract: "Withdraw an activation code at once, so that no device can use it. This cannot be undone.",
+        discussion: "The ID is not the code: invitation list shows it, and device invite --json prints both."
+    )
 
     var itemName: String { id }
 
     var line: String { "\(id)  \(environment)  until \(shown(expires))" }
+
+    static func line(_ withdrawn: ManagementMessages.Invitation) -> String {
+        "Withdrew the invitation \(withdrawn.id)."
+    }
 }

@@ -10,7 +10,7 @@ struct KeyCommand: AsyncParsableCommand {
         abstract: "Signing keys of teams, for provider tokens.",
         subcommands: [
             KeyCreateCommand.self, ListCommand<ManagementMessages.Key>.self, ShowCommand<ManagementMessages.Key>.self,
-            RevokeCommand<ManagementMessages.Key>.self, Token.self,
+            RemoveCommand<ManagementMessages.Key>.self, Token.self,
         ],
     )
 
@@ -35,7 +35,7 @@ struct KeyCommand: AsyncParsableCommand {
     }
 }
 
-extension ManagementMessages.Key: RevocableItem {
+extension ManagementMessages.Key: RemovableItem {
     static let path = "/v1/keys"
     static let plural = "signing keys"
     static let singular = "a signing key"
@@ -50,7 +50,11 @@ extension ManagementMessages.Key: RevocableItem {
         return "\(keyID)  team \(teamID)  \(environments)  \(apps)\(end)"
     }
 
-    static let consequence = ""
+    static let removal = (
+        command: "revoke",
+        abstract: "Revoke a signing key at once. This cannot be undone.",
+        discussion: ""
+    )
 
     static func line(_ revoked: ManagementMessages.KeyRevoked) -> String { "Revoked the key \(revoked.keyID)." }
 }

@@ -8,7 +8,7 @@ struct TeamCommand: AsyncParsableCommand {
         commandName: "team", abstract: "Teams, the owners of apps, keys and certificates.",
         subcommands: [
             Create.self, ListCommand<ManagementMessages.Team>.self, ShowCommand<ManagementMessages.Team>.self,
-            DeleteCommand<ManagementMessages.Team>.self,
+            RemoveCommand<ManagementMessages.Team>.self,
         ])
 
     struct Create: AsyncParsableCommand {
@@ -32,16 +32,21 @@ struct TeamCommand: AsyncParsableCommand {
     }
 }
 
-extension ManagementMessages.Team: DeletableItem {
+extension ManagementMessages.Team: RemovableItem {
     static let path = "/v1/teams"
     static let plural = "teams"
     static let singular = "a team and what belongs to it"
     static let argument = (help: "The team's ID", value: "team-id")
 
-    static let kind = "the team"
-    static let consequence = "its apps, keys and certificates"
+    static let removal = (
+        command: "delete",
+        abstract: "Delete the team at once, with its apps, keys and certificates. This cannot be undone.",
+        discussion: ""
+    )
 
     var itemName: String { teamID }
 
     var line: String { "\(teamID)  \(name)  apps: \(bundleIDs.joined(separator: ", "))" }
+
+    static func line(_ deleted: ManagementMessages.Team) -> String { "Deleted the team \(deleted.teamID)." }
 }

@@ -7,7 +7,7 @@ struct NodeCommand: AsyncParsableCommand {
         commandName: "node", abstract: "The nodes of a cluster: the services that use one PostgreSQL store.",
         subcommands: [
             ListCommand<ManagementMessages.Node>.self, ShowCommand<ManagementMessages.Node>.self, Drain.self,
-            Remove.self,
+            RemoveCommand<ManagementMessages.Node>.self,
         ])
 
     struct Drain: AsyncParsableCommand {
@@ -38,30 +38,18 @@ struct NodeCommand: AsyncParsableCommand {
             common.output.print(node, "The node \(name) has no clients any more.")
         }
     }
-
-    struct Remove: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Forget a node that does not run.")
-
-        @OptionGroup var common: CommonOptions
-
-        @Argument(help: "The node's name.")
-        var name: String
-
-        func run() async throws {
-            let node: ManagementMessages.Node = try await common.management().ask(
-                .DELETE, ManagementMessages.Node.path(of: name))
-            common.output.print(node, "Removed the node \(name).")
-        }
-    }
 }
 
-extension ManagementMessages.Node: AccountItem {
+extension ManagementMessages.Node: RemovableItem {
     static let path = "/v1/nodes"
     static let plural = "nodes"
     static let singular = "a node"
     static let argument = (help: "The node's name", value: "name")
+    static let removal = (command: "remove", abstract: "Forget a node that does not run.", discussion: "")
 
     var itemName: String { name }
 
     var line: String { "\(name)  \(state)  \(peer ?? "no address for other nodes")" }
+
+    static func line(_ removed: ManagementMessages.Node) -> String { "Removed the node \(removed.name)." }
 }

@@ -10,7 +10,7 @@ struct FixtureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fixture",
         abstract: "Make teams, apps, keys, certificates and virtual devices for a test, and remove them.",
-        subcommands: [Create.self, Delete.self],
+        subcommands: [Create.self, RemoveCommand<ManagementMessages.Team>.self],
     )
 
     struct Create: AsyncParsableCommand {
@@ -48,22 +48,6 @@ struct FixtureCommand: AsyncParsableCommand {
                 }
             }
             return lines.joined(separator: "\n")
-        }
-    }
-
-    struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Delete a team with everything that belongs to it.")
-
-        @OptionGroup var common: CommonOptions
-
-        @Argument(help: "The team's ID.")
-        var team: String
-
-        func run() async throws {
-            let deleted: ManagementMessages.Team = try await common.management().ask(
-                .DELETE, ManagementMessages.Team.path(of: team))
-            common.output.print(deleted, "Deleted the team \(deleted.teamID).")
         }
     }
 }
