@@ -45,12 +45,9 @@ extension PostgresStore {
                 throw PostgresError.damaged("a registration").storeError
             }
             let version = row.integer(8).map { MailboxVersion(rawValue: UInt64(clamping: $0)) }
-            let app = ListedApp(app: destination.app, registration: registration, stored: version)
-            if devices.last?.key == destination.deviceKey {
-                devices[devices.count - 1].apps.append(app)
-            } else {
-                devices.append(ListedDevice(key: destination.deviceKey, apps: [app]))
-            }
+            devices.append(
+                ListedApp(app: destination.app, registration: registration, stored: version),
+                of: destination.deviceKey)
         }
         return devices
     }

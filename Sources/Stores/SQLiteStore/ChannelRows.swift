@@ -121,7 +121,7 @@ extension SQLiteStore {
 }
 
 extension SQLiteFailure {
-    static let badChannel = SQLiteFailure(code: .SQLITE_CORRUPT, message: "a channel that cannot be")
+    static let badChannel = SQLiteFailure.damaged("a channel that cannot be")
 }
 
 extension ChannelList {

@@ -11,7 +11,7 @@ extension SQLiteStore: AttemptNumbers {
             else { return nil }
             guard let bound = UInt64(exactly: bound),
                 let mark = AttemptMark(bound: bound, time: Timestamp(column: time))
-            else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a bound of the attempts that cannot be") }
+            else { throw .damaged("a bound of the attempts that cannot be") }
             return mark
         }
     }

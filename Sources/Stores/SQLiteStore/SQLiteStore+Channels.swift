@@ -25,17 +25,15 @@ extension SQLiteStore: Channels {
         limit: Int,
     ) async throws(StoreError) -> [BroadcastChannel] {
         try await read { database throws(SQLiteFailure) in
-            var channels: [BroadcastChannel] = []
-            try database.forEachRow(
+            try database.rows(
                 """
                 SELECT id, policy, created FROM channel
                 WHERE environment = ? AND app = ? AND id > ? ORDER BY id LIMIT ?
                 """,
                 list.arguments + [id?.rawValue ?? "", limit],
             ) { row throws(SQLiteFailure) in
-                channels.append(try row.channel(in: list))
+                try row.channel(in: list)
             }
-            return channels
         }
     }
 
@@ -119,8 +117,7 @@ extension SQLiteStore: Channels {
 
     package func subscriptions(of device: DeviceKey) async throws(StoreError) -> [SubscribedChannel] {
         try await read { database throws(SQLiteFailure) in
-            var subscribed: [SubscribedChannel] = []
-            try database.forEachRow(
+            try database.rows(
                 """
                 SELECT channel.id, policy, created, channel.app, seen FROM subscription
                 JOIN channel ON channel.environment = subscription.environment AND channel.app = subscription.app
@@ -132,11 +129,9 @@ extension SQLiteStore: Channels {
                 guard let app = UInt32(exactly: row.integer(3)) else { throw .badChannel }
                 let list = ChannelList(environment: device.environment, app: AppID(rawValue: app))
                 let seen = UInt64(clamping: row.integer(4))
-                subscribed.append(
-                    SubscribedChannel(
-                        channel: try row.channel(in: list), seen: seen == 0 ? nil : BroadcastVersion(rawValue: seen)))
+                return SubscribedChannel(
+                    channel: try row.channel(in: list), seen: seen == 0 ? nil : BroadcastVersion(rawValue: seen))
             }
-            return subscribed
         }
     }
 

@@ -27,12 +27,10 @@ extension SQLiteStore: CopyableStore {
 
     package func copiedInvitations() async throws(StoreError) -> [Invitation] {
         try await read { database throws(SQLiteFailure) in
-            var invitations: [Invitation] = []
-            try database.forEachRow("SELECT digest, environment, expires FROM invitation") {
+            try database.rows("SELECT digest, environment, expires FROM invitation") {
                 row throws(SQLiteFailure) in
-                invitations.append(try row.invitation())
+                try row.invitation()
             }
-            return invitations
         }
     }
 
@@ -47,8 +45,7 @@ extension SQLiteStore: CopyableStore {
         limit: Int,
     ) async throws(StoreError) -> [CopiedDestination] {
         try await read { database throws(SQLiteFailure) in
-            var copied: [CopiedDestination] = []
-            try database.forEachRow(
+            try database.rows(
                 """
                 SELECT r.environment, r.device, r.app, generation, token_key, token_since, active, changed,
                     r.app, version, expires, id, priority, expiration, contents, push_type, topic, collapse_id, payload
@@ -62,13 +59,10 @@ extension SQLiteStore: CopyableStore {
                 let isEmpty = row.hasNull(atIndex: 9)
                 let mailbox = isEmpty ? nil : row.mailboxEntry(of: destination.deviceKey, from: 8)
                 guard isEmpty || mailbox != nil else {
-                    throw SQLiteFailure(
-                        code: .SQLITE_CORRUPT, message: "a mailbox of device \(destination.device)")
+                    throw .damaged("a mailbox of device \(destination.device)")
                 }
-                copied.append(
-                    CopiedDestination(destination: destination, registration: registration, mailbox: mailbox))
+                return CopiedDestination(destination: destination, registration: registration, mailbox: mailbox)
             }
-            return copied
         }
     }
 
@@ -78,8 +72,7 @@ extension SQLiteStore: CopyableStore {
         limit: Int,
     ) async throws(StoreError) -> [CopiedFeedback] {
         try await read { database throws(SQLiteFailure) in
-            var copied: [CopiedFeedback] = []
-            try database.forEachRow(
+            try database.rows(
                 """
                 SELECT number, device, generation, moment, token FROM feedback
                 WHERE environment = ? AND app = ? AND number > ? ORDER BY number LIMIT ?
@@ -88,17 +81,15 @@ extension SQLiteStore: CopyableStore {
             ) { row throws(SQLiteFailure) in
                 guard let number = UInt64(exactly: row.integer(0)), let generation = UInt32(exactly: row.integer(2)),
                     let token = DeviceToken(row.blob(4))
-                else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a feedback entry that is not valid") }
+                else { throw .damaged("a feedback entry that is not valid") }
                 let destination = Destination(
                     environment: list.environment, device: DeviceID(column: row.integer(1)), app: list.app)
-                copied.append(
-                    CopiedFeedback(
-                        mark: FeedbackMark(rawValue: number),
-                        entry: FeedbackEntry(
-                            destination: destination, generation: generation, token: token,
-                            moment: Timestamp(column: row.integer(3)))))
+                return CopiedFeedback(
+                    mark: FeedbackMark(rawValue: number),
+                    entry: FeedbackEntry(
+                        destination: destination, generation: generation, token: token,
+                        moment: Timestamp(column: row.integer(3))))
             }
-            return copied
         }
     }
 

@@ -34,8 +34,7 @@ extension SQLiteStore: Feedback {
         limit: Int,
     ) async throws(StoreError) -> [ListedFeedback] {
         try await read { database throws(SQLiteFailure) in
-            var page: [ListedFeedback] = []
-            try database.forEachRow(
+            try database.rows(
                 """
                 SELECT number, token, moment FROM feedback
                 WHERE environment = ? AND app = ? AND number > ? ORDER BY number LIMIT ?
@@ -43,13 +42,11 @@ extension SQLiteStore: Feedback {
                 [list.environment.column, list.app.rawValue, Int64(clamping: mark?.rawValue ?? 0), limit],
             ) { row throws(SQLiteFailure) in
                 guard let number = UInt64(exactly: row.integer(0)), let token = DeviceToken(row.blob(1)) else {
-                    throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a feedback entry that is not valid")
+                    throw .damaged("a feedback entry that is not valid")
                 }
-                page.append(
-                    ListedFeedback(
-                        mark: FeedbackMark(rawValue: number), token: token, moment: Timestamp(column: row.integer(2))))
+                return ListedFeedback(
+                    mark: FeedbackMark(rawValue: number), token: token, moment: Timestamp(column: row.integer(2)))
             }
-            return page
         }
     }
 

@@ -43,16 +43,14 @@ extension SQLiteStore: Invitations {
         at moment: Timestamp,
     ) async throws(StoreError) -> [Invitation] {
         try await read { database throws(SQLiteFailure) in
-            var invitations: [Invitation] = []
             // Every digest comes after the empty one. GRDB would pass empty data as NULL.
-            try database.forEachRow(
+            try database.rows(
                 """
                 SELECT digest, environment, expires FROM invitation
                 WHERE digest > coalesce(?, x'') AND expires > ? ORDER BY digest LIMIT ?
                 """,
                 [digest.map { Data($0) }, moment.column, limit],
-            ) { row throws(SQLiteFailure) in invitations.append(try row.invitation()) }
-            return invitations
+            ) { row throws(SQLiteFailure) in try row.invitation() }
         }
     }
 
@@ -89,7 +87,7 @@ extension Row {
     /// Reads an invitation from the columns digest, environment and expires.
     func invitation() throws(SQLiteFailure) -> Invitation {
         guard let environment = Environment(column: integer(1)) else {
-            throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "an invitation that is not valid")
+            throw .damaged("an invitation that is not valid")
         }
         return Invitation(digest: Array(blob(0)), environment: environment, expires: Timestamp(column: integer(2)))
     }

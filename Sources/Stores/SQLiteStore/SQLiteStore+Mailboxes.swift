@@ -80,8 +80,7 @@ extension SQLiteStore: Mailboxes {
         guard limit > 0 else { return 0 }
         let journal = journal
         return try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) in
-            var expired: [EndedNotification] = []
-            try database.forEachRow(
+            try database.rows(
                 """
                 DELETE FROM mailbox WHERE (environment, device, app) IN (
                     SELECT environment, device, app FROM mailbox WHERE expires < ? ORDER BY expires LIMIT ?
@@ -89,9 +88,8 @@ extension SQLiteStore: Mailboxes {
                 """,
                 [moment.column, limit],
             ) { row throws(SQLiteFailure) in
-                expired.append(try row.endedNotification(.expired))
+                try row.endedNotification(.expired)
             }
-            return expired
         } committed: { expired in
             journal.record(expired)
             return expired.count
@@ -147,8 +145,7 @@ extension SQLiteStore {
         of device: DeviceKey,
         in database: Database,
     ) throws(SQLiteFailure) -> [StoredMailboxEntry] {
-        var entries: [StoredMailboxEntry] = []
-        try database.forEachRow(
+        try database.rows(
             """
             SELECT app, version, expires, id, priority, expiration, contents, push_type, topic, collapse_id, payload
             FROM mailbox WHERE environment = ? AND device = ? ORDER BY version
@@ -156,11 +153,10 @@ extension SQLiteStore {
             device.arguments,
         ) { row throws(SQLiteFailure) in
             guard let entry = row.mailboxEntry(of: device) else {
-                throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a mailbox of device \(device.device)")
+                throw .damaged("a mailbox of device \(device.device)")
             }
-            entries.append(entry)
+            return entry
         }
-        return entries
     }
 
     /// Empties one mailbox, whichever version it contains.
@@ -169,17 +165,15 @@ extension SQLiteStore {
         _ destination: Destination,
         in database: Database,
     ) throws(SQLiteFailure) -> [EndedNotification] {
-        var ended: [EndedNotification] = []
-        try database.forEachRow(
+        try database.rows(
             """
             DELETE FROM mailbox WHERE environment = ? AND device = ? AND app = ?
             RETURNING environment, device, app, id, topic
             """,
             destination.arguments,
         ) { row throws(SQLiteFailure) in
-            ended.append(try row.endedNotification(.discarded(.unregistered)))
+            try row.endedNotification(.discarded(.unregistered))
         }
-        return ended
     }
 
     /// The results of all items. Items that were not accepted get the error that there was no room.
@@ -199,7 +193,7 @@ extension Row {
     /// A row with the columns environment, device, app, id and topic.
     fileprivate func endedNotification(_ step: DeliveryStep) throws(SQLiteFailure) -> EndedNotification {
         guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)) else {
-            throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a mailbox that is not valid")
+            throw .damaged("a mailbox that is not valid")
         }
         // A damaged identifier must not stop the removal of other notifications.
         let id = NotificationID(column: blob(3)) ?? NotificationID(high: 0, low: 0)

@@ -212,14 +212,12 @@ extension SQLiteStore {
         of device: DeviceKey,
         in database: Database,
     ) throws(SQLiteFailure) -> [RegistrationRow] {
-        var rows: [RegistrationRow] = []
-        try database.forEachRow(
+        try database.rows(
             "SELECT \(columns) FROM registration WHERE environment = ? AND device = ?",
             device.arguments,
         ) { row throws(SQLiteFailure) in
-            rows.append(try row.registration())
+            try row.registration()
         }
-        return rows
     }
 
     /// Returns the devices in the order of their column. Both queries use the primary key, so they read only the rows
@@ -249,12 +247,9 @@ extension SQLiteStore {
         ) { row throws(SQLiteFailure) in
             let (destination, registration) = try row.registration()
             let version = row.hasNull(atIndex: 8) ? nil : MailboxVersion(rawValue: UInt64(clamping: row.integer(8)))
-            let app = ListedApp(app: destination.app, registration: registration, stored: version)
-            if devices.last?.key == destination.deviceKey {
-                devices[devices.count - 1].apps.append(app)
-            } else {
-                devices.append(ListedDevice(key: destination.deviceKey, apps: [app]))
-            }
+            devices.append(
+                ListedApp(app: destination.app, registration: registration, stored: version),
+                of: destination.deviceKey)
         }
         return devices
     }
@@ -284,7 +279,7 @@ extension Row {
     func registration() throws(SQLiteFailure) -> (destination: Destination, registration: Registration) {
         guard let environment = Environment(column: integer(0)), let app = UInt32(exactly: integer(2)),
             let generation = UInt32(exactly: integer(3)), let tokenKeyID = UInt32(exactly: integer(4))
-        else { throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a registration that is not valid") }
+        else { throw .damaged("a registration that is not valid") }
         return (
             Destination(environment: environment, device: DeviceID(column: integer(1)), app: AppID(rawValue: app)),
             Registration(

@@ -209,7 +209,7 @@ final class VersionCounter: Sendable {
 extension SQLiteStore {
     static func meta(_ key: Schema.Meta, in database: Database) throws(SQLiteFailure) -> Int64 {
         guard let value = try metaIfPresent(key, in: database) else {
-            throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "\(key.rawValue) is missing")
+            throw .damaged("\(key.rawValue) is missing")
         }
         return value
     }

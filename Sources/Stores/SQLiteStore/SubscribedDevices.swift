@@ -30,7 +30,7 @@ extension Row {
     /// Reads a row that begins with the columns environment and device.
     func deviceKey() throws(SQLiteFailure) -> DeviceKey {
         guard let environment = Environment(column: integer(0)) else {
-            throw SQLiteFailure(code: .SQLITE_CORRUPT, message: "a subscription that cannot be")
+            throw .damaged("a subscription that cannot be")
         }
         return DeviceKey(environment: environment, device: DeviceID(column: integer(1)))
     }

@@ -30,6 +30,17 @@ extension Database {
         }
     }
 
+    /// Returns the results of `body` for all rows of a statement.
+    package func rows<Value>(
+        _ sql: String,
+        _ arguments: StatementArguments = [],
+        _ body: (Row) throws(SQLiteFailure) -> Value,
+    ) throws(SQLiteFailure) -> [Value] {
+        var values: [Value] = []
+        try forEachRow(sql, arguments) { row throws(SQLiteFailure) in values.append(try body(row)) }
+        return values
+    }
+
     /// Returns the result of `body` for the first row of a statement; nil if there is no row.
     package func firstRow<Value>(
         _ sql: String,

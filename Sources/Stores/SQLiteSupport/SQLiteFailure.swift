@@ -12,6 +12,11 @@ package struct SQLiteFailure: Error, Sendable {
         self.message = message
     }
 
+    /// A row has values that the store does not write.
+    package static func damaged(_ what: String) -> SQLiteFailure {
+        SQLiteFailure(code: .SQLITE_CORRUPT, message: what)
+    }
+
     package init(_ error: any Error) {
         if let error = error as? SQLiteFailure {
             self = error

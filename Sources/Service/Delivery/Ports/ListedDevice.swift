@@ -12,6 +12,17 @@ package struct ListedDevice: Sendable, Hashable {
     }
 }
 
+extension [ListedDevice] {
+    /// Adds an app of the last device, or of the next one.
+    package mutating func append(_ app: ListedApp, of device: DeviceKey) {
+        if last?.key == device {
+            self[count - 1].apps.append(app)
+        } else {
+            append(ListedDevice(key: device, apps: [app]))
+        }
+    }
+}
+
 /// An app on a listed device.
 package struct ListedApp: Sendable, Hashable {
     package let app: AppID
