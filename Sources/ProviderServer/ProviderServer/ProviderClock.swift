@@ -36,8 +36,17 @@ extension Timestamp {
         let date =
             (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
             ?? (try? Date(text, strategy: .iso8601))
-        guard let seconds = date?.timeIntervalSince1970, seconds >= 0, seconds < 253_402_300_800 else { return nil }
+        guard let date, (0..<253_402_300_800).contains(date.timeIntervalSince1970) else { return nil }
         // Rounded, because the fraction has no exact value, and a time that was shown has to come back as it was.
-        self.init(milliseconds: UInt64((seconds * 1000).rounded()))
+        self.init(nearest: date)
+    }
+
+    /// The nearest millisecond to a date, which another server may have named: a date before 1970 becomes 1970, and
+    /// one beyond the last possible moment becomes that moment.
+    init(nearest date: Date) {
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
+        // The comparisons are false for "not a number" too. Double(UInt64.max) is 2^64, which UInt64 cannot hold.
+        guard milliseconds > 0 else { self.init(milliseconds: 0); return }
+        self.init(milliseconds: milliseconds < Double(UInt64.max) ? UInt64(milliseconds) : .max)
     }
 }

@@ -13,11 +13,16 @@ package struct LogPosition: Sendable, Hashable, CustomStringConvertible {
         self.index = index
     }
 
+    /// The greatest offset and index of a position from outside: 256 TiB and two thousand million records, more than any
+    /// file has. The reader adds to both, which must not overflow.
+    static let maximumBlock = 1 << 48
+    static let maximumIndex = Int(Int32.max)
+
     /// - Parameter text: a position in the form of ``description``.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 3, let file = UInt64(parts[0]), let block = Int(parts[1]), let index = Int(parts[2]),
-            block >= 0, index >= 0
+            (0...Self.maximumBlock).contains(block), (0...Self.maximumIndex).contains(index)
         else { return nil }
         self.init(file: file, block: block, index: index)
     }

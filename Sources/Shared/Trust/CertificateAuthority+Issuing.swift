@@ -79,7 +79,8 @@ extension CertificateAuthority {
                     RelativeDistinguishedName.Attribute(
                         type: CertificateIdentifiers.userID, value: .init(utf8String: bundleID.rawValue)),
                     RelativeDistinguishedName.Attribute(
-                        type: .RDNAttributeType.commonName, value: .init(utf8String: bundleID.rawValue)),
+                        type: .RDNAttributeType.commonName,
+                        value: .init(utf8String: Self.commonName(bundleID, environments))),
                 ])
             },
             life: CertificateLives.provider,
@@ -95,6 +96,13 @@ extension CertificateAuthority {
             now: now,
             using: &generator,
         )
+    }
+
+    /// The common name of a provider certificate, as Apple writes it. Client libraries look for the bundle ID after the
+    /// colon, and some refuse a certificate without these words.
+    private static func commonName(_ bundleID: BundleID, _ environments: Set<Environment>) -> String {
+        let services = environments == [.development] ? "Apple Development IOS Push Services" : "Apple Push Services"
+        return "\(services): \(bundleID)"
     }
 
     /// Issues an administrator's certificate and a key for it.

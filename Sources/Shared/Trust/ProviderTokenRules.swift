@@ -53,7 +53,7 @@ package struct ProviderTokenRules: Sendable, Hashable {
             throw .invalidToken("The provider token is larger than \(Self.maximumBytes) bytes.")
         }
         let parts = try Parts(token)
-        let keyID = try parts.keyID()
+        let keyID = try parts.keyID(conformance)
         let (team, issuedAt) = try parts.claims(conformance)
         guard let key = lookup(keyID) else {
             throw .invalidToken("There is no key \(keyID), or it is revoked.")
@@ -148,8 +148,16 @@ extension ProviderTokenRules {
             signed = bytes[..<parts[1].endIndex]
         }
 
-        func keyID() throws(Rejection) -> KeyID {
-            guard header[text: "alg"] == "ES256" else {
+        func keyID(_ conformance: Conformance) throws(Rejection) -> KeyID {
+            // A widely used client writes ES512, although it signs as ES256 says, and the service takes its tokens. The
+            // signature decides: the key is on P-256, so no other algorithm can verify.
+            let isAccepted =
+                switch header[text: "alg"] {
+                case "ES256": true
+                case "ES384", "ES512": conformance == .apple
+                default: false
+                }
+            guard isAccepted else {
                 throw .invalidToken("The provider token's alg is missing or not ES256.")
             }
             // An unknown extension that must be understood makes the token invalid (RFC 7515, 4.1.11).

@@ -49,8 +49,10 @@ struct CertificateCommand: AsyncParsableCommand {
             help: "A file with the passphrase of the PKCS#12. A line break at its end does not count.")
         var passphraseFile: String?
 
-        @Flag(help: "For device management: the only topic is the UID of the certificate's subject.")
-        var mdm = false
+        @Flag(
+            name: [.customLong("single-topic"), .customLong("mdm")],
+            help: "The only topic is the bundle ID, so requests need no apns-topic. Device management needs this too.")
+        var singleTopic = false
 
         func validate() throws {
             guard ["development", "production", "universal"].contains(environment) else {
@@ -83,7 +85,7 @@ struct CertificateCommand: AsyncParsableCommand {
                     .POST, "/v1/certificates",
                     ManagementMessages.NewCertificate(
                         team: team, bundleID: bundleID, environment: environment, request: signingRequest,
-                        listsTopics: !mdm))
+                        listsTopics: !singleTopic))
                 guard let passphrase else { return (Array((keyPEM + made.chain).utf8), made) }
                 return (try PKCS12.bytes(chain: made.chain, privateKey: keyPEM, passphrase: passphrase), made)
             }

@@ -96,10 +96,11 @@ import Testing
         }
     }
 
-    @Test func `For device management the only topic is the UID`() async throws {
+    @Test(arguments: ["--single-topic", "--mdm"])
+    func `A certificate with a single topic lists none, which makes its UID the topic`(_ flag: String) async throws {
         try await withTemporaryFolder { folder in
             let path = folder + "/provider.pem"
-            let made = try await create(path, ["--mdm"])
+            let made = try await create(path, [flag])
             #expect(try made.object["topics"] == .array([.string(bundleID)]))
             let text = try await openssl("x509", "-in", path, "-noout", "-text").output
             #expect(!text.contains("1.2.840.113635.100.6.3.6"))

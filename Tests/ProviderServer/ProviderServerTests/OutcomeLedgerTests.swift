@@ -115,6 +115,20 @@ struct OutcomeLedgerTests {
         #expect(SendVerdict(.failure(ProviderError(rejection)), isLastPass: false) == expected)
     }
 
+    /// The number comes from another server, and the message is resumed after each start.
+    @Test(arguments: [UInt64.max, UInt64.max - 1, UInt64(Int64.max), 0])
+    func `Any timestamp of a 410 is an end`(_ timestamp: UInt64) {
+        let rejection = PushRejection(PushAnswer(status: 410, reason: "Unregistered", timestamp: timestamp))
+        let verdict = SendVerdict(.failure(ProviderError(rejection)), isLastPass: false)
+        guard case .final(410, "Unregistered", let ended?) = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+        // A date has 53 bits, so a moment in the far future is not exact.
+        #expect((ended.milliseconds == 0) == (timestamp == 0))
+        #expect(timestamp < .max || ended.milliseconds == .max)
+    }
+
     @Test func `A hold that has ended is not extended`() {
         let control = RunControl(rate: nil, clock: .system)
         let (now, later) = (ContinuousClock.now, ContinuousClock.now.advanced(by: .seconds(60)))

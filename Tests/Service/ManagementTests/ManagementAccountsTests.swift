@@ -167,6 +167,8 @@ import Trust
                 (#""format":"pem","passphrase":"x""#, "/passphrase"),
                 (#""format":"p12","passphrase":"\u0000""#, "/passphrase"),
                 (#""format":"p12","passphrase":"🔔""#, "/passphrase"),
+                (#""format":"p12","passphrase":"\uFFFF""#, "/passphrase"),
+                (#""format":"p12","passphrase":"\uFDD0""#, "/passphrase"),
                 (#""format":"p12","passphrase":"\#(String(repeating: "x", count: 101))""#, "/passphrase"),
                 (#""format":"p12","passphrase":"x","request":"\#(request)""#, "/format"),
             ] {

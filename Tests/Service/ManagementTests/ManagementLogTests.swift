@@ -61,6 +61,21 @@ import Testing
         }
     }
 
+    /// The reader adds to both numbers of a position.
+    @Test(arguments: ["1-1-9223372036854775807", "1-9223372036854775807-1", "1-281474976710657-0", "1-0-2147483648"])
+    func `A position that no log can have is refused, and as a browser's last event it counts as none`(
+        _ position: String
+    ) async throws {
+        try await TestService.run { test in
+            _ = try await push(test)
+            #expect(try await test.ask("GET", "/v1/log?after=\(position)").status == 400)
+            let header = [("last-event-id", position), ("accept", "text/event-stream")]
+            let whole = try await test.ask("GET", "/v1/log", headers: header)
+            #expect(whole.status == 200)
+            #expect(whole.text.components(separatedBy: "\"accepted\"").count == 3)
+        }
+    }
+
     @Test func `The log is followed as lines, and as events that can be continued`() async throws {
         try await TestService.run { test in
             let lines = Task {

@@ -38,6 +38,9 @@ enum RejectionTable {
         .init("authorization", nil, 403, "MissingProviderToken"),
         .init("authorization", "", 403, "MissingProviderToken"),
         .init("authorization", "bearer", 403, "MissingProviderToken"),
+        // From a variable that is not set. HTTP/2 allows no blank at the end of a value (RFC 9113, 8.2.1), but a stream
+        // error says nothing.
+        .init("authorization", "bearer ", 403, "MissingProviderToken"),
         .init("authorization", "basic QWxhZGRpbjpvcGVu", 403, "InvalidProviderToken"),
         .init("authorization", "bearer nonsense", 403, "InvalidProviderToken"),
         .init("authorization", "bearer a.b.c", 403, "InvalidProviderToken"),

@@ -47,6 +47,26 @@ import Testing
         #expect(peer.channel.isActive)
     }
 
+    /// libcurl resets each stream after an answer without a body. Nothing was begun in vain.
+    @Test func `Resets of answered streams are no flood`() throws {
+        let peer = try EmbeddedPeer.connected { $0.flood.resets = .init(burst: 10, perSecond: 1) }
+        peer.recorder.on = { session, event in
+            if case .headersEnded(let stream, _) = event { session.respond(StreamID(stream), .status("200")) }
+        }
+        for number in 0..<5_000 as Range<Int32> {
+            try peer.send(.request(number * 2 + 1, endStream: true))
+            try peer.send(.reset(number * 2 + 1))
+        }
+        #expect(peer.channel.isActive)
+        #expect(peer.recorder.requests.count == 5_000)
+    }
+
+    @Test func `Repeated resets of a closed stream are a flood`() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1), .reset(1))
+        try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.reset(1)] }
+    }
+
     @Test func `Streams that the peer makes us reset`() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.resets = .init(burst: 100, perSecond: 1) }
         // A window over 2^31-1 is a stream error (RFC 9113, 6.9.1).

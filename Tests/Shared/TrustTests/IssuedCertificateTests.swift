@@ -127,13 +127,23 @@ struct IssuedCertificateTests {
     }
 
     @Test
-    func `Provider: the certificate is valid for a client; its UID and its name are the bundle ID`() throws {
+    func `Provider: the certificate is valid for a client; its UID is the bundle ID`() throws {
         let issued = try authority.providerChain()
         #expect(try verify(issued, purpose: "sslclient").status == 0)
-        #expect(
-            try text(issued).contains(
-                "Subject: UID = com.yourcompany.yourexampleapp, CN = com.yourcompany.yourexampleapp"))
+        #expect(try text(issued).contains("Subject: UID = com.yourcompany.yourexampleapp, CN = "))
         #expect(issued.validUntil == Fixture.now + 396 * Fixture.day)
+    }
+
+    @Test(
+        arguments: [
+            ([.development], "Apple Development IOS Push Services"), ([.production], "Apple Push Services"),
+            ([.development, .production], "Apple Push Services"),
+        ] as [(Set<Environment>, String)])
+    func `Provider: the common name is written as Apple writes it`(
+        environments: Set<Environment>, services: String
+    ) throws {
+        let text = try text(authority.providerChain(environments: environments))
+        #expect(text.contains("CN = \(services): com.yourcompany.yourexampleapp"))
     }
 
     @Test(

@@ -214,9 +214,7 @@ enum SendVerdict: Hashable {
 
     private init(_ rejection: PushRejection, isLastPass: Bool) {
         let reason = rejection.reason.description
-        let ended = rejection.timestamp.map {
-            Timestamp(milliseconds: UInt64(max(0, $0.timeIntervalSince1970 * 1000).rounded()))
-        }
+        let ended = rejection.timestamp.map(Timestamp.init(nearest:))
         switch rejection.advice {
         case .fixCredentials: self = .refused(cause: rejection.description)
         // This device token got too many notifications. The client has already retried until its deadline.

@@ -7,13 +7,15 @@ package enum PKCS12 {
     package static let maximumPassphraseBytes = 100
 
     /// Describes what ``isAllowed(_:)`` allows, for messages with "has to be".
-    package static let allowed = "at most \(maximumPassphraseBytes) bytes, without zero bytes and emoji"
+    package static let allowed = "at most \(maximumPassphraseBytes) bytes, without zero bytes, emoji and noncharacters"
 
     /// PKCS#12 encodes a passphrase in UCS-2 with a zero at its end (RFC 7292, B.1). So it cannot contain a zero, or a
-    /// character beyond U+FFFF.
+    /// character beyond U+FFFF. BoringSSL takes no noncharacter either, and gives no bundle for one.
     package static func isAllowed(_ passphrase: String) -> Bool {
         passphrase.utf8.count <= maximumPassphraseBytes
-            && passphrase.unicodeScalars.allSatisfy { (1...0xffff).contains($0.value) }
+            && passphrase.unicodeScalars.allSatisfy {
+                (1...0xffff).contains($0.value) && !$0.properties.isNoncharacterCodePoint
+            }
     }
 
     /// - Parameters:

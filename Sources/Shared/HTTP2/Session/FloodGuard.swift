@@ -10,14 +10,14 @@ package import Rates
 package struct FloodGuard: Sendable {
     /// The kinds of frames that are counted.
     package enum Kind: String, Sendable, CaseIterable {
-        /// Streams that the peer reset (rapid reset, CVE-2023-44487), or that we reset because of its faults
-        /// (CVE-2025-8671).
+        /// Open streams that the peer reset (rapid reset, CVE-2023-44487), or that we reset because of its faults
+        /// (CVE-2025-8671): work that was begun and thrown away.
         case resets = "RST_STREAM"
         /// SETTINGS: each one is applied and acknowledged (CVE-2019-9515).
         case settings = "SETTINGS"
         /// PING: each one is answered (CVE-2019-9512).
         case pings = "PING"
-        /// Frames that carry nothing: PRIORITY, WINDOW_UPDATE, empty DATA, header blocks of closed streams
+        /// Frames that carry nothing: PRIORITY, WINDOW_UPDATE, empty DATA, header blocks and resets of closed streams
         /// (CVE-2019-9513, CVE-2019-9518), and DATA of a request that has had its answer.
         case idleFrames = "idle frames"
         /// Frames that libnghttp2 ignores without a callback: DATA of closed streams, and frames of unknown types. They

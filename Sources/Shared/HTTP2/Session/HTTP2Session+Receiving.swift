@@ -72,7 +72,10 @@ extension HTTP2Session {
         case NGHTTP2_HEADERS.rawValue:
             // A request allows further frames. Trailers and header blocks of closed streams do not.
             return role == .server ? count(.idleFrames) : Self.go
-        case NGHTTP2_RST_STREAM.rawValue: return count(.resets)
+        case NGHTTP2_RST_STREAM.rawValue:
+            // A reset of a stream that was answered throws no work away. libcurl sends one after each answer without a
+            // body.
+            return count(streams.index(of: StreamID(head.stream_id)) == nil ? .idleFrames : .resets)
         case NGHTTP2_SETTINGS.rawValue: return count(.settings)
         case NGHTTP2_PING.rawValue: return count(.pings)
         case NGHTTP2_PRIORITY.rawValue:

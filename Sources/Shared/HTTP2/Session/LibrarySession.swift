@@ -25,12 +25,11 @@ enum LibrarySession {
         nghttp2_option_set_max_deflate_dynamic_table_size(option, configuration.headerTableBytes)
         nghttp2_option_set_peer_max_concurrent_streams(
             option, UInt32(clamping: configuration.concurrentStreamsBeforeSettings))
-        // The limits of `FloodGuard` are lower than this one, so that the peer gets ENHANCE_YOUR_CALM. libnghttp2 would
-        // answer INTERNAL_ERROR.
-        let resets = configuration.flood.resets
-        nghttp2_option_set_stream_reset_rate_limit(
-            option, UInt64(clamping: resets.burst).addingReportingOverflow(1_000).partialValue,
-            UInt64(clamping: Int(resets.perSecond.rounded(.up))).addingReportingOverflow(1_000).partialValue)
+        // `FloodGuard` counts resets. The library would count those of answered streams too, and answer INTERNAL_ERROR.
+        nghttp2_option_set_stream_reset_rate_limit(option, .max, .max)
+        // A value with a blank at an end is the application's to judge: it answers what is wrong, instead of a stream
+        // error that some clients wait for in vain.
+        nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(option, 1)
 
         let userData = Unmanaged.passUnretained(owner).toOpaque()
         var session: OpaquePointer?
