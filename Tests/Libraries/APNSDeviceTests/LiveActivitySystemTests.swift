@@ -39,6 +39,44 @@ import Testing
         #expect(changes.value == [.started, .updated])
     }
 
+    private static func push(_ aps: String, activity: LiveActivity? = nil) -> ReceivedNotification {
+        ReceivedNotification(
+            id: "1", topic: bundleID + ".push-type.liveactivity", bundleID: bundleID, pushType: "liveactivity",
+            activity: activity?.id.uuidString, payload: Array(#"{"aps":\#(aps)}"#.utf8))
+    }
+
+    @Test func `Updates and the end take effect although the user has closed the app`() async throws {
+        let (system, changes) = await Self.make()
+        let activity = try #require(await Self.start(system))
+        await system.forceQuit(Self.bundleID)
+        await system.received(Self.push(#"{"event":"update","content-state":{"score":1}}"#, activity: activity))
+        await system.received(Self.push(#"{"event":"end"}"#, activity: activity))
+        #expect(changes.value == [.started, .updated, .ended])
+        #expect(await system.state(of: Self.bundleID) == .forceQuit)
+    }
+
+    @Test(arguments: [
+        (#"{"event":"start","alert":"x","attributes-type":"M","attributes":{},"content-state":{}}"#, true),
+        (#"{"event":"start","alert":"x","attributes-type":"M","attributes":{}}"#, false),
+        (#"{"event":"update","alert":"x","content-state":{}}"#, false),
+    ])
+    func `The alert of a push that changes no Live Activity is not shown`(_ aps: String, _ isShown: Bool) async {
+        let (system, changes) = await Self.make()
+        await system.received(Self.push(aps))
+        #expect(await system.centre.notifications.count == (isShown ? 1 : 0))
+        #expect(changes.value.count == (isShown ? 1 : 0))
+    }
+
+    @Test func `A call starts an app that the user has closed`() async {
+        let (system, _) = await Self.make()
+        await system.forceQuit(Self.bundleID)
+        await system.received(
+            ReceivedNotification(
+                id: "1", topic: Self.bundleID + ".voip", bundleID: Self.bundleID, pushType: "voip",
+                payload: Array("{}".utf8)))
+        #expect(await system.state(of: Self.bundleID) == .background)
+    }
+
     @Test func `An app that is not on the device starts none`() async {
         let (system, changes) = await Self.make()
         #expect(await Self.start(system, of: "com.example.none") == nil)

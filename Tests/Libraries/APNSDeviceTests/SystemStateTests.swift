@@ -198,13 +198,35 @@ struct SystemStateTests {
     }
 
     @Test(arguments: PushService.allCases)
-    func `A push for a service is dropped if the user closed the app or never opened it`(_ service: PushService) {
-        #expect(state(.forceQuit).delivery(of: push(service)) == .drop(.forceQuit))
+    func `A push for a service is dropped if the user never opened the app`(_ service: PushService) {
         #expect(state(.neverLaunched).delivery(of: push(service)) == .drop(.neverLaunched))
     }
 
+    @Test(arguments: PushService.allCases)
+    func `If the user closed the app, only a call, a widget and a control get their pushes`(_ service: PushService) {
+        let isGiven = [.voip, .widgets, .controls].contains(service)
+        #expect(
+            state(.forceQuit).delivery(of: push(service))
+                == (isGiven ? .giveToService(service, shows: nil) : .drop(.forceQuit)))
+    }
+
+    @Test(arguments: [AppState.forceQuit, .neverLaunched], ["update", "end"])
+    func `The system changes a Live Activity although the app does not run`(_ life: AppState, _ event: String) {
+        let payload = #"{"aps":{"event":"\#(event)","content-state":{}}}"#
+        #expect(state(life).delivery(of: push(.liveActivity, payload)) == .changeActivities(shows: nil))
+    }
+
+    @Test func `A call starts an app that the user closed, and no app that was never opened`() {
+        var state = state(.forceQuit)
+        state.launch(app)
+        #expect(state.life(of: app) == .background)
+        state.reset()
+        state.launch(app)
+        #expect(state.life(of: app) == .neverLaunched)
+    }
+
     @Test func `The alert of a Live Activity is shown; the alert of a call is left to the app`() {
-        let payload = #"{"aps":{"alert":"x"}}"#
+        let payload = #"{"aps":{"alert":"x","event":"update"}}"#
         guard
             case .giveToService(.liveActivity, let content?) = state(.background).delivery(
                 of: push(.liveActivity, payload))
@@ -214,7 +236,7 @@ struct SystemStateTests {
         }
         #expect(content.body == "x")
         #expect(state(.background).delivery(of: push(.voip, payload)) == .giveToService(.voip, shows: nil))
-        guard case .show = state(.forceQuit).delivery(of: push(.liveActivity, payload)) else {
+        guard case .changeActivities(_?) = state(.forceQuit).delivery(of: push(.liveActivity, payload)) else {
             Issue.record("It is not shown once the app was ended.")
             return
         }

@@ -19,6 +19,8 @@ public struct LiveActivities: Sendable, Hashable {
     enum Outcome: Sendable, Hashable {
         case changed(LiveActivity, LiveActivity.Change)
         case ignored(DropReason)
+
+        var isChange: Bool { if case .changed = self { true } else { false } }
     }
 
     private var activities: [UUID: LiveActivity] = [:]

@@ -38,7 +38,8 @@ public protocol App: Sendable {
     // MARK: Pushes of other services
 
     // The system shows none of these pushes, except the alert of a Live Activity. After 30 seconds the task is
-    // cancelled. An app that was never opened, or that the user has ended, does not get them.
+    // cancelled. An app that was never opened does not get them. If the user has ended the app, a call starts it again,
+    // and its widgets and controls, which are programs of their own, get theirs.
 
     /// Called for an incoming call (`.voip`).
     func receivedCall(_ push: ReceivedNotification) async

@@ -6,8 +6,9 @@ public enum AppState: String, Sendable, Hashable, CaseIterable {
     case foreground
     /// The app is not visible: it is suspended or not running.
     case background
-    /// The user has ended the app. Its code does not run until the user opens it again, but the system still shows
-    /// its notifications (Guide, 2.1: "with the app not running, the system can still display the notification").
+    /// The user has ended the app. Its code does not run until the user opens it again or a call comes. The system still
+    /// shows its notifications (Guide, 2.1: "with the app not running, the system can still display the notification"),
+    /// and changes its Live Activities.
     case forceQuit = "force-quit"
 }
 

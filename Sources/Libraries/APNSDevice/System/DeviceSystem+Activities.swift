@@ -41,8 +41,12 @@ extension DeviceSystem {
         activities.change(budget, of: bundleID)
     }
 
-    func changeActivities(_ notification: ReceivedNotification) {
-        for outcome in activities.receive(notification, id: UUID(), at: now()) {
+    /// Carries out a push for Live Activities. If everything that it asks for is refused, its alert is not shown either.
+    func changeActivities(_ notification: ReceivedNotification, shows content: NotificationContent?) {
+        let outcomes = activities.receive(notification, id: UUID(), at: now())
+        let isRefused = !outcomes.isEmpty && !outcomes.contains(where: \.isChange)
+        if let content, !isRefused { show(notification, content) }
+        for outcome in outcomes {
             switch outcome {
             case .changed(let activity, let change): activityChanged(activity, change)
             case .ignored(let reason): report(.dropped(notification, reason))
@@ -91,6 +95,8 @@ extension DeviceSystem {
         do throws(DeviceError) {
             let token = try await device.register(activity.bundleID, activity: activity.id)
             report(.activityRegistered(activity, deviceToken: token))
+            // An app that the user has ended does not run.
+            guard state.running.contains(activity.bundleID) else { return }
             await apps[activity.bundleID]?.activityRegistered(activity, deviceToken: token)
         } catch {
             report(.problem(error))

@@ -52,7 +52,7 @@ public actor DeviceSystem: DeviceDelegate {
     /// The time that a notification service extension or content extension has.
     public static let extensionTime = Duration.seconds(30)
 
-    private var state: SystemState
+    var state: SystemState
     /// The Live Activities that the device shows.
     public internal(set) var activities = LiveActivities()
     var apps: [String: any App] = [:]
@@ -252,13 +252,16 @@ public actor DeviceSystem: DeviceDelegate {
             show(notification, content, presentation)
         case .giveToService(let service, let content):
             guard let app else { return }
+            if service == .voip { state.launch(notification.bundleID) }
             report(.pushed(notification, service))
-            if let content { show(notification, content) }
-            if service == .liveActivity { changeActivities(notification) }
+            if service == .liveActivity { changeActivities(notification, shows: content) }
             // The system has the push, so the acknowledgement need not wait for the app.
             Task { [clock] in
                 await TimeLimit.run(Self.backgroundTime, clock) { await app.received(notification, for: service) }
             }
+        case .changeActivities(let content):
+            report(.pushed(notification, .liveActivity))
+            changeActivities(notification, shows: content)
         case .show(let content, let isMutable, let wakesApp):
             if isMutable, let app {
                 // The system has the notification, so the acknowledgement need not wait for the extension.
@@ -308,7 +311,7 @@ public actor DeviceSystem: DeviceDelegate {
     /// Shows a notification.
     /// - Returns: Whether the user notices anything.
     @discardableResult
-    private func show(
+    func show(
         _ notification: ReceivedNotification,
         _ content: NotificationContent,
         _ presentation: Presentation = .all,

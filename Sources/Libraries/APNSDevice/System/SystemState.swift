@@ -9,6 +9,8 @@ struct SystemState: Sendable {
         /// Give it to the app's method for its service, and show this content if there is some (the alert of a Live
         /// Activity).
         case giveToService(PushService, shows: NotificationContent?)
+        /// Change the app's Live Activities without the app, and show this content if there is some.
+        case changeActivities(shows: NotificationContent?)
         /// Show it, after the extension has changed it if it is mutable. Also wake the app if it asks for that.
         case show(NotificationContent, isMutable: Bool, wakesApp: Bool)
         /// Wake the app and show nothing (Guide, 2.2.2).
@@ -102,6 +104,11 @@ struct SystemState: Sendable {
         apps[bundleID]?.life = .forceQuit
     }
 
+    /// Starts an app that the user has ended in the background, because a call has come for it.
+    mutating func launch(_ bundleID: String) {
+        if apps[bundleID]?.life == .forceQuit { apps[bundleID]?.life = .background }
+    }
+
     /// Resets all apps, as after the device was erased or restored: each one has to be opened again before it
     /// receives anything.
     mutating func reset() {
@@ -113,10 +120,10 @@ struct SystemState: Sendable {
     /// Decides what to do with a notification.
     func delivery(of notification: ReceivedNotification) -> Delivery {
         guard let app = apps[notification.bundleID] else { return .drop(.notInstalled) }
-        guard app.life != .neverLaunched else { return .drop(.neverLaunched) }
         let payload = PayloadReading(notification.payload)
         let content = NotificationContent(payload, app.localizations, languages: languages)
-        if let service = notification.service { return delivery(for: service, content, app) }
+        if let service = notification.service { return delivery(of: notification, for: service, content, app) }
+        guard app.life != .neverLaunched else { return .drop(.neverLaunched) }
         guard app.life != .foreground else { return .giveToApp(app.audible(content)) }
         let runs = app.life == .background
         if payload.isSilent { return runs ? .wake : .drop(.forceQuit) }
@@ -128,11 +135,27 @@ struct SystemState: Sendable {
             wakesApp: runs && payload.isContentAvailable)
     }
 
-    /// A push for a service goes only to the app's code. Of a Live Activity, the system also shows the alert.
-    private func delivery(for service: PushService, _ content: NotificationContent, _ app: Installed) -> Delivery {
+    /// A push for a service goes to the app's code. If the user has ended the app, a call starts it again, and its widgets
+    /// and controls are updated, because they are programs of their own. The system changes Live Activities, so these
+    /// pushes do not depend on the app: of an app that was never opened only those that start one are dropped, because
+    /// the app has no device token for them yet.
+    private func delivery(
+        of notification: ReceivedNotification,
+        for service: PushService,
+        _ content: NotificationContent,
+        _ app: Installed,
+    ) -> Delivery {
         let shown = service == .liveActivity && content.hasAlert ? app.audible(content) : nil
-        guard app.life == .forceQuit else { return .giveToService(service, shows: shown) }
-        return shown.map { .show($0, isMutable: false, wakesApp: false) } ?? .drop(.forceQuit)
+        let event = service == .liveActivity ? ActivityPush(notification.payload)?.event : nil
+        switch app.life {
+        case .foreground, .background: return .giveToService(service, shows: shown)
+        case .neverLaunched:
+            return event == .update || event == .end ? .changeActivities(shows: shown) : .drop(.neverLaunched)
+        case .forceQuit:
+            if event != nil { return .changeActivities(shows: shown) }
+            let needsApp = ![.voip, .widgets, .controls].contains(service)
+            return needsApp ? .drop(.forceQuit) : .giveToService(service, shows: shown)
+        }
     }
 
     /// Shows the parts of a notification that the app wants and the user allows.
