@@ -24,7 +24,8 @@ final class ChannelConnection: AuthenticatingConnection {
     var trust: ConnectionTrust
     var goneAway: Rejection.Reason?
     private(set) var second = NIODeadline.now()
-    private var lastRequest = NIODeadline.now()
+    /// When the last request began, or the last PING came.
+    private var lastUse = NIODeadline.now()
 
     var provider: ProviderGateway { gateway.provider }
 
@@ -44,7 +45,7 @@ final class ChannelConnection: AuthenticatingConnection {
     func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
 
     func headersBegan(_ stream: StreamID) {
-        lastRequest = second
+        lastUse = second
         var request = ChannelRequest(began: second)
         if provider.watch?.isActive ?? false { request.watched = WatchedRequest([]) }
         requests.append(stream, request)
@@ -122,6 +123,8 @@ final class ChannelConnection: AuthenticatingConnection {
 
     func batchEnded() { memory.endBatch() }
 
+    func pingReceived() { lastUse = second }
+
     func sessionClosed(_ end: SessionEnd) { session = nil }
 
     func tick(now: NIODeadline) {
@@ -142,7 +145,7 @@ final class ChannelConnection: AuthenticatingConnection {
             }
         }
         endHanging(now)
-        if requests.isEmpty, lastRequest + provider.limits.idleTimeout < now { goAway(.idleTimeout) }
+        if requests.isEmpty, lastUse + provider.limits.idleTimeout < now { goAway(.idleTimeout) }
         checkCertificate()
     }
 

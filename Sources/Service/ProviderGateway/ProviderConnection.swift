@@ -39,7 +39,8 @@ final class ProviderConnection: AuthenticatingConnection {
     /// Since when the service waits for the client to acknowledge SETTINGS.
     private var unacknowledged: NIODeadline?
     private(set) var second = NIODeadline.now()
-    private var lastRequest = NIODeadline.now()
+    /// When the last request began, or the last PING came.
+    private var lastUse = NIODeadline.now()
     /// Answers from other threads that wait for the event loop.
     let late = Mutex<[SubmissionAnswer]>([])
 
@@ -60,7 +61,7 @@ final class ProviderConnection: AuthenticatingConnection {
     }
 
     func headersBegan(_ stream: StreamID) {
-        lastRequest = second
+        lastUse = second
         let request = ProviderRequest(began: second)
         let isWatching = gateway.watch?.isActive ?? false
         let practices = connectionPractice.requestBegan(
@@ -188,7 +189,10 @@ final class ProviderConnection: AuthenticatingConnection {
 
     func settingsReceived(_ settings: PeerSettings) { connectionPractice.settingsReceived(settings) }
     func windowUpdateReceived() { connectionPractice.windowUpdateReceived() }
-    func pingReceived() { connectionPractice.pingReceived(at: .now()) }
+    func pingReceived() {
+        lastUse = second
+        connectionPractice.pingReceived(at: .now())
+    }
 
     func sessionClosed(_ end: SessionEnd) {
         session = nil
@@ -216,7 +220,7 @@ final class ProviderConnection: AuthenticatingConnection {
                 break
             }
         }
-        if requests.isEmpty, lastRequest + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }
+        if requests.isEmpty, lastUse + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }
         gateway.load.update(at: now)
         if trust.isShown { trustChanged() }
         checkCertificate()

@@ -19,8 +19,9 @@ package struct ProviderLimits: Sendable, Hashable {
     /// an open request takes memory.
     package var requestTimeout = TimeAmount.seconds(10)
 
-    /// How long a connection may be without a request. A provider that sends rarely can open a new connection.
-    package var idleTimeout = TimeAmount.minutes(10)
+    /// How long a connection may be without a request or a PING. The Guide asks providers to leave connections open
+    /// (2.3.3), and Apple to check an idle one with PING after an hour (docs/current-apns.md).
+    package var idleTimeout = TimeAmount.hours(1)
 
     /// How long a connection may be idle before a client should check it with PING. The report uses it. Apple
     /// recommends an hour (docs/current-apns.md).

@@ -7,6 +7,7 @@ import NIOCore
 import ProviderGateway
 import Rates
 import Service
+import Synchronization
 import Testing
 
 @testable import ServiceTesting
@@ -132,6 +133,31 @@ struct LimitsTests {
         } _: { test in
             let client = try await test.connectProvider()
             #expect(try await client.goAways() == [#"{"reason":"IdleTimeout"}"#])
+        }
+    }
+
+    @Test func `A connection that sends PING is kept, and one that is silent ends`() async throws {
+        try await TestService.run {
+            $0.provider.idleTimeout = .seconds(1)
+        } _: { test in
+            let token = try await test.makeDeviceToken()
+            let headers = ProviderHeaders(token, token: try test.providerToken()).fields
+            let (kept, other) = (try await HandmadeClient(test), try await test.connectProvider())
+            let silent = try await test.connectProvider()
+            let isOver = Atomic(false)
+            async let end = {
+                defer { isOver.store(true, ordering: .relaxed) }
+                return try await silent.goAways()
+            }()
+            while !isOver.load(ordering: .relaxed) {
+                try await kept.ping()
+                // Requests on another connection are the pause between two PINGs: without it they would be a flood.
+                for _ in 0..<20 { _ = try await other.send(headers) }
+            }
+            #expect(try await end == [#"{"reason":"IdleTimeout"}"#])
+            #expect(try await kept.send(headers))
+            await kept.close()
+            await other.close()
         }
     }
 

@@ -169,8 +169,11 @@ package struct LimitSetting: Sendable {
             $0.provider.requestTimeout = .seconds(Int64($1))
             $0.courier.requestTimeout = .seconds(Int64($1))
         },
-        LimitSetting("idle-timeout", "seconds that a connection may be without a request", seconds) {
+        LimitSetting("idle-timeout", "seconds that a provider's connection may be without a request or a PING", seconds)
+        {
             $0.provider.idleTimeout = .seconds(Int64($1))
+        },
+        LimitSetting("device-idle-timeout", "seconds that a device's connection may be without a request", seconds) {
             $0.courier.idleTimeout = .seconds(Int64($1))
         },
         LimitSetting(
