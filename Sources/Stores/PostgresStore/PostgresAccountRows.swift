@@ -23,6 +23,9 @@ enum PostgresAccountRows {
                     FROM carillon.signing_key
                     """)
             ) { $0.signingKey() },
+            revokedKeys: try values(try transaction.execute("SELECT public_key FROM carillon.revoked_key")) {
+                $0.bytes(0)
+            },
             certificates: try values(
                 try transaction.execute(
                     """
@@ -129,6 +132,7 @@ enum PostgresAccountRows {
         for (id, key) in before.keys where after.keys[id] != key {
             guard let key = after.keys[id] else {
                 try transaction.execute("DELETE FROM carillon.signing_key WHERE id = $1", [.text(id.rawValue)])
+                if key.revoked != nil { try writeRevoked(key.publicKey, transaction) }
                 continue
             }
             try transaction.execute(
@@ -142,6 +146,12 @@ enum PostgresAccountRows {
         for id in before.teams.keys where after.teams[id] == nil {
             try transaction.execute("DELETE FROM carillon.team WHERE id = $1", [.text(id.rawValue)])
         }
+    }
+
+    /// Keeps the public half of a revoked key whose row is deleted.
+    static func writeRevoked(_ publicKey: [UInt8], _ transaction: PostgresTransaction) throws(PostgresError) {
+        try transaction.execute(
+            "INSERT INTO carillon.revoked_key VALUES ($1) ON CONFLICT DO NOTHING", [.bytes(publicKey)])
     }
 
     private static func insert(_ key: TeamKey, _ transaction: PostgresTransaction) throws(PostgresError) {

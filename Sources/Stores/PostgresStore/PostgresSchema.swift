@@ -11,7 +11,7 @@ enum PostgresSchema {
     static let all = PostgresMigrations(schema: "carillon", oldest: 7, migrations)
 
     static let migrations: [[StaticString]] = [
-        first, attemptMark, storeCopy, nodes, channels, starts, sweeps, administrators,
+        first, attemptMark, storeCopy, nodes, channels, starts, sweeps, administrators, revokedKeys,
     ]
 
     private static let first: [StaticString] = [
@@ -229,6 +229,12 @@ enum PostgresSchema {
             revoked bigint
         )
         """
+    ]
+
+    private static let revokedKeys: [StaticString] = [
+        // The public halves of revoked keys that were deleted with their team or app. A node of the release before adds
+        // nothing here.
+        "CREATE TABLE carillon.revoked_key (public_key bytea PRIMARY KEY)"
     ]
 
     private static let channels: [StaticString] = [

@@ -125,6 +125,7 @@ extension PostgresStore: CopyableStore {
                     try write(.createApp(bundleID: app.bundleID, team: app.team), app.id)
                 }
                 for key in snapshot.keys.values { try write(.createKey(key)) }
+                for key in snapshot.revokedKeys { try PostgresAccountRows.writeRevoked(key, transaction) }
                 for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
                 for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }
                 for administrator in snapshot.administrators.values {

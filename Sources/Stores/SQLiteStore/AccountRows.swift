@@ -15,6 +15,7 @@ enum AccountRows {
             teams: try rows("SELECT id, name FROM team", in: database) { $0.team() },
             apps: try rows("SELECT id, bundle_id, team FROM app", in: database) { $0.app() },
             keys: try rows("SELECT \(keyColumns) FROM signing_key", in: database) { $0.signingKey() },
+            revokedKeys: try rows("SELECT public_key FROM revoked_key", in: database) { Array($0.blob(0)) },
             certificates: try rows("SELECT \(certificateColumns) FROM provider_certificate", in: database) {
                 $0.certificate()
             },
@@ -112,6 +113,7 @@ enum AccountRows {
         for (id, key) in before.keys where after.keys[id] != key {
             guard let key = after.keys[id] else {
                 try database.run("DELETE FROM signing_key WHERE id = ?", [id.rawValue])
+                if key.revoked != nil { try writeRevoked(key.publicKey, in: database) }
                 continue
             }
             try database.run(
@@ -123,6 +125,11 @@ enum AccountRows {
         for id in before.teams.keys where after.teams[id] == nil {
             try database.run("DELETE FROM team WHERE id = ?", [id.rawValue])
         }
+    }
+
+    /// Keeps the public half of a revoked key whose row is deleted.
+    static func writeRevoked(_ publicKey: [UInt8], in database: Database) throws(SQLiteFailure) {
+        try database.run("INSERT OR IGNORE INTO revoked_key (public_key) VALUES (?)", [Data(publicKey)])
     }
 
     /// The value of the column `bundle_ids`.

@@ -133,6 +133,7 @@ extension SQLiteStore: CopyableStore {
             for team in snapshot.teams.values { try write(.createTeam(team)) }
             for app in snapshot.apps.values { try write(.createApp(bundleID: app.bundleID, team: app.team), app.id) }
             for key in snapshot.keys.values { try write(.createKey(key)) }
+            for key in snapshot.revokedKeys { try AccountRows.writeRevoked(key, in: database) }
             for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
             for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }
             for administrator in snapshot.administrators.values {

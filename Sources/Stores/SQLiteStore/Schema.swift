@@ -23,6 +23,9 @@ enum Schema {
         migrator.registerMigration("administrators") { database in
             try database.execute(sql: administrators)
         }
+        migrator.registerMigration("revoked keys") { database in
+            try database.execute(sql: revokedKeys)
+        }
         return migrator
     }
 
@@ -195,6 +198,13 @@ enum Schema {
             channel TEXT NOT NULL,
             seen INTEGER NOT NULL,
             PRIMARY KEY (environment, device, app, channel)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let revokedKeys = """
+        -- The public halves of revoked keys that were deleted with their team or app.
+        CREATE TABLE revoked_key (
+            public_key BLOB PRIMARY KEY
         ) STRICT, WITHOUT ROWID;
         """
 

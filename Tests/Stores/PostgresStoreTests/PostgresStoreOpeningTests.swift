@@ -60,8 +60,9 @@ struct PostgresStoreOpeningTests {
         var configuration = try await testConfiguration()
         configuration.pollInterval = .milliseconds(10)
         try await prepare(configuration)
-        try await execute("DROP TABLE carillon.administrator_certificate", in: configuration.location)
-        try await execute("UPDATE carillon.schema_version SET newest = newest - 1", in: configuration.location)
+        try await execute(
+            "DROP TABLE carillon.administrator_certificate, carillon.revoked_key", in: configuration.location)
+        try await execute("UPDATE carillon.schema_version SET newest = newest - 2", in: configuration.location)
         let store = try await PostgresStore.open(configuration)
         let administrator = AdministratorCertificate(
             serial: try #require(CertificateSerial("41" + String(repeating: "0", count: 30))),

@@ -18,6 +18,8 @@ extension StoreContract {
         Promise("a key reads back as it was", keyReadsBack),
         Promise("a revoked key has the time of its revocation", revokes),
         Promise("revoking a revoked key is harmless", revokesAgain),
+        Promise("a revoked key does not return under another key identifier", revokedKeyStaysRevoked),
+        Promise("a revoked key does not return after its team was deleted", revokedKeyOutlivesTeam),
         Promise("a key restricted to apps reads back as it was", restrictedKeyReadsBack),
         Promise("a key cannot be restricted to another team's app", restrictionNeedsApp),
         Promise("a certificate reads back as it was", certificateReadsBack),
@@ -217,6 +219,34 @@ extension StoreContract {
         _ = try await ports.accounts.apply(.revokeKey(key.id, at: Samples.moment))
         let accounts = try await ports.accounts.apply(.revokeKey(key.id, at: Samples.later))
         #expect(accounts.keys[key.id]?.revoked == Samples.moment)
+    }
+
+    @Sendable
+    private static func revokedKeyStaysRevoked(_ ports: Ports) async throws {
+        let team = try Samples.team()
+        let key = try Samples.key(of: team)
+        for change in [.createTeam(team), .createKey(key), .revokeKey(key.id, at: Samples.moment)] as [AccountChange] {
+            _ = try await ports.accounts.apply(change)
+        }
+        let again = try Samples.key("KEY0000002", of: team)
+        await expectFailure(.exists) { _ = try await ports.accounts.apply(.createKey(again)) }
+        #expect(ports.accounts.current.keys.keys.map(\.self) == [key.id])
+    }
+
+    @Sendable
+    private static func revokedKeyOutlivesTeam(_ ports: Ports) async throws {
+        let team = try Samples.team()
+        let key = try Samples.key(of: team)
+        for change in [
+            .createTeam(team), .createKey(key), .revokeKey(key.id, at: Samples.moment),
+            .deleteTeam(team.id, at: Samples.later), .createTeam(team),
+        ] as [AccountChange] {
+            _ = try await ports.accounts.apply(change)
+        }
+        for id in ["KEY0000001", "KEY0000002"] {
+            let again = try Samples.key(id, of: team)
+            await expectFailure(.exists) { _ = try await ports.accounts.apply(.createKey(again)) }
+        }
     }
 
     @Sendable

@@ -57,6 +57,10 @@ extension AccountsSnapshot {
             try demand(key.team)
             for bundleID in key.bundleIDs ?? [] { try demand(bundleID, of: key.team) }
             guard keys[key.id] == nil else { throw StoreError(.exists, "There is a key \(key.id) already.") }
+            guard !revokedKeys.contains(key.publicKey) else {
+                throw StoreError(
+                    .exists, "This key was revoked. A revoked key can never be used again: make a new one.")
+            }
             next.keys[key.id] = key
         case .revokeKey(let id, let moment):
             guard let key = keys[id] else {
@@ -64,6 +68,7 @@ extension AccountsSnapshot {
             }
             guard key.revoked == nil else { return nil }
             next.keys[id]?.revoked = moment
+            next.revokedKeys.insert(key.publicKey)
         case .createCertificate(let certificate):
             try demand(certificate.team)
             try demand(certificate.bundleID, of: certificate.team)

@@ -17,6 +17,7 @@ package struct AccountsSnapshot: Sendable, Hashable {
         var teams: [TeamID: Team] = [:]
         var apps: [BundleID: App] = [:]
         var keys: [KeyID: TeamKey] = [:]
+        var revokedKeys: Set<[UInt8]> = []
         var certificates: [CertificateSerial: TeamCertificate] = [:]
         var revokedDevices: [DeviceKey: Timestamp] = [:]
         var administrators: [CertificateSerial: AdministratorCertificate] = [:]
@@ -54,6 +55,7 @@ package struct AccountsSnapshot: Sendable, Hashable {
         teams: [Team] = [],
         apps: [App] = [],
         keys: [TeamKey] = [],
+        revokedKeys: [[UInt8]] = [],
         certificates: [TeamCertificate] = [],
         revokedDevices: [DeviceKey: Timestamp] = [:],
         administrators: [AdministratorCertificate] = [],
@@ -62,6 +64,7 @@ package struct AccountsSnapshot: Sendable, Hashable {
         contents.version = version
         contents.teams = Dictionary(teams.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         contents.keys = Dictionary(keys.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        contents.revokedKeys = Set(revokedKeys + keys.filter { $0.revoked != nil }.map(\.publicKey))
         contents.certificates = Dictionary(certificates.map { ($0.serial, $0) }, uniquingKeysWith: { $1 })
         contents.revokedDevices = revokedDevices
         contents.administrators = Dictionary(administrators.map { ($0.serial, $0) }, uniquingKeysWith: { $1 })
@@ -96,6 +99,12 @@ extension AccountsSnapshot {
     package internal(set) var keys: [KeyID: TeamKey] {
         get { box.contents.keys }
         set { change { $0.keys = newValue } }
+    }
+
+    /// The public keys of all keys that were revoked, also of those that were deleted since with their team or app.
+    package internal(set) var revokedKeys: Set<[UInt8]> {
+        get { box.contents.revokedKeys }
+        set { change { $0.revokedKeys = newValue } }
     }
 
     package internal(set) var certificates: [CertificateSerial: TeamCertificate] {
