@@ -26,6 +26,7 @@ struct BroadcastQueue<Stream> {
     /// sent, and nobody keeps a broadcast of a channel that stores nothing.
     /// - Returns: false if no broadcast waits, so that the stream can end now.
     mutating func append(_ end: StreamEnd, of stream: Stream) -> Bool {
+        assert(isWriting || entries.isEmpty, "Broadcasts wait, and nobody writes them.")
         guard isWriting else { return false }
         entries.append(.end(end, stream))
         return true
@@ -33,6 +34,7 @@ struct BroadcastQueue<Stream> {
 
     /// - Returns: nil if nothing waits. The next broadcast then has to begin to write again.
     mutating func next() -> Entry? {
+        assert(isWriting, "Nobody began to write.")
         let next = entries.popFirst()
         if next == nil {
             isWriting = false

@@ -36,6 +36,8 @@ final class Outbox: Sendable {
     private let eventLoop: any EventLoop
     private let fence: HoldFence?
     private let waiting = Mutex(Waiting())
+    /// Whether ``writeAll()`` runs, for an assertion. On the event loop only.
+    private nonisolated(unsafe) var isWriting = false
     private let broadcasts = Mutex(BroadcastQueue<DeviceStream>())
     /// The lines of the broadcasts that are being written. On the event loop only.
     private nonisolated(unsafe) var encoding = BroadcastEncoding()
@@ -83,6 +85,7 @@ final class Outbox: Sendable {
     /// Writes some of the waiting broadcasts.
     /// - Returns: Whether others wait still.
     private func writeBroadcasts() -> Bool {
+        eventLoop.assertInEventLoop()
         let open = openTerm
         for _ in 0..<Self.broadcastsPerSlice {
             switch broadcasts.withLock({ $0.next() }) {
@@ -107,12 +110,17 @@ final class Outbox: Sendable {
     /// Writes all items. It must not be called while it runs, because it would then forget which streams to flush. So
     /// `AfterBatch` delays items that are added meanwhile to the event loop's next tasks.
     private func writeAll() {
+        eventLoop.assertInEventLoop()
+        assert(!isWriting, "Items are written while others are being written.")
+        isWriting = true
+        defer { isWriting = false }
         var entries = waiting.withLock { waiting in
             let entries = waiting.entries
             waiting.entries = waiting.spare
             waiting.spare = []
             return entries
         }
+        assert(!entries.isEmpty, "Nothing was to be written.")
         let open = openTerm
         for index in entries.indices { entries[index].stream.lastInBatch = index }
         for index in entries.indices {

@@ -57,6 +57,7 @@ struct RegistrationShard {
         rows.append(row)
         places[place] = UInt32(rows.count)
         if rows.count > places.count / 4 * 3 { grow() }
+        assert(rows.count <= places.count / 4 * 3, "A search for a missing row would not end.")
     }
 
     // MARK: Removing

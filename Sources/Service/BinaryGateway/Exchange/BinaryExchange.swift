@@ -59,6 +59,7 @@ struct BinaryExchange: ~Copyable {
 
     /// Adds a notification. Its ticket is ``nextTicket``.
     mutating func append(_ command: BinaryCommand, _ identifier: UInt32?) {
+        assert(hasRoom, "A notification was accepted without room for it.")
         isAnswered = command.isAnswered
         open.append(Entry(identifier: identifier, command: command))
     }
@@ -109,6 +110,10 @@ struct BinaryExchange: ~Copyable {
     }
 
     private mutating func endIfAnswered() -> Action? {
+        defer {
+            assert(open.first?.isAccepted != true, "The first open notification has its answer.")
+            assert(!isOver || ending != nil && open.isEmpty, "The connection is over before all answers came.")
+        }
         while let first = open.first, first.isAccepted {
             open.removeFirst()
             firstTicket &+= 1

@@ -9,15 +9,15 @@ import Rates
 /// disk. This type is a pure state machine: it takes events with the time and returns actions.
 struct Acceptances: ~Copyable {
     /// The notifications that are under way, by destination.
-    private var orders: [Destination: Order] = [:]
+    private(set) var orders: [Destination: Order] = [:]
     /// The offers whose deadline has not passed, by identifier. An offer is removed earlier if it and all earlier
     /// ones are answered, so that no answered notification stays in memory until its deadline.
     private var offered = Deque<Offered>()
-    private var waitingForStore = Deque<Acceptance>()
+    private(set) var waitingForStore = Deque<Acceptance>()
     /// The batch that the store is writing.
-    private var storing: [Acceptance] = []
+    private(set) var storing: [Acceptance] = []
     private var names: OfferNames
-    private let limits: DeliveryLimits
+    let limits: DeliveryLimits
     /// Whether other nodes store for the same destinations. If so, a notification that the device acknowledges while
     /// it is being stored is answered only after the store has answered. Otherwise the provider could send a newer
     /// notification through another node, which this one would replace in the store.
@@ -29,7 +29,7 @@ struct Acceptances: ~Copyable {
         self.isShared = isShared
     }
 
-    fileprivate final class Acceptance {
+    final class Acceptance {
         let offer: OfferID
         let submission: Submission
         let answers: any SubmissionAnswers
@@ -56,7 +56,7 @@ struct Acceptances: ~Copyable {
         }
     }
 
-    fileprivate enum State {
+    enum State {
         /// The notification is under way to a device, which has not acknowledged it.
         case offered
         /// The notification is being stored in the mailbox. `isOut` is true while it is under way to a device as
@@ -71,7 +71,7 @@ struct Acceptances: ~Copyable {
     }
 
     /// The state of one destination while a notification to it is under way.
-    private struct Order {
+    struct Order {
         /// The notifications in the order of acceptance, by the numbers of their offers.
         var underWay = Numbered<Acceptance>()
         /// The newest notification that is being stored, and the newest one that is stored. A mailbox never goes back
@@ -132,6 +132,7 @@ struct Acceptances: ~Copyable {
         expires: Timestamp,
         now: Uptime,
     ) -> [Action] {
+        defer { assert(checkInvariants()) }
         let acceptance = Acceptance(submission, offer: offer, answers: answers, expires: expires, accepted: now)
         orders[submission.destination, default: Order()].underWay.append(acceptance, number: offer.number)
         var actions: [Action] = []
@@ -154,6 +155,7 @@ struct Acceptances: ~Copyable {
 
     /// Handles the device's acknowledgement.
     mutating func acknowledged(_ offer: OfferID, of destination: Destination) -> [Action] {
+        defer { assert(checkInvariants()) }
         var actions: [Action] = []
         guard !orders.isEmpty, offer.origin == names.origin, let index = orders.index(forKey: destination),
             let acceptance = orders.values[index].find(offer)
@@ -172,6 +174,7 @@ struct Acceptances: ~Copyable {
 
     /// Handles an offer that may not have reached the device.
     mutating func returned(_ offer: OfferID, of destination: Destination) -> [Action] {
+        defer { assert(checkInvariants()) }
         var actions: [Action] = []
         guard let acceptance = find(offer, of: destination) else { return actions }
         switch acceptance.state {
@@ -214,6 +217,7 @@ struct Acceptances: ~Copyable {
     }
 
     private mutating func storeOffered(where isDue: (Uptime) -> Bool) -> [Action] {
+        defer { assert(checkInvariants()) }
         var actions: [Action] = []
         while let first = offered.first, isDue(deadline(of: first)) {
             offered.removeFirst()
@@ -224,6 +228,7 @@ struct Acceptances: ~Copyable {
 
     /// Handles the store's results for its batch.
     mutating func stored(_ results: [Result<MailboxVersion, StoreError>], now: Uptime) -> [Action] {
+        defer { assert(checkInvariants()) }
         let batch = storing
         storing = []
         var actions: [Action] = []
@@ -316,6 +321,7 @@ struct Acceptances: ~Copyable {
     /// Returns the next notifications to store. Call ``stored(_:now:)`` with the results. Returns nothing while the
     /// store has not answered the batch before.
     mutating func nextBatch() -> (entries: [MailboxEntry], actions: [Action]) {
+        defer { assert(checkInvariants()) }
         guard hasBatch else { return ([], []) }
         var actions: [Action] = []
         storing.reserveCapacity(min(waitingForStore.count, limits.storesPerBatch))
@@ -359,7 +365,7 @@ struct Acceptances: ~Copyable {
 
 extension Acceptances.Acceptance {
     /// Whether this notification was accepted after the other offer. Both must have the same origin.
-    fileprivate func isNewer(than other: OfferID) -> Bool { offer.number > other.number }
+    func isNewer(than other: OfferID) -> Bool { offer.number > other.number }
 
     fileprivate var entry: MailboxEntry {
         MailboxEntry(destination: submission.destination, notification: submission.notification, expires: expires)

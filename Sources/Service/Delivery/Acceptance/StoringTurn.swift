@@ -15,6 +15,7 @@ struct StoringTurn {
     /// Whether more has come since the last call, so that the task has to go on. If not, its turn ends, and another
     /// task may begin.
     mutating func goOn() -> Bool {
+        assert(isRunning, "Two tasks store at the same time.")
         defer { hasMore = false }
         isRunning = hasMore
         return hasMore

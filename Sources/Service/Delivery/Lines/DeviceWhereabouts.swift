@@ -51,6 +51,7 @@ package final class DeviceWhereabouts: Sendable {
             }
             let node = shard.nodes.insert(place.node).memberAfterInsert
             shard.newer[device] = Place(node: node, epoch: place.epoch)
+            assert(shard.newer.count <= shardLimit && shard.older.count <= shardLimit, "Too many places are kept.")
         }
     }
 

@@ -83,6 +83,7 @@ public struct StreamTable<Element> {
     /// Adds a stream that is not in the table yet.
     @inlinable
     public mutating func append(_ stream: StreamID, _ element: Element) {
+        assert(!contains(stream), "The stream is in the table already.")
         ids.append(stream.rawValue)
         elements.append(element)
     }

@@ -13,13 +13,15 @@ struct Numbered<Element> {
     private static var closingAt: Int { 16 }
 
     var isEmpty: Bool { first == nil }
+    /// The number of the last element, or of an empty place after it.
+    var lastNumber: UInt64? { others.last?.number ?? first?.number }
     var count: Int { first == nil ? 0 : 1 + others.count - emptyPlaces }
     /// The number of places in memory, including empty ones.
     var places: Int { others.count + 1 }
 
     /// Appends an element. Its number must be greater than all others.
     mutating func append(_ element: Element, number: UInt64) {
-        assert((others.last?.number ?? first?.number).map { $0 < number } ?? true)
+        assert(lastNumber.map { $0 < number } ?? true, "The numbers do not grow.")
         if first == nil { first = (number, element) } else { others.append((number, element)) }
     }
 
@@ -75,6 +77,13 @@ struct Numbered<Element> {
     func forEach(_ body: (Element) -> Void) {
         if let first { body(first.element) }
         for case (_, let element?) in others { body(element) }
+    }
+
+    /// Checks what always holds. Always returns true, so that `assert` can call it.
+    func checkInvariants() -> Bool {
+        assert(first != nil || others.isEmpty, "Elements follow none.")
+        assert((0...others.count).contains(emptyPlaces), "There are more empty places than places.")
+        return true
     }
 
     private func place(of number: UInt64) -> Int? {
