@@ -152,4 +152,32 @@ struct BroadcastLineTests {
         lines.drop(channel.key)
         #expect(!lines.continueLoading(Self.device, on: stream))
     }
+
+    // MARK: Power
+
+    @Test
+    func `What waited for the power is sent in its order, unless the subscription has ended`() throws {
+        let (channel, other) = (try Self.channel(), try Self.channel(.none))
+        let line = Self.line([channel, other], limit: 10)
+        #expect(line.hold(try Self.message(1, to: other), isStored: false) == .send)
+        #expect(line.hold(try Self.message(2, to: channel, version: 1), isStored: false) == .send)
+        #expect(line.hold(try Self.message(3, to: channel, version: 2), isStored: false) == .send)
+        line.drop(other.key)
+        #expect(line.release(at: Timestamp(milliseconds: 0)).map(\.number) == [2, 3])
+        #expect(line.release(at: Timestamp(milliseconds: 0)).isEmpty)
+        #expect(line.hold(try Self.message(4, to: other), isStored: false) == .notSubscribed)
+    }
+
+    @Test
+    func `What waits takes half of the room, and the oldest beyond it counts as missed`() throws {
+        let channel = try Self.channel()
+        let line = Self.line([channel], limit: 4)
+        for number in 1...2 as ClosedRange<UInt64> {
+            #expect(line.hold(try Self.message(number, to: channel, version: number), isStored: false) == .send)
+        }
+        #expect(line.claimChannelsToRead() == [channel.key])
+        #expect(line.hold(try Self.message(3, to: channel, version: 3), isStored: false) == .noRoom)
+        #expect(line.release(at: Timestamp(milliseconds: 0)).map(\.number) == [2, 3])
+        #expect(line.claimChannelsToRead() == [channel.key])
+    }
 }

@@ -27,6 +27,8 @@ import Rates
 /// 9. A node gives an app on a device no more silent notifications than the rate allows.
 /// 10. In the end nothing is under way, and all mailboxes are empty.
 /// 11. Nothing is stored for an app that is not on its device, and what was stored before it was removed is not sent.
+/// 12. A notification with a single attempt is sent to a connected device with room, unless it must not wake the device
+///     or is silent.
 extension DeliverySimulation {
     /// What is known of one submission.
     struct Record {
@@ -141,6 +143,15 @@ extension DeliverySimulation {
         }
         let underWay = attached.line.underWayCount
         if underWay > limits.unacknowledgedPerDevice { problems.append("\(underWay) are under way") }
+    }
+
+    /// Checks rule 12.
+    func checkSingleAttempt(_ offer: Offer, _ answer: OfferAnswer, on line: borrowing DeviceLine) -> OfferAnswer {
+        let notification = offer.notification
+        if answer == .returned, line.hasRoom, notification.urgency != .low, !notification.isSilent {
+            problems.append("\(notification.number) had one attempt, and was not sent")
+        }
+        return answer
     }
 
     /// Checks rules 8 and 9 for a notification that was sent.

@@ -103,7 +103,9 @@ extension DeliverySimulation {
             case 1...3: .considerate
             default: isSilent ? .considerate : .immediate
             }
-        return Example.submission(number, to: destination, expiration(), priority: priority, isSilent: isSilent)
+        return Example.submission(
+            number, to: destination, expiration(), priority: priority, isSilent: isSilent,
+            collapseID: chance(30) ? "a" : nil)
     }
 
     private func expiration() -> Expiration {

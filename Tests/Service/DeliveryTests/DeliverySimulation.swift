@@ -61,6 +61,10 @@ final class DeliverySimulation {
         case takesEarlierEpochs
         /// A node takes an offer that was made before something that has come through the store.
         case takesLateOffers
+        /// A notification with a single attempt is discarded while another one for the app waits.
+        case discardsSingleAttempts
+        /// A waiting notification is dropped for a newer one with the same collapse identifier that is not stored yet.
+        case coalescesUnstored
 
         /// How many nodes are needed to find it.
         var nodes: Int {
@@ -271,7 +275,7 @@ final class DeliverySimulation {
         case .line(.returned(let offer, let destination), _):
             return report(offer, of: destination, isAcknowledged: false, by: node)
         case .acceptance(.record(let step, let subject)): recordStep(step, of: subject)
-        case .line(.send, _), .line(.record, _), .acceptance(.limitExceeded): break
+        case .line(.send, _), .line(.record, _), .line(.releaseBroadcasts, _), .acceptance(.limitExceeded): break
         }
         return []
     }

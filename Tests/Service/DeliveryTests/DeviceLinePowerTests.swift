@@ -240,7 +240,109 @@ struct DeviceLinePowerTests {
         #expect(rig.offer(offer(2, .low)) == (.returned, nil))
     }
 
+    // MARK: Broadcasts
+
+    @Test
+    func `A broadcast waits for the power as a notification does, and both are sent together`() {
+        var rig = LineRig.open()
+        func isAdmitted(_ number: UInt64, _ priority: Priority) -> Bool {
+            rig.line.admitsBroadcast(Example.notification(number, priority: priority), now: Example.now(rig.now))
+        }
+        #expect(isAdmitted(1, .immediate))
+        #expect(!isAdmitted(2, .low))
+        let alone = rig.line.deadline
+        #expect(alone == nil)
+        #expect(!isAdmitted(3, .considerate))
+        _ = rig.offer(Self.considerate(4))
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(rig.tick() == [.send(1, notification: 4), .releaseBroadcasts])
+        #expect(!isAdmitted(5, .low))
+        #expect(rig.offerAndThen(Example.offer(6)) == [.releaseBroadcasts, .send(2, notification: 6)])
+        #expect(!isAdmitted(7, .low))
+        #expect(rig.changed(.awake) == [.releaseBroadcasts])
+        #expect(isAdmitted(8, .low))
+    }
+
+    // MARK: Collapse identifiers
+
+    private static func score(_ number: UInt64, app: UInt32 = 1, _ id: String = "score") -> Offer {
+        Example.offer(number, app: app, priority: .considerate, collapseID: id)
+    }
+
+    private static func storedScore(_ number: UInt64, app: UInt32 = 1, _ id: String = "score") -> StoredMailboxEntry {
+        Example.stored(number, app: app, version: number * 10, priority: .considerate, collapseID: id)
+    }
+
+    @Test
+    func `Of waiting notifications of an app with one collapse identifier, only the newest is sent`() {
+        var rig = LineRig.open()
+        for (number, app, id) in [
+            (1, 1, "score"), (2, 1, "other"), (3, 2, "score"), (4, 1, "score"), (5, 1, "score"),
+        ] as [(UInt64, UInt32, String)] {
+            #expect(rig.offer(Self.score(number, app: app, id)).answer == .held)
+            #expect(rig.stored(Self.storedScore(number, app: app, id), offer: number) == [])
+        }
+        _ = rig.offer(Self.considerate(6))
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(
+            rig.tick() == [
+                .send(1, notification: 2), .send(2, notification: 3), .send(3, notification: 5),
+                .send(4, notification: 6),
+            ])
+        #expect(rig.acknowledged(3) == [.acknowledged(5), .remove(app: 1, version: 50)])
+    }
+
+    @Test
+    func `A waiting notification is kept until a newer one with its collapse identifier is stored`() {
+        var rig = LineRig.open()
+        _ = rig.offer(Self.score(1))
+        _ = rig.stored(Self.storedScore(1), offer: 1)
+        _ = rig.offer(Self.score(2))
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(rig.tick() == [.send(1, notification: 1), .send(2, notification: 2)])
+    }
+
+    @Test
+    func `A notification that a newer one with its collapse identifier replaced before it was stored is not sent`() {
+        var rig = LineRig.open()
+        _ = rig.offer(Self.score(1))
+        _ = rig.offer(Self.score(2))
+        _ = rig.stored(Self.storedScore(2), offer: 2)
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(rig.tick() == [.send(1, notification: 2)])
+    }
+
+    @Test
+    func `Content from a mailbox takes the place of a waiting notification with its collapse identifier`() {
+        var rig = LineRig.open()
+        _ = rig.offer(Self.score(1))
+        _ = rig.stored(Self.storedScore(1), offer: 1)
+        #expect(rig.stored(Self.storedScore(2)) == [])
+        rig.now = rig.now.advanced(by: Self.interval)
+        #expect(rig.tick() == [.send(1, notification: 2)])
+    }
+
     // MARK: Silent notifications
+
+    @Test
+    func `While a silent notification beyond the rate waits, those with a single attempt are sent`() {
+        var rig = LineRig.open(power: .awake)
+        func single(_ number: UInt64, _ priority: Priority, isSilent: Bool = false) -> Offer {
+            Offer(
+                id: nil, destination: Example.destination(),
+                notification: Example.notification(number, .immediately, priority: priority, isSilent: isSilent))
+        }
+        for number in 1...3 as ClosedRange<UInt64> {
+            _ = rig.offer(Example.offer(number, priority: .considerate, isSilent: true))
+        }
+        _ = rig.stored(Self.stored(4, isSilent: true))
+        #expect(rig.offer(single(5, .immediate)) == (.taken, .send(4, notification: 5)))
+        #expect(rig.offer(single(6, .considerate)) == (.taken, .send(5, notification: 6)))
+        #expect(rig.offer(single(7, .considerate, isSilent: true)).answer == .returned)
+        rig.now = rig.now.advanced(by: .seconds(1200))
+        #expect(rig.tick() == [.read])
+        #expect(rig.read([Self.stored(4, isSilent: true)]) == [.send(6, notification: 4)])
+    }
 
     @Test
     func `Silent notifications wait in their order too; one beyond the rate stays in the mailbox`() {

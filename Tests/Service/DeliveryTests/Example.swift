@@ -50,13 +50,15 @@ enum Example {
         _ expiration: Expiration = .unspecified,
         priority: Priority = .immediate,
         isSilent: Bool = false,
+        collapseID: String? = nil,
         generation: UInt32 = 1,
     ) -> Submission {
         Submission(
             destination: destination,
             deviceToken: token(destination, generation: generation),
             generation: generation,
-            notification: notification(number, expiration, priority: priority, isSilent: isSilent),
+            notification: notification(
+                number, expiration, priority: priority, isSilent: isSilent, collapseID: collapseID),
             ticket: number,
         )
     }
@@ -67,11 +69,13 @@ enum Example {
         _ expiration: Expiration = .unspecified,
         priority: Priority = .immediate,
         isSilent: Bool = false,
+        collapseID: String? = nil,
     ) -> Offer {
         Offer(
             id: OfferID(number),
             destination: destination(app: app),
-            notification: notification(number, expiration, priority: priority, isSilent: isSilent),
+            notification: notification(
+                number, expiration, priority: priority, isSilent: isSilent, collapseID: collapseID),
         )
     }
 
@@ -82,11 +86,13 @@ enum Example {
         expires: Timestamp = moment.advanced(by: .seconds(3600)),
         priority: Priority = .immediate,
         isSilent: Bool = false,
+        collapseID: String? = nil,
     ) -> StoredMailboxEntry {
         StoredMailboxEntry(
             entry: MailboxEntry(
                 destination: destination(app: app),
-                notification: notification(number, priority: priority, isSilent: isSilent),
+                notification: notification(
+                    number, priority: priority, isSilent: isSilent, collapseID: collapseID),
                 expires: expires,
             ),
             version: MailboxVersion(rawValue: version),

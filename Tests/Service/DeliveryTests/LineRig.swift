@@ -11,6 +11,7 @@ struct LineRig: ~Copyable {
         case remove(app: UInt32, version: UInt64)
         case acknowledged(UInt64)
         case returned(UInt64)
+        case releaseBroadcasts
         /// A reading that was begun for another line.
         case otherRead
         /// The line reports the attempt as acknowledged, although the device did not acknowledge it.
@@ -126,6 +127,7 @@ struct LineRig: ~Copyable {
         case .remove(let reference):
             .remove(app: reference.destination.app.rawValue, version: reference.version.rawValue)
         case .returned(let offer, _): .returned(offer.number)
+        case .releaseBroadcasts: .releaseBroadcasts
         }
     }
 }

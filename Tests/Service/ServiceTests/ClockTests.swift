@@ -174,6 +174,46 @@ import Testing
         }
     }
 
+    @Test func `Broadcasts that are not urgent wait for the device's power`() async throws {
+        try await Self.run { test in
+            let channel = try await test.makeChannel()
+            let device = try await test.connectCourier(try await test.makeDeviceCertificate())
+            let token = try await Self.register(device)
+            let stream = try await device.listen()
+            #expect(try await device.subscribe(to: channel).status == 204)
+            let state = try await device.send(TestService.deviceHeaders("POST", "/1/state"), body: #"{"power":"low"}"#)
+            #expect(state.status == 204)
+            let provider = try await test.connectProvider()
+            let credential = try test.providerToken()
+            // When this one has come, the stream has begun. What comes now waits.
+            #expect(try await provider.send(ProviderHeaders(token, token: credential).fields).status == 200)
+            _ = try await Self.nextNotification(stream)
+            func broadcast(priority: Int) async throws -> String {
+                var headers = ChannelHeaders(broadcastTo: channel, token: credential)
+                headers.set("apns-priority", "\(priority)", "apns-expiration", "0")
+                #expect(try await provider.send(headers.fields, body: headers.body).status == 200)
+                return #""priority":\(priority),"#
+            }
+            let never = try await broadcast(priority: 1)
+            // This one cannot wait, and is no reason to send what waits.
+            let single = ProviderHeaders(token, token: credential).adding("apns-priority", "5")
+                .adding("apns-expiration", "0")
+            #expect(try await provider.send(single.fields).status == 200)
+            #expect(try await !Self.nextNotification(stream).contains("channel"))
+            let grouped = try await broadcast(priority: 5)
+            #expect(try await provider.send(single.fields).status == 200)
+            #expect(try await !Self.nextNotification(stream).contains("channel"))
+            // What waits comes together, and with what is sent at once.
+            try await Self.advance("PT31S", test)
+            for priority in [never, grouped] { #expect(try await Self.nextNotification(stream).contains(priority)) }
+            _ = try await broadcast(priority: 1)
+            let urgent = try await broadcast(priority: 10)
+            for priority in [never, urgent] { #expect(try await Self.nextNotification(stream).contains(priority)) }
+            await provider.close()
+            await device.close()
+        }
+    }
+
     @Test func `The timestamp of a 410 is in the time of the provider's clock`() async throws {
         try await Self.run { test in
             try await Self.advance("P3D", test)
@@ -266,14 +306,18 @@ import Testing
         func headers(_ method: String, _ path: String) -> [(String, String)] {
             [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
         }
-        let registered = try await client.send(headers("PUT", "/1/apps/com.example.app"), body: "")
-        let token = try required(registered.body.split(separator: "\"").dropFirst(3).first.map(String.init))
+        let token = try await register(client)
         let stream = try await client.open(headers("GET", "/1/notifications"), endStream: true)
         // Requests are read in their order, so the stream has begun when this one is answered.
         let state = try await client.send(headers("POST", "/1/state"), body: #"{"power":"\#(power)"}"#)
         #expect(state.status == 204)
         try await body(stream, token)
         await client.close()
+    }
+
+    private static func register(_ client: WireClient) async throws -> String {
+        let answer = try await client.send(TestService.deviceHeaders("PUT", "/1/apps/com.example.app"), body: "")
+        return try required(answer.body.split(separator: "\"").dropFirst(3).first.map(String.init))
     }
 
     private static func nextNotification(_ device: WireClient.Open) async throws -> String {

@@ -1,3 +1,4 @@
+import DequeModule
 import Notifications
 
 /// What is known of one connected device for the delivery of broadcasts: the channels that it is subscribed to, and
@@ -15,6 +16,8 @@ final class BroadcastLine {
     private(set) var channels: [ChannelKey: State] = [:]
     /// The broadcasts under way, the oldest first.
     private var underWay: [(number: UInt64, channel: ChannelKey, version: BroadcastVersion?)] = []
+    /// The broadcasts that wait until the device is awake, the oldest first.
+    private var waiting = Deque<(message: BroadcastMessage, isStored: Bool)>()
     private let limit: Int
 
     struct State {
@@ -90,7 +93,31 @@ final class BroadcastLine {
         if let version = message.version { state.sent = max(version, state.sent ?? version) }
         channels[message.channel] = state
         underWay.append((message.number, message.channel, message.version))
+        assert(underWay.count <= limit, "More broadcasts are under way than allowed.")
         return .send
+    }
+
+    /// Keeps a broadcast until the device is awake. Waiting ones take at most half of the room, so that they never block
+    /// urgent ones. Beyond it, the oldest is left out.
+    /// - Returns: `noRoom` if one was left out.
+    func hold(_ message: BroadcastMessage, isStored: Bool) -> Admission {
+        guard channels[message.channel] != nil else { return .notSubscribed }
+        waiting.append((message, isStored))
+        guard waiting.count > max(1, limit / 2), let oldest = waiting.popFirst()?.message else { return .send }
+        if oldest.version != nil { channels[oldest.channel]?.hasMissed = true }
+        return .noRoom
+    }
+
+    /// Returns the waiting broadcasts that are to be sent now, because the device is awake.
+    func release(at now: Timestamp) -> [BroadcastMessage] {
+        guard !waiting.isEmpty else { return [] }
+        let released = waiting
+        waiting = []
+        return released.compactMap { message, isStored in
+            guard !message.notification.expiration.hasPassed(at: now), admit(message, isStored: isStored) == .send
+            else { return nil }
+            return message
+        }
     }
 
     enum Admission {

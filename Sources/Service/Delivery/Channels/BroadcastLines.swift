@@ -18,6 +18,7 @@ struct BroadcastLines: @unchecked Sendable {
 
     /// - Returns: The acknowledgements that came on the device's older stream and are not recorded yet.
     mutating func attach(_ line: BroadcastLine) -> [SeenBroadcast] {
+        defer { assert(checkInvariants()) }
         let marks = remove(line.device)
         lines[line.device] = line
         return marks
@@ -45,6 +46,25 @@ struct BroadcastLines: @unchecked Sendable {
         for line in lines.values where line.isLoading { line.isStale = true }
         guard let subscribed = subscribers.removeValue(forKey: channel) else { return }
         for line in subscribed.values { line.drop(channel) }
+        assert(checkInvariants())
+    }
+
+    /// Checks what holds between two events, in debug builds. Always returns true, so that `assert` can call it.
+    private func checkInvariants() -> Bool {
+        guard lines.count <= 16, subscribers.count <= 16 else { return true }
+        for (channel, subscribed) in subscribers {
+            assert(!subscribed.isEmpty, "A channel without subscribers is kept.")
+            for (device, line) in subscribed {
+                assert(lines[device] === line, "A line that has ended is subscribed.")
+                assert(line.channels[channel] != nil, "A line is subscribed without knowing it.")
+            }
+        }
+        for line in lines.values {
+            assert(
+                line.channels.keys.allSatisfy { subscribers[$0]?[line.device] === line },
+                "A line would miss the broadcasts of a channel.")
+        }
+        return true
     }
 
     /// All connected devices.
@@ -73,6 +93,7 @@ struct BroadcastLines: @unchecked Sendable {
         on stream: any BroadcastStream,
         to subscribed: [SubscribedChannel],
     ) -> [ChannelKey]? {
+        defer { assert(checkInvariants()) }
         guard let line = line(of: device, on: stream) else { return nil }
         let (new, gone) = line.subscribe(to: subscribed)
         for key in gone { leave(key, line) }
@@ -104,20 +125,51 @@ struct BroadcastLines: @unchecked Sendable {
 
     // MARK: Sending
 
-    /// - Returns: The streams to which the message has to be sent, and the number of devices that had no room for it.
-    /// - Parameter isStored: whether the message was read from the store.
-    func admit(_ message: BroadcastMessage, isStored: Bool) -> (streams: [any BroadcastStream], full: Int) {
-        guard let lines = subscribers[message.channel] else { return ([], 0) }
+    /// What becomes of a message.
+    struct Sending {
+        /// The streams to which it has to be sent.
         var streams: [any BroadcastStream] = []
-        streams.reserveCapacity(lines.count)
+        /// The number of devices that get it when they are awake.
+        var held = 0
+        /// The number of devices that had no room for it.
         var full = 0
+    }
+
+    /// - Parameters:
+    ///   - isStored: whether the message was read from the store.
+    ///   - now: the time.
+    ///   - isAwake: whether a device may get it now; nil if the message wakes every device.
+    func admit(
+        _ message: BroadcastMessage,
+        isStored: Bool,
+        at now: Timestamp,
+        isAwake: ((DeviceKey) -> Bool)? = nil,
+    ) -> Sending {
+        var sending = Sending()
+        guard let lines = subscribers[message.channel] else { return sending }
+        sending.streams.reserveCapacity(lines.count)
         for line in lines.values {
-            switch line.admit(message, isStored: isStored) {
-            case .send: streams.append(line.stream)
-            case .noRoom: full += 1
+            let isHeld = isAwake.map { !$0(line.device) } ?? false
+            // What waits comes first, so that the order stays.
+            if !isHeld { release(line, at: now) }
+            switch isHeld ? line.hold(message, isStored: isStored) : line.admit(message, isStored: isStored) {
+            case .send where isHeld: sending.held += 1
+            case .send: sending.streams.append(line.stream)
+            case .noRoom: sending.full += 1
             case .notSubscribed, .hadBefore: break
             }
         }
-        return (streams, full)
+        return sending
+    }
+
+    /// Sends what waited until the device is awake.
+    /// - Returns: The number of broadcasts.
+    func release(_ device: DeviceKey, at now: Timestamp) -> Int { lines[device].map { release($0, at: now) } ?? 0 }
+
+    @discardableResult
+    private func release(_ line: BroadcastLine, at now: Timestamp) -> Int {
+        let released = line.release(at: now)
+        for message in released { line.stream.send(message) }
+        return released.count
     }
 }

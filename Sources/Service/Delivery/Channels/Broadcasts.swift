@@ -17,7 +17,7 @@ package final class Broadcasts: Sendable {
     let accounts: any Accounts
     let limits: ChannelLimits
     let limitExceeded: @Sendable (Limit) -> Void
-    private let sent: @Sendable (_ devices: Int) -> Void
+    let sent: @Sendable (_ devices: Int) -> Void
     /// Nil if no other node can take this one's devices.
     private let fence: HoldFence?
     let clock: ServiceClock
@@ -32,7 +32,9 @@ package final class Broadcasts: Sendable {
     /// What other nodes have sent here directly, until this node's devices get it.
     let arrivals: AsyncStream<PeerBroadcast>
     let arrival: AsyncStream<PeerBroadcast>.Continuation
-    private let shards: [Shard]
+    /// Decides by the devices' power; nil if every device counts as awake.
+    let switchboard = Mutex<WeakSwitchboard>(WeakSwitchboard())
+    let shards: [Shard]
     private let lastNumber = Atomic<UInt64>(0)
     let rates: Mutex<RateTable<ChannelKey>>
     /// The acknowledgements that the store does not know yet.
@@ -69,16 +71,20 @@ package final class Broadcasts: Sendable {
         shards = (0..<DeliveryLimits.shards).map { _ in Shard() }
     }
 
-    private final class Shard: Sendable {
+    final class Shard: Sendable {
         let lines = Mutex(BroadcastLines())
     }
 
-    private func shard(_ device: DeviceKey) -> Shard {
+    struct WeakSwitchboard {
+        weak var local: LocalSwitchboard?
+    }
+
+    func shard(_ device: DeviceKey) -> Shard {
         shards[Int(truncatingIfNeeded: device.device.rawValue % UInt64(shards.count))]
     }
 
     /// Whether the devices' streams may be used.
-    private var isUsable: Bool { fence?.isOpen ?? true }
+    var isUsable: Bool { fence?.isOpen ?? true }
 
     /// Returns a number that no earlier broadcast had, even before the service was last started.
     func nextNumber() -> UInt64 {
@@ -240,41 +246,6 @@ extension Broadcasts {
     /// The number of connected devices that are subscribed to a channel.
     package func connectedSubscribers(of channel: ChannelKey) -> Int {
         shards.reduce(0) { count, shard in count + shard.lines.withLock { $0.subscribers(of: channel) } }
-    }
-}
-
-// MARK: - Sending
-
-extension Broadcasts {
-    private func message(_ stored: StoredBroadcast) -> BroadcastMessage? {
-        message(stored.entry.notification, to: stored.entry.channel, version: stored.version)
-    }
-
-    /// - Returns: nil if the app was deleted. It has no name then, and nothing is sent to it.
-    func message(_ notification: Notification, to channel: ChannelKey, version: BroadcastVersion?) -> BroadcastMessage?
-    {
-        guard let app = accounts.current.app(channel.list.app) else { return nil }
-        return BroadcastMessage(
-            number: nextNumber(), channel: channel, bundleID: app.bundleID, notification: notification,
-            version: version)
-    }
-
-    /// Sends a message to all subscribers that are connected to this node.
-    /// - Parameter isStored: whether the message was read from the store.
-    /// - Returns: The number of devices.
-    func fanOut(_ message: BroadcastMessage, isStored: Bool = false) -> Int {
-        var count = 0
-        var leftOut = 0
-        guard isUsable else { return 0 }
-        for shard in shards {
-            let (streams, full) = shard.lines.withLock { $0.admit(message, isStored: isStored) }
-            count += streams.count
-            leftOut += full
-            for stream in streams { stream.send(message) }
-        }
-        if leftOut > 0 { limitExceeded(.unacknowledgedBroadcasts) }
-        if count > 0 { sent(count) }
-        return count
     }
 }
 

@@ -50,6 +50,7 @@ extension DeviceLine {
     mutating func append(_ waiting: Deferred, _ wait: SendingPolicy.Wait, _ now: Moment) -> Action {
         deferred.append(waiting)
         policy.began(wait, now: now)
+        coalesce(deferred.endIndex - 1)
         return .record(wait.step, waiting.subject)
     }
 
@@ -58,7 +59,25 @@ extension DeviceLine {
     mutating func storedDeferred(_ offer: OfferID, _ version: MailboxVersion) -> Bool {
         guard let index = deferred.firstIndex(where: { $0.offer == offer }) else { return false }
         deferred[index].version = version
+        coalesce(index)
         return true
+    }
+
+    /// Removes the waiting notifications that one with the same collapse identifier has replaced in the mailbox: of
+    /// pending ones only the newest is kept (Guide, 2.1.3). The delivery log has their end already. One that is not stored
+    /// yet replaces nothing, because its storing may fail.
+    private mutating func coalesce(_ index: Int) {
+        let newest = deferred[index]
+        guard let version = newest.version, let collapseID = newest.notification.collapseID else { return }
+        deferred.removeAll { other in
+            guard other.destination == newest.destination, other.notification.collapseID == collapseID else {
+                return false
+            }
+            if let stored = other.version { return stored < version }
+            // If both are offers of one node, the newer one was stored in place of the older one.
+            guard let offer = other.offer, let newer = newest.offer, offer.origin == newer.origin else { return false }
+            return offer.number < newer.number
+        }
     }
 
     /// Whether a mailbox's content waits here, or a newer content of that mailbox does.
@@ -76,6 +95,7 @@ extension DeviceLine {
     /// The app may have been registered again meanwhile, and one of these notifications stored for it. So the line
     /// reads the mailboxes again.
     mutating func removed(_ app: AppID) -> [Action] {
+        defer { assert(checkInvariants()) }
         let newest = deferred.lazy.filter { $0.destination.app == app }.compactMap(\.version).max()
         var actions: [Action] = []
         var isFound = false
@@ -92,7 +112,8 @@ extension DeviceLine {
         return actions + mayHaveMissed()
     }
 
-    /// Sends all waiting notifications in their order. There is room for them, because ``hasRoom`` counts them.
+    /// Sends all waiting notifications in their order, and releases broadcasts. There is room for the notifications,
+    /// because ``hasRoom`` counts them.
     ///
     /// A notification is not sent if it has expired, or exceeds the app's rate of silent notifications. If such a
     /// notification has no version yet, it is being stored in its mailbox. The line gets it from there afterwards.
@@ -124,6 +145,8 @@ extension DeviceLine {
                 .send(send(next.destination, next.notification, offer: next.offer, version: version, now)))
         }
         if !waiting.values.contains(where: \.isDeferred) { policy.endBurst() }
+        if holdsBroadcasts { actions.append(.releaseBroadcasts) }
+        holdsBroadcasts = false
         return actions
     }
 }

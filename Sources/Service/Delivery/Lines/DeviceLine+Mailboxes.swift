@@ -10,6 +10,7 @@ extension DeviceLine {
         now: Moment,
         silents: inout Silents,
     ) -> [Action] {
+        defer { assert(checkInvariants()) }
         let app = stored.entry.destination.app
         if let offer {
             if let number = underWay.firstNumber(where: { $0.offer == offer }) {
@@ -53,6 +54,7 @@ extension DeviceLine {
         now: Moment,
         silents: inout Silents,
     ) -> [Action] {
+        defer { assert(checkInvariants()) }
         guard epoch == self.epoch, case .reading(var reading) = phase else { return [] }
         let before = waiting
         waiting.removeAll()

@@ -6,6 +6,7 @@ import Rates
 extension DeviceLine {
     /// Handles a notification for one of the device's apps.
     mutating func offer(_ offer: Offer, now: Moment, silents: inout Silents) -> Offered {
+        defer { assert(checkInvariants()) }
         let app = offer.destination.app
         guard hasRoom else { return Offered(answer: .returned, limitExceeded: .unacknowledged) }
         // The notification may have expired on its way from another node.
@@ -17,14 +18,14 @@ extension DeviceLine {
             return hold(offer, after: before)
         }
         // A notification for the app waits until its mailbox is read again. This one must not overtake it, but may
-        // replace it in the mailbox.
-        if let before, !before.isDeferred { return .returned }
+        // replace it in the mailbox. One that must not be stored waits for nothing: its single attempt is now.
+        if let before, !before.isDeferred, offer.id != nil { return .returned }
         if let wait = policy.wait(for: offer.notification, isBurst: false) {
             return deferOrTry(offer, wait, isBehind: before != nil, now)
         }
         // If notifications are deferred, send them now, because this one wakes the device in any case.
-        let first = deferred.isEmpty ? [] : sendDeferred(now, &silents)
-        if before != nil {
+        let first = deferred.isEmpty && !holdsBroadcasts ? [] : sendDeferred(now, &silents)
+        if before?.isDeferred ?? false {
             // Read the notifications that were held back in mailboxes. They are older than this one, so they are sent
             // first.
             let reading = release()

@@ -16,6 +16,8 @@ struct DeviceLine: ~Copyable {
     var held = Deque<Held>()
     /// Notifications that wait for a reason to wake the device, in order. Empty unless the device's power is low.
     var deferred = Deque<Deferred>()
+    /// Whether broadcasts wait for a reason to wake the device.
+    var holdsBroadcasts = false
     /// The mailbox versions of held offers that were stored meanwhile.
     var versionsOfHeld: [OfferID: MailboxVersion] = [:]
     /// For each app, the newest mailbox version that was sent, or belongs to an offer that was sent.
@@ -105,6 +107,8 @@ struct DeviceLine: ~Copyable {
         /// The device has acknowledged the attempt: tell the node that offered it, and empty its mailbox.
         case acknowledged(UnderWay)
         case returned(OfferID, Destination)
+        /// Send the broadcasts that were not admitted.
+        case releaseBroadcasts
         /// Record a step in the delivery log.
         case record(DeliveryStep, NotificationSubject)
 
@@ -180,6 +184,7 @@ struct DeviceLine: ~Copyable {
 extension DeviceLine {
     /// Handles acknowledgements. Numbers that are not under way are ignored, for example those of an earlier stream.
     mutating func acknowledged(_ numbers: [UInt64]) -> [Action] {
+        defer { assert(checkInvariants()) }
         var actions: [Action] = []
         for number in numbers {
             if let attempt = underWay.remove(number) { actions.append(.acknowledged(attempt)) }
@@ -190,6 +195,7 @@ extension DeviceLine {
 
     /// Gives up these attempts. Their mailbox contents are left to the store, which removes them.
     mutating func givenUp(_ numbers: [UInt64]) -> [Action] {
+        defer { assert(checkInvariants()) }
         var actions: [Action] = []
         for number in numbers {
             guard let attempt = underWay.remove(number) else { continue }
@@ -215,6 +221,7 @@ extension DeviceLine {
 
     /// Reads the mailboxes again, because something may have been stored without an announcement to this line.
     mutating func mayHaveMissed() -> [Action] {
+        defer { assert(checkInvariants()) }
         guard case .reading(var reading) = phase else { return readAgain(releases: false).map { [$0] } ?? [] }
         reading.isStale = true
         phase = .reading(reading)
@@ -223,6 +230,7 @@ extension DeviceLine {
 
     /// Handles a new power state of the device.
     mutating func changed(_ power: DevicePower, now: Moment, silents: inout Silents) -> [Action] {
+        defer { assert(checkInvariants()) }
         policy.power = power
         guard power.takesEverything else { return [] }
         var actions = sendDeferred(now, &silents)
@@ -232,6 +240,7 @@ extension DeviceLine {
 
     /// Sends the notifications whose waiting time has passed.
     mutating func tick(now: Moment, silents: inout Silents) -> [Action] {
+        defer { assert(checkInvariants()) }
         let isBurst = policy.burstAt.map { $0 <= now.uptime } ?? false
         let isOpen = waiting.values.contains { $0.opens.map { $0 <= now.uptime } ?? false }
         guard isBurst || isOpen else { return [] }
@@ -271,6 +280,7 @@ extension DeviceLine {
         underWay.removeAll()
         deferred.removeAll()
         held.removeAll()
+        versionsOfHeld.removeAll()
         waiting.removeAll()
         policy.endBurst()
         return actions

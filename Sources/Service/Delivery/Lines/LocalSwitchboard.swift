@@ -16,6 +16,8 @@ package final class LocalSwitchboard: Switchboard {
     private let outcomes = Mutex(WeakOutcomes())
     /// Called before a line uses what was found in its mailboxes.
     private let found = Mutex<(@Sendable ([Destination]) -> Void)?>(nil)
+    /// Sends the broadcasts that waited for the device to be awake.
+    private let releaseBroadcasts = Mutex<(@Sendable (DeviceKey) -> Void)?>(nil)
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
@@ -108,6 +110,20 @@ package final class LocalSwitchboard: Switchboard {
     /// contents.
     func beforeUsingMailboxes(_ perform: @escaping @Sendable ([Destination]) -> Void) {
         found.withLock { $0 = perform }
+    }
+
+    /// Sets a function that is called with a device when the broadcasts that had to wait may be sent to it.
+    func onRelease(_ perform: @escaping @Sendable (DeviceKey) -> Void) { releaseBroadcasts.withLock { $0 = perform } }
+
+    /// Returns whether a broadcast may be sent to a device now, because of the device's power.
+    func admitsBroadcast(_ notification: Notification, to device: DeviceKey, now: Moment) -> Bool {
+        let (isAdmitted, isFirstDue) = shard(device).lines.withLock { lines in
+            guard let attached = lines.attached[device] else { return (true, false) }
+            let isAdmitted = attached.line.admitsBroadcast(notification, now: now)
+            return (isAdmitted, lines.schedule(attached, of: device))
+        }
+        if isFirstDue { wake.yield() }
+        return isAdmitted
     }
 
     package func offer(_ offer: Offer, now: Moment) -> OfferAnswer {
@@ -320,6 +336,7 @@ package final class LocalSwitchboard: Switchboard {
                 log.record(DeliveryEvent(time: now.time, step: step, subject: attempt.subject))
                 if let offer = attempt.offer { receiver?.acknowledged(offer, of: attempt.destination) }
                 if let reference = attempt.reference { removals.append(reference) }
+            case .releaseBroadcasts: releaseBroadcasts.withLock { $0 }?(device)
             case .returned(let offer, let destination): receiver?.returned(offer, of: destination)
             case .record(let step, let subject): log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
             }
@@ -352,122 +369,5 @@ package final class LocalSwitchboard: Switchboard {
             // allows.
             _ = await mailboxes.remove(references)
         }
-    }
-}
-
-/// The lines of one shard's devices.
-private struct Lines {
-    private(set) var attached: [DeviceKey: AttachedLine] = [:]
-    /// The rates of silent notifications, for each app on each device. They stay when a connection ends.
-    var silents: DeviceLine.Silents
-    /// For each line in which something waits for a time: when the line next has something to do.
-    private var due: [DeviceKey: Uptime] = [:]
-    /// A time that is not later than the first of ``due``.
-    private(set) var firstDue: Uptime?
-    /// The highest number of all lines that have ended. Each new line begins above it, even in the same millisecond
-    /// or after the clock was set back. So a late acknowledgement never refers to an attempt of the device's next
-    /// stream.
-    private var newestNumber: UInt64 = 0
-    /// The unacknowledged attempts of each device's last stream.
-    private var ended: [DeviceKey: EndedAttempts] = [:]
-    private let limits: DeliveryLimits
-
-    /// If this many entries are kept, outdated ones are removed.
-    private static let sweepAt = 1024
-
-    init(limits: DeliveryLimits) {
-        self.limits = limits
-        silents = RateTable(limits.silentsPerApp)
-    }
-
-    /// - Returns: nil if the device is not connected.
-    func connected(_ device: DeviceKey) -> ConnectedDevice? {
-        attached[device].map { attached in
-            ConnectedDevice(
-                key: device, since: attached.since, power: attached.line.policy.power, held: attached.line.heldForPower)
-        }
-    }
-
-    /// - Returns: The first action of the new line.
-    mutating func begin(
-        _ device: DeviceKey,
-        _ stream: any NotificationStream,
-        power: DevicePower,
-        after previous: UInt64,
-        now: Moment,
-    ) -> DeviceLine.Action {
-        let line = DeviceLine(
-            now: now.time, after: max(newestNumber, previous), limits: limits, power: power)
-        let new = AttachedLine(stream: stream, line: line, since: now.time)
-        attached[device] = new
-        return new.line.firstAction
-    }
-
-    /// - Returns: The line's last actions; none if the device had no line.
-    mutating func end(_ device: DeviceKey, now: Moment) -> [DeviceLine.Action] {
-        guard let gone = attached.removeValue(forKey: device) else { return [] }
-        due[device] = nil
-        newestNumber = max(newestNumber, gone.line.newestNumber)
-        if ended.count >= Self.sweepAt { ended = ended.filter { $0.value.expires > now.uptime } }
-        ended[device] = gone.line.underWayCount > 0 ? EndedAttempts(gone.line.underWay, now: now.uptime) : nil
-        return gone.line.end()
-    }
-
-    /// Records when the line has something to do next.
-    /// - Returns: Whether no line waited for a time before, so that the timer has to be started.
-    mutating func schedule(_ line: AttachedLine, of device: DeviceKey) -> Bool {
-        let deadline = line.line.deadline
-        guard deadline != line.deadline else { return false }
-        line.deadline = deadline
-        due[device] = deadline
-        guard let deadline else { return false }
-        defer { firstDue = min(firstDue ?? deadline, deadline) }
-        return firstDue == nil
-    }
-
-    /// Returns the devices whose lines have something to do now.
-    mutating func drainDue(now: Uptime) -> [DeviceKey] {
-        guard let firstDue, firstDue <= now else { return [] }
-        let devices = due.filter { $0.value <= now }.keys
-        for device in devices {
-            due[device] = nil
-            attached[device]?.deadline = nil
-        }
-        self.firstDue = due.values.min()
-        return Array(devices)
-    }
-
-    mutating func stored(_ reference: MailboxReference, offer: OfferID, of device: DeviceKey) {
-        ended[device]?.stored(reference, offer: offer)
-    }
-
-    /// - Returns: The resulting actions, and whether no line waited for a time before.
-    mutating func acknowledged(
-        _ numbers: [UInt64],
-        by device: DeviceKey,
-    ) -> (actions: [DeviceLine.Action], isFirstDue: Bool) {
-        var (actions, isFirstDue): ([DeviceLine.Action], Bool) = ([], false)
-        if let attached = attached[device] {
-            actions = attached.line.acknowledged(numbers)
-            isFirstDue = schedule(attached, of: device)
-        }
-        // The numbers may belong to the device's last stream. Few devices have one that ended recently.
-        if !ended.isEmpty { ended[device]?.acknowledged(numbers, &actions) }
-        return (actions, isFirstDue)
-    }
-}
-
-/// A device's stream and its line.
-private final class AttachedLine {
-    let stream: any NotificationStream
-    var line: DeviceLine
-    let since: Timestamp
-    /// The time that was recorded last for this line in the table of due times.
-    var deadline: Uptime?
-
-    init(stream: any NotificationStream, line: consuming DeviceLine, since: Timestamp) {
-        self.stream = stream
-        self.line = line
-        self.since = since
     }
 }

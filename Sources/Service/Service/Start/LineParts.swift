@@ -37,6 +37,7 @@ struct LineParts: Sendable {
             shared = nil
         }
         shared?.use(broadcasts)
+        broadcasts.respectPower(of: local)
         self.local = local
         self.fence = fence
     }
