@@ -21,7 +21,7 @@ extension BinaryConnection {
             watched?.unanswered(submission.ticket, isDiscarded: true)
             return misbehave(fault)
         }
-        if case .delay(let delay) = fault.kind { return takeLater(notification, submission, delay) }
+        if case .delay(let delay) = fault.kind { return acceptLater(notification, submission, delay) }
         exchange.append(notification.command, notification.identifier)
         switch fault.kind {
         case .lose:
@@ -84,7 +84,7 @@ extension BinaryConnection {
         }
     }
 
-    private func takeLater(_ notification: BinaryNotification, _ submission: Submission, _ delay: Duration) {
+    private func acceptLater(_ notification: BinaryNotification, _ submission: Submission, _ delay: Duration) {
         let connection = NIOLoopBound(self, eventLoop: eventLoop)
         let timer = eventLoop.scheduleTask(in: TimeAmount(delay)) {
             connection.value.rehearsed?.timerFired()

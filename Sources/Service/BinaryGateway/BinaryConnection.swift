@@ -51,7 +51,7 @@ final class BinaryConnection: CertifiedConnection {
         topic = BinaryTopic(identity.uid, in: gateway.certificates.accounts.current)
         exchange = BinaryExchange(limit: gateway.limits.unanswered)
         decoder = BinaryDecoder(tokenByteCount: gateway.rules.tokenKeys.current.tokenByteCount)
-        watched = gateway.watch.map { WatchedConnection(identity, gateway, $0) }
+        watched = gateway.observation.map { WatchedConnection(identity, gateway, $0) }
         var system = SystemRandomNumberGenerator()
         random = IdentifierRandom(seededBy: &system)
     }
@@ -134,7 +134,7 @@ extension BinaryConnection {
                 if gateway.rules.lacksKey(notification) {
                     findKey(of: notification)
                 } else {
-                    try take(notification)
+                    try accept(notification)
                 }
             } catch {
                 return error
@@ -152,7 +152,7 @@ extension BinaryConnection {
         }
     }
 
-    private func take(_ notification: BinaryNotification) throws(BinaryFault) {
+    private func accept(_ notification: BinaryNotification) throws(BinaryFault) {
         let id = NotificationID.random(using: &random)
         let submission: Submission
         do throws(BinaryStatus) {
@@ -163,7 +163,7 @@ extension BinaryConnection {
             watched?.refused(notification, error, topic, id: id)
             throw BinaryFault(status: error, identifier: notification.identifier, command: notification.command)
         }
-        if case .misbehave(_, let fault)? = watched?.taken(notification, submission) {
+        if case .misbehave(_, let fault)? = watched?.submitted(notification, submission) {
             return try carryOut(fault, on: notification, submission)
         }
         exchange.append(notification.command, notification.identifier)
@@ -194,7 +194,7 @@ extension BinaryConnection {
                 throw BinaryFault(
                     status: .processingError, identifier: notification.identifier, command: notification.command)
             }
-            try take(notification)
+            try accept(notification)
         } catch {
             fail(error)
         }

@@ -11,14 +11,14 @@ package final class BinaryGateway: CertifiedService {
     let delivery: Delivery
     let deliveryLog: any DeliveryLog
     /// Shows notifications to observers; nil if nobody may observe them.
-    let watch: RequestWatch?
+    let observation: RequestObservation?
     package let limits: BinaryLimits
 
     /// - Parameters:
     ///   - deliveryLog: records the notifications that are refused before `Delivery` sees them.
     ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - tokensByService: whether an app's own device token does not serve the topics of its services.
-    ///   - watch: shows notifications to tests; nil outside the development environment.
+    ///   - observation: shows notifications to tests; nil outside the development environment.
     package init(
         certificates: ProviderCertificates,
         conformance: Conformance,
@@ -27,7 +27,7 @@ package final class BinaryGateway: CertifiedService {
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
         names: NamedTokens? = nil,
         tokensByService: Bool = false,
-        watch: RequestWatch? = nil,
+        observation: RequestObservation? = nil,
         limits: BinaryLimits = BinaryLimits(),
     ) {
         self.certificates = certificates
@@ -36,12 +36,12 @@ package final class BinaryGateway: CertifiedService {
             names: names, tokensByService: tokensByService)
         self.delivery = delivery
         self.deliveryLog = deliveryLog
-        self.watch = watch
+        self.observation = observation
         self.limits = limits
     }
 
     package var refusesConnection: Bool {
-        watch?.observer.refuses(certificates.environment, .binary) ?? false
+        observation?.observer.refuses(certificates.environment, .binary) ?? false
     }
 
     package func makeConnection(

@@ -5,7 +5,7 @@ import Trust
 
 /// Reports a connection's notifications to the observer. Confined to the connection's event loop.
 final class WatchedConnection {
-    private let watch: RequestWatch
+    private let observation: RequestObservation
     private let gateway: BinaryGateway
     private let identity: ProviderIdentity
     /// The connection's number in the journal.
@@ -15,21 +15,21 @@ final class WatchedConnection {
     /// The journal's numbers of the unanswered notifications, by ticket. The exchange limits how many there are.
     private var numbers: [UInt64: UInt64] = [:]
 
-    init(_ identity: ProviderIdentity, _ gateway: BinaryGateway, _ watch: RequestWatch) {
+    init(_ identity: ProviderIdentity, _ gateway: BinaryGateway, _ observation: RequestObservation) {
         self.identity = identity
         self.gateway = gateway
-        self.watch = watch
-        number = watch.observer.connectionOpened()
-        isUsed = !watch.isActive
+        self.observation = observation
+        number = observation.observer.connectionOpened()
+        isUsed = !observation.isActive
     }
 
     func began() { isUsed = true }
 
     /// Reports that the connection has ended.
     func ended() {
-        guard !isUsed, watch.isActive else { return }
+        guard !isUsed, observation.isActive else { return }
         let certificates = gateway.certificates
-        watch.observer.connectionUnused(
+        observation.observer.connectionUnused(
             UnusedConnection(
                 environment: certificates.environment, interface: .binary,
                 team: certificates.accounts.current.certificates[identity.serial]?.team))
@@ -37,13 +37,13 @@ final class WatchedConnection {
 
     /// Reports a valid notification before it is passed to `Delivery`.
     /// - Returns: What to do with it; nil if nobody observes.
-    func taken(_ notification: BinaryNotification, _ submission: Submission) -> RequestDecision? {
-        guard watch.isActive else { return nil }
+    func submitted(_ notification: BinaryNotification, _ submission: Submission) -> RequestDecision? {
+        guard observation.isActive else { return nil }
         var facts = facts(submission.notification.topic, id: submission.notification.id)
-        note(notification, &facts)
+        describe(notification, in: &facts)
         facts.device = submission.destination.device
         facts.priority = submission.notification.priority
-        let decision = watch.observer.decided(facts)
+        let decision = observation.observer.decided(facts)
         numbers[submission.ticket] = decision.number
         return decision
     }
@@ -52,29 +52,29 @@ final class WatchedConnection {
     /// - Parameter notification: the notification; nil if it could not be read.
     func refused(_ notification: BinaryNotification?, _ status: BinaryStatus, _ topic: BinaryTopic, id: NotificationID)
     {
-        guard watch.isActive else { return }
+        guard observation.isActive else { return }
         var facts = facts(topic.name, id: id)
         if let notification {
-            note(notification, &facts)
+            describe(notification, in: &facts)
             facts.device = gateway.rules.device(of: notification, topic.app)
         }
         let answer = RequestAnswer(status)
         (facts.status, facts.reason, facts.outcome) = (answer.status, answer.reason, .rejected)
-        let number = watch.observer.decided(facts).number
-        watch.observer.answered(number, answer)
+        let number = observation.observer.decided(facts).number
+        observation.observer.answered(number, answer)
     }
 
     /// Reports the answer that `Delivery` gave.
     func answered(_ ticket: UInt64, _ status: BinaryStatus) {
         guard let number = numbers.removeValue(forKey: ticket) else { return }
-        watch.observer.answered(number, RequestAnswer(status))
+        observation.observer.answered(number, RequestAnswer(status))
         if status != .noErrors { discardOthers(after: ticket) }
     }
 
     /// Reports that there is no answer because of a rehearsal.
     func unanswered(_ ticket: UInt64, isDiscarded: Bool) {
         guard let number = numbers.removeValue(forKey: ticket) else { return }
-        watch.observer.unanswered(number, isDiscarded: isDiscarded)
+        observation.observer.unanswered(number, isDiscarded: isDiscarded)
     }
 
     /// Reports that the notifications after a faulty one were discarded (Guide, 3.1.2).
@@ -82,7 +82,7 @@ final class WatchedConnection {
     private func discardOthers(after ticket: UInt64) {
         for (other, number) in numbers where other > ticket {
             numbers[other] = nil
-            watch.observer.unanswered(number, isDiscarded: true)
+            observation.observer.unanswered(number, isDiscarded: true)
         }
     }
 
@@ -100,7 +100,7 @@ final class WatchedConnection {
         )
     }
 
-    private func note(_ notification: BinaryNotification, _ facts: inout RequestFacts) {
+    private func describe(_ notification: BinaryNotification, in facts: inout RequestFacts) {
         facts.token = notification.deviceToken.description
         facts.priority = notification.priority
         facts.body = notification.payload.json

@@ -10,7 +10,8 @@ extension ChannelConnection {
     /// - Parameter rejection: nil if the request is handed over.
     /// - Returns: What to do with the request; nil if nobody observes it, or if it was reported before.
     func decision(_ index: Int, _ rejection: Rejection?) -> RequestDecision? {
-        guard let watched = requests[index].watched, watched.number == nil, let watch = provider.watch else {
+        guard let watched = requests[index].watched, watched.number == nil, let observation = provider.observation
+        else {
             return nil
         }
         let request = requests[index]
@@ -34,7 +35,7 @@ extension ChannelConnection {
             reason: rejection?.reason.rawValue,
         )
         facts.channel = request.channel.present?.rawValue ?? watched.value(.channelID)
-        let decision = watch.observer.decided(facts)
+        let decision = observation.observer.decided(facts)
         watched.number = decision.number
         return decision
     }
@@ -42,7 +43,7 @@ extension ChannelConnection {
     /// Reports an answer that was written.
     /// - Parameter channel: the channel that was created.
     func answered(_ index: Int, on stream: StreamID, _ answer: RequestAnswer, channel: ChannelID? = nil) {
-        if let number = requests[index].watched?.number, let observer = provider.watch?.observer {
+        if let number = requests[index].watched?.number, let observer = provider.observation?.observer {
             if let channel { observer.created(number, channel: channel) }
             observer.answered(number, answer)
         }

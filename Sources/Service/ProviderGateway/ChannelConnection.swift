@@ -35,7 +35,7 @@ final class ChannelConnection: AuthenticatingConnection {
         trust = ConnectionTrust(hasCertificate: certificate != nil)
         eventLoop = accepted.channel.eventLoop
         peer = accepted.peer
-        number = gateway.provider.watch?.observer.connectionOpened() ?? 0
+        number = gateway.provider.observation?.observer.connectionOpened() ?? 0
         response = ProviderResponse(
             environment: gateway.provider.environment, hasDetail: gateway.provider.answersHaveDetail)
         var system = SystemRandomNumberGenerator()
@@ -47,7 +47,7 @@ final class ChannelConnection: AuthenticatingConnection {
     func headersBegan(_ stream: StreamID) {
         lastUse = second
         var request = ChannelRequest(began: second)
-        if provider.watch?.isActive ?? false { request.watched = WatchedRequest([]) }
+        if provider.observation?.isActive ?? false { request.watched = WatchedRequest([]) }
         requests.append(stream, request)
     }
 
@@ -55,7 +55,7 @@ final class ChannelConnection: AuthenticatingConnection {
         guard let index = requests.index(of: stream) else { return }
         requests[index].watched?.append(name: name, value: value)
         guard let header = RequestHeader(name: name) else { return }
-        requests[index].note(header)
+        requests[index].recordHeader(header)
         switch header {
         case .method: requests[index].method = value.text
         case .path: requests[index].path = value.text
@@ -116,7 +116,7 @@ final class ChannelConnection: AuthenticatingConnection {
         if let index = requests.index(of: stream), !requests[index].isAnswered,
             let number = requests[index].watched?.number
         {
-            provider.watch?.observer.unanswered(number, isDiscarded: false)
+            provider.observation?.observer.unanswered(number, isDiscarded: false)
         }
         requests.remove(stream)
     }

@@ -28,7 +28,9 @@ package final class ChannelGateway: HTTP2Service {
 
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity { try provider.admit(chain) }
 
-    package var refusesConnection: Bool { provider.watch?.observer.refuses(provider.environment, .channels) ?? false }
+    package var refusesConnection: Bool {
+        provider.observation?.observer.refuses(provider.environment, .channels) ?? false
+    }
 
     package func makeConnection(from peer: ProviderIdentity?, on accepted: AcceptedConnection) -> any HTTP2Connection {
         ChannelConnection(gateway: self, certificate: peer, accepted: accepted)

@@ -36,7 +36,7 @@ struct ChannelRequest {
     }
 
     /// Records that the request has a header. If it has one a second time, records it as repeated.
-    mutating func note(_ header: RequestHeader) {
+    mutating func recordHeader(_ header: RequestHeader) {
         if seen & header.rawValue != 0 { repeated = repeated ?? header }
         seen |= header.rawValue
     }

@@ -69,16 +69,16 @@ extension MisbehavingConnection {
             }
             refuse(stream, rejection, retryAfter: retryAfter)
         case .reset(let code):
-            noteSilence(on: stream, fault)
+            reportUnanswered(on: stream, fault)
             session?.reset(stream, HTTP2ErrorCode(code))
         case .close(let kind):
-            noteSilence(on: stream, fault)
+            reportUnanswered(on: stream, fault)
             switch kind {
             case .fin: session?.close()
             case .rst: session?.abort()
             }
         case .hang:
-            noteSilence(on: stream, fault)
+            reportUnanswered(on: stream, fault)
             rehearsed?.hang(stream, since: second)
         case .goAway, .delay, .lose, .duplicate, .settings, .errorPacket:
             break
@@ -110,8 +110,8 @@ extension MisbehavingConnection {
     }
 
     /// Tells the observer that the request gets no answer.
-    private func noteSilence(on stream: StreamID, _ fault: RequestFault) {
+    private func reportUnanswered(on stream: StreamID, _ fault: RequestFault) {
         guard let number = number(of: stream) else { return }
-        provider.watch?.observer.unanswered(number, isDiscarded: fault.actsBeforeAcceptance)
+        provider.observation?.observer.unanswered(number, isDiscarded: fault.actsBeforeAcceptance)
     }
 }

@@ -54,7 +54,7 @@ extension ProviderConnection {
         let broadcasts = gateway.broadcasts
         let connection = NIOLoopBound(self, eventLoop: eventLoop)
         // The journal has the outcome before the answer, also if the client does not wait for the answer.
-        let (watched, observer) = (request.watched?.number, gateway.watch?.observer)
+        let (watched, observer) = (request.watched?.number, gateway.observation?.observer)
         Task {
             let outcome: Outcome
             do throws(Rejection) {

@@ -49,7 +49,7 @@ extension ProviderConnection {
             change(by: fault.kind, stream)
             refuse(stream, rejection)
         case .delay(let delay):
-            settle(stream)
+            markSettled(stream)
             later(stream, delay) { $0.refuse(stream, rejection) }
         case .duplicate, .errorPacket:
             refuse(stream, rejection)
@@ -83,12 +83,12 @@ extension ProviderConnection {
     }
 
     private func misbehave(_ fault: RequestFault, on stream: StreamID) {
-        settle(stream)
+        markSettled(stream)
         if fault.kind == .lose { answerNow(stream, .accepted) } else { spoilAnswer(fault, on: stream) }
     }
 
     /// Marks the request as settled and releases its body.
-    private func settle(_ stream: StreamID) {
+    private func markSettled(_ stream: StreamID) {
         guard let request = requests[stream] else { return }
         request.isSettled = true
         request.body = []

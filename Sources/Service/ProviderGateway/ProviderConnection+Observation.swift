@@ -11,26 +11,26 @@ extension ProviderConnection {
     ///   `Delivery`; nil if it rejects the request.
     /// - Returns: What to do with the request; nil if nobody observes it.
     func decision(_ request: ProviderRequest, _ submission: Submission?, _ rejection: Rejection?) -> RequestDecision? {
-        guard let watched = request.watched, let watch = gateway.watch else { return nil }
+        guard let watched = request.watched, let observation = gateway.observation else { return nil }
         let id = request.identify(using: &random)
         if practice.priorityFault != nil { watched.practices.insert(.priorityFrames) }
         let facts = request.facts(
             watched, submission, rejection, id: id, connection: number, at: gateway.clock.time, by: gateway.rules,
             memory.current(gateway))
-        let decision = watch.observer.decided(facts)
+        let decision = observation.observer.decided(facts)
         watched.number = decision.number
         return decision
     }
 
     func observeUnused() {
-        guard let watch = gateway.watch, watch.isActive else { return }
+        guard let observation = gateway.observation, observation.isActive else { return }
         let team = certificate.flatMap { gateway.accounts.current.certificates[$0.serial]?.team }
-        watch.observer.connectionUnused(
+        observation.observer.connectionUnused(
             UnusedConnection(environment: gateway.environment, interface: .http2, team: team))
     }
 
     func answered(_ watched: WatchedRequest, _ answer: RequestAnswer) {
         guard let number = watched.number else { return }
-        gateway.watch?.observer.answered(number, answer)
+        gateway.observation?.observer.answered(number, answer)
     }
 }

@@ -50,7 +50,7 @@ final class ProviderConnection: AuthenticatingConnection {
         trust = ConnectionTrust(hasCertificate: certificate != nil)
         eventLoop = accepted.channel.eventLoop
         peer = accepted.peer
-        number = gateway.watch?.observer.connectionOpened() ?? 0
+        number = gateway.observation?.observer.connectionOpened() ?? 0
         response = ProviderResponse(environment: gateway.environment, hasDetail: gateway.answersHaveDetail)
         var system = SystemRandomNumberGenerator()
         random = IdentifierRandom(seededBy: &system)
@@ -63,7 +63,7 @@ final class ProviderConnection: AuthenticatingConnection {
     func headersBegan(_ stream: StreamID) {
         lastUse = second
         let request = ProviderRequest(began: second)
-        let isWatching = gateway.watch?.isActive ?? false
+        let isWatching = gateway.observation?.isActive ?? false
         let practices = connectionPractice.requestBegan(
             isIdle: requests.isEmpty, isObserved: isWatching, silence: gateway.limits.uncheckedSilence, at: .now())
         if isWatching { request.watched = WatchedRequest(practices) }
@@ -78,7 +78,7 @@ final class ProviderConnection: AuthenticatingConnection {
         request.watched?.append(name: name, value: value)
         guard let header else { return }
         if header == .authorization, certificate != nil { return }
-        request.note(header)
+        request.recordHeader(header)
         switch header {
         case .authorization: request.sender = memory.sender(value, gateway: gateway)
         case .topic: request.topic = memory.topic(value, gateway: gateway)
@@ -168,7 +168,7 @@ final class ProviderConnection: AuthenticatingConnection {
         if rehearsed != nil { forgetFaults(of: stream) }
         let request = requests.remove(stream)
         if let request, !request.isAnswered, let number = request.watched?.number {
-            gateway.watch?.observer.unanswered(number, isDiscarded: false)
+            gateway.observation?.observer.unanswered(number, isDiscarded: false)
         }
     }
 

@@ -20,7 +20,7 @@ package final class ProviderGateway: HTTP2Service {
     let broadcasts: Broadcasts
     let deliveryLog: any DeliveryLog
     /// Shows requests to observers; nil if nobody may observe them.
-    let watch: RequestWatch?
+    let observation: RequestObservation?
     let limits: ProviderLimits
     let load: StreamLoad
     let limitLog: LimitLog
@@ -32,7 +32,7 @@ package final class ProviderGateway: HTTP2Service {
     ///   - deliveryLog: records the requests that are rejected before `Delivery` sees them.
     ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - tokensByService: whether an app's own device token does not serve the topics of its services.
-    ///   - watch: shows requests to tests; nil outside the development environment.
+    ///   - observation: shows requests to tests; nil outside the development environment.
     ///   - limitLog: counts and logs exceeded limits.
     package init(
         environment: Environment,
@@ -48,7 +48,7 @@ package final class ProviderGateway: HTTP2Service {
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
         names: NamedTokens? = nil,
         tokensByService: Bool = false,
-        watch: RequestWatch? = nil,
+        observation: RequestObservation? = nil,
         limits: ProviderLimits = ProviderLimits(),
         limitLog: LimitLog,
         clock: ServiceClock,
@@ -65,7 +65,7 @@ package final class ProviderGateway: HTTP2Service {
         self.delivery = delivery
         self.broadcasts = broadcasts
         self.deliveryLog = deliveryLog
-        self.watch = watch
+        self.observation = observation
         self.limits = limits
         load = StreamLoad(full: limits.concurrentStreams, delivery: delivery)
         self.limitLog = limitLog
@@ -81,7 +81,7 @@ package final class ProviderGateway: HTTP2Service {
         // Do not reset the stream, so that a client that still sends a body that is too long can read the answer.
         configuration.resetsAfterEarlyAnswer = false
         // The report needs the encoding too, not only `strict`.
-        configuration.observesEncoding = rules.conformance == .strict || watch?.isActive == true
+        configuration.observesEncoding = rules.conformance == .strict || observation?.isActive == true
         return configuration
     }
 
@@ -104,7 +104,7 @@ package final class ProviderGateway: HTTP2Service {
             detail: "The Live Activity of the device token has ended.")
     }
 
-    package var refusesConnection: Bool { watch?.observer.refuses(environment, .http2) ?? false }
+    package var refusesConnection: Bool { observation?.observer.refuses(environment, .http2) ?? false }
 
     package func makeConnection(from peer: ProviderIdentity?, on accepted: AcceptedConnection) -> any HTTP2Connection {
         ProviderConnection(gateway: self, certificate: peer, accepted: accepted)

@@ -125,7 +125,7 @@ final class ProviderRequest {
     }
 
     /// Records that the request has a header. If it has one a second time, records it as repeated.
-    func note(_ header: RequestHeader) {
+    func recordHeader(_ header: RequestHeader) {
         if seen & header.rawValue != 0 { repeated = repeated ?? header }
         seen |= header.rawValue
     }

@@ -54,7 +54,7 @@ package final class ConnectGuard: Sendable {
             guard state.connects.admits(address, at: now, weight: isSuspect ? 2 : 1) else { return .tooManyConnects }
             let open = state.open[address, default: 0]
             guard limits.open == 0 || open < limits.open else { return .tooManyOpen }
-            guard budget.take() else { return .outOfFiles }
+            guard budget.reserve() else { return .outOfFiles }
             state.open[address] = open + 1
             return .admitted
         }
@@ -64,7 +64,7 @@ package final class ConnectGuard: Sendable {
     func closed(_ address: PeerAddress) {
         state.withLock { state in
             guard let open = state.open[address] else { return }
-            budget.giveBack()
+            budget.release()
             state.open[address] = open > 1 ? open - 1 : nil
         }
     }

@@ -13,8 +13,8 @@ package final class ConnectionBudget: Sendable {
     /// The number of open connections.
     package var openConnections: Int { open.load(ordering: .relaxed) }
 
-    /// Takes one connection from the budget; false if none is left.
-    func take() -> Bool {
+    /// Reserves one connection; false if none is left.
+    func reserve() -> Bool {
         guard open.add(1, ordering: .relaxed).newValue <= limit else {
             open.subtract(1, ordering: .relaxed)
             return false
@@ -22,6 +22,6 @@ package final class ConnectionBudget: Sendable {
         return true
     }
 
-    /// Returns one connection to the budget.
-    func giveBack() { open.subtract(1, ordering: .relaxed) }
+    /// Releases one connection.
+    func release() { open.subtract(1, ordering: .relaxed) }
 }

@@ -59,7 +59,7 @@ package final class JournalSample: Sendable {
     }
 
     /// Returns the batch that has gathered since the last call.
-    package func take() -> Batch {
+    package func nextBatch() -> Batch {
         state.withLock { state in
             var batch = Batch()
             while batch.entries.count < JournalLimits.sampled, let number = state.order.popFirst() {

@@ -10,7 +10,7 @@ package final class RehearsalDirector: RequestObserver {
     private let watch = Mutex<Watch>(Watch())
 
     private struct Watch {
-        weak var gateways: RequestWatch?
+        weak var gateways: RequestObservation?
     }
 
     /// - Parameters:
@@ -22,7 +22,7 @@ package final class RehearsalDirector: RequestObserver {
     }
 
     /// Makes the gateways report requests while a rehearsal is active.
-    package func direct(_ gateways: RequestWatch) { watch.withLock { $0.gateways = gateways } }
+    package func direct(_ gateways: RequestObservation) { watch.withLock { $0.gateways = gateways } }
 
     // MARK: Rehearsals
 

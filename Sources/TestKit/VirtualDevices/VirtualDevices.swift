@@ -64,7 +64,7 @@ package final class VirtualDevices: Sendable {
     package func inTurn<Result: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
-        try await turns.take(operation)
+        try await turns.run(operation)
     }
 
     /// The next devices in the order of their IDs.
@@ -110,7 +110,7 @@ extension VirtualDevices {
             for index in apps.indices { try await register(&device.apps[index], of: key) }
             let made = device
             entries.withLock { $0[key] = Entry(device: made) }
-            return try await settle(made, as: behaviour) ?? made
+            return try await apply(behaviour, to: made) ?? made
         } catch {
             entries.withLock { $0[key] = Entry(device: device) }
             await remove(key.device)
@@ -153,12 +153,12 @@ extension VirtualDevices {
         if !device.behaviour.hasApps || behaviour.hasApps {
             for destination in device.destinations { try await register(destination, at: clock.time) }
         }
-        return try await settle(device, as: behaviour)
+        return try await apply(behaviour, to: device)
     }
 
     /// Gives a device whose apps are registered a behaviour.
     /// - Returns: the device; nil if it was removed meanwhile.
-    private func settle(_ device: VirtualDevice, as behaviour: DeviceBehaviour) async throws -> VirtualDevice? {
+    private func apply(_ behaviour: DeviceBehaviour, to device: VirtualDevice) async throws -> VirtualDevice? {
         let (key, now) = (device.key, clock.time)
         // The device is disconnected before the change or connected after it, so nothing is delivered in between.
         if !behaviour.isConnected { detach(key) }
@@ -279,7 +279,7 @@ extension VirtualDevices {
 private actor Turns {
     private var last: Task<Void, Never>?
 
-    func take<Result: Sendable>(
+    func run<Result: Sendable>(
         _ operation: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         let before = last

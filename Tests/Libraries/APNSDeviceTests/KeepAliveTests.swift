@@ -9,7 +9,7 @@ struct KeepAliveTests {
     /// Waits in silence until a PING is due, and answers it.
     private func answer(_ keepAlive: inout KeepAlive, _ now: inout NIODeadline) {
         now = now + keepAlive.interval
-        #expect(keepAlive.look(at: now) == .ping(lookAgain: now + .seconds(20)))
+        #expect(keepAlive.check(at: now) == .ping(checkAgain: now + .seconds(20)))
         now = now + .milliseconds(50)
         keepAlive.heard(at: now)
     }
@@ -17,16 +17,16 @@ struct KeepAliveTests {
     /// Leaves a PING without an answer.
     private func lose(_ keepAlive: inout KeepAlive, _ now: inout NIODeadline) {
         now = now + keepAlive.interval
-        _ = keepAlive.look(at: now)
+        _ = keepAlive.check(at: now)
         now = now + .seconds(20)
-        #expect(keepAlive.look(at: now) == .dead)
+        #expect(keepAlive.check(at: now) == .dead)
         keepAlive.begin(at: now)
     }
 
     @Test func `Received data postpones the PING`() {
         var keepAlive = KeepAlive(now: start)
         keepAlive.heard(at: start + .seconds(50))
-        #expect(keepAlive.look(at: start + .seconds(60)) == .wait(until: start + .seconds(110)))
+        #expect(keepAlive.check(at: start + .seconds(60)) == .wait(until: start + .seconds(110)))
     }
 
     @Test func `The interval grows up to the longest as long as PINGs are answered`() {
@@ -44,9 +44,9 @@ struct KeepAliveTests {
     @Test func `If a PING is not answered in time, the connection is dead`() {
         var keepAlive = KeepAlive(now: start)
         let asked = start + .seconds(60)
-        #expect(keepAlive.look(at: asked) == .ping(lookAgain: asked + .seconds(20)))
-        #expect(keepAlive.look(at: asked + .seconds(19)) == .wait(until: asked + .seconds(20)))
-        #expect(keepAlive.look(at: asked + .seconds(20)) == .dead)
+        #expect(keepAlive.check(at: asked) == .ping(checkAgain: asked + .seconds(20)))
+        #expect(keepAlive.check(at: asked + .seconds(19)) == .wait(until: asked + .seconds(20)))
+        #expect(keepAlive.check(at: asked + .seconds(20)) == .dead)
     }
 
     @Test func `After a loss the last interval that worked is used, and a longer one is tried much later`() {

@@ -30,19 +30,19 @@ struct ConnectionPlanTests {
     @Test func `Nothing is sent before the settings have come`() {
         var plan = plan()
         _ = plan.open(at: Self.now)
-        #expect(plan.take() == nil)
+        #expect(plan.assignRequest() == nil)
         plan.announced(5, on: 1)
-        #expect(plan.take() == 1)
+        #expect(plan.assignRequest() == 1)
     }
 
     @Test func `With a token one stream until it is accepted`() {
         var plan = plan(usesTokens: true)
         let id = open(&plan, streams: 10)
-        #expect(plan.take() == id)
-        #expect(plan.take() == nil)
+        #expect(plan.assignRequest() == id)
+        #expect(plan.assignRequest() == nil)
         #expect(plan.open(at: Self.now) == .none)
         plan.answered(on: 1, .accepted)
-        #expect(plan.take() == id)
+        #expect(plan.assignRequest() == id)
     }
 
     @Test func `A refused token means one stream again`() {
@@ -50,8 +50,8 @@ struct ConnectionPlanTests {
         _ = open(&plan, streams: 10)
         plan.answered(on: 1, .accepted)
         plan.answered(on: 1, .refused)
-        #expect(plan.take() == 1)
-        #expect(plan.take() == nil)
+        #expect(plan.assignRequest() == 1)
+        #expect(plan.assignRequest() == nil)
     }
 
     @Test func `An answer that says nothing of the token counts where more streams are announced`() {
@@ -59,37 +59,37 @@ struct ConnectionPlanTests {
         _ = open(&plan, streams: 1)
         plan.answered(on: 1, .unknown)
         plan.announced(10, on: 1)
-        #expect(plan.take() == 1)
-        #expect(plan.take() == nil)
+        #expect(plan.assignRequest() == 1)
+        #expect(plan.assignRequest() == nil)
         plan.answered(on: 1, .unknown)
-        #expect(plan.take() == 1)
+        #expect(plan.assignRequest() == 1)
     }
 
     @Test func `The announced number holds as it changes`() {
         var plan = plan()
         _ = open(&plan, streams: 2)
-        #expect([plan.take(), plan.take(), plan.take()] == [1, 1, nil])
+        #expect([plan.assignRequest(), plan.assignRequest(), plan.assignRequest()] == [1, 1, nil])
         plan.announced(3, on: 1)
-        #expect([plan.take(), plan.take()] == [1, nil])
+        #expect([plan.assignRequest(), plan.assignRequest()] == [1, nil])
         plan.announced(1, on: 1)
         plan.ended(on: 1)
         plan.ended(on: 1)
-        #expect(plan.take() == nil)
+        #expect(plan.assignRequest() == nil)
         plan.ended(on: 1)
-        #expect(plan.take() == 1)
+        #expect(plan.assignRequest() == 1)
     }
 
     @Test func `No limit of the service means our own`() {
         var plan = plan(streams: 2)
         _ = open(&plan, streams: nil)
-        #expect([plan.take(), plan.take(), plan.take()] == [1, 1, nil])
+        #expect([plan.assignRequest(), plan.assignRequest(), plan.assignRequest()] == [1, 1, nil])
     }
 
     @Test func `Another is opened when all are full`() {
         var plan = plan()
         _ = open(&plan, streams: 1)
         #expect(plan.open(at: Self.now) == .none)
-        _ = plan.take()
+        _ = plan.assignRequest()
         #expect(plan.open(at: Self.now) == .open(2))
     }
 
@@ -97,7 +97,7 @@ struct ConnectionPlanTests {
         var plan = plan(connections: 2)
         for _ in 0..<2 {
             _ = open(&plan, streams: 1)
-            _ = plan.take()
+            _ = plan.assignRequest()
         }
         #expect(plan.open(at: Self.now) == .none)
     }
@@ -112,17 +112,17 @@ struct ConnectionPlanTests {
     @Test func `The one with the fewest gets the next`() {
         var plan = plan()
         _ = open(&plan, streams: 1)
-        _ = plan.take()
+        _ = plan.assignRequest()
         _ = open(&plan, streams: 10)
         plan.announced(10, on: 1)
-        #expect([plan.take(), plan.take(), plan.take()] == [2, 1, 2])
+        #expect([plan.assignRequest(), plan.assignRequest(), plan.assignRequest()] == [2, 1, 2])
     }
 
     @Test func `One that leaves takes none and is replaced`() {
         var plan = plan()
         _ = open(&plan, streams: 5)
         plan.leave(1)
-        #expect(plan.take() == nil)
+        #expect(plan.assignRequest() == nil)
         #expect(plan.open(at: Self.now) == .open(2))
     }
 
@@ -172,7 +172,7 @@ struct ConnectionPlanTests {
         let id = try #require(open(&plan, streams: 5))
         let isNone = plan.beginReplacement()
         #expect(!isNone)
-        #expect(plan.take() == nil)
+        #expect(plan.assignRequest() == nil)
         #expect(plan.open(at: Self.now) == .none)
         let isLast = plan.closed(id, at: Self.now, random: 1)
         #expect(isLast)

@@ -140,7 +140,7 @@ struct DecisionTests {
         guard case .open(let id) = plan.open(at: Self.now) else { return #expect(Bool(false), "none is opened") }
         plan.announced(1_000, on: id)
         plan.answered(on: id, .unrelated)
-        #expect(plan[id]?.phase == .leaving && plan.take() == nil)
+        #expect(plan[id]?.phase == .leaving && plan.assignRequest() == nil)
         #expect(plan.open(at: Self.now) == .open(id + 1))
     }
 

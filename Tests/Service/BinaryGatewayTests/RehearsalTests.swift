@@ -17,13 +17,13 @@ struct RehearsalTests {
         _ body: (GatewayRig, RehearsalDirector) async throws -> Void,
     ) async throws {
         let director = RehearsalDirector(next: RequestCounter()) { .zero }
-        let watch = RequestWatch(director)
-        director.direct(watch)
+        let observation = RequestObservation(director)
+        director.direct(observation)
         let rule = Rehearsal.Rule(name: "fault", match: RequestMatch(), condition: .first(1), fault: fault)
         #expect(director.begin(Rehearsal(rules: [rule]), time: Timestamp(milliseconds: 0)) != nil)
         try await GatewayRig.run {
             $0.environment = .development
-            $0.watch = watch
+            $0.observation = observation
         } _: { rig in
             try await body(rig, director)
             #expect(director.all.first?.rehearsal.counts.first?.fired == 1)

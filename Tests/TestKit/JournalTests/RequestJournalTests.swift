@@ -61,17 +61,17 @@ struct RequestJournalTests {
         let known = journal.append(Self.facts(id: 1))
         let (sample, remove) = journal.sample(RequestMatch()) {}
         for id in UInt64(2)...100 { journal.answered(journal.append(Self.facts(id: id)), RequestAnswer(status: 200)) }
-        let first = sample.take()
+        let first = sample.nextBatch()
         #expect(first.entries.map(\.facts.number) == Array(UInt64(2)...51))
         #expect(first.entries.allSatisfy { $0.facts.status == 200 } && first.leftOut == 49)
-        #expect(sample.take().isEmpty)
+        #expect(sample.nextBatch().isEmpty)
         // One request that the reader knows from before, one that it was shown, and one that was left out.
         for number in [known, 51, 52] { journal.end(number, as: .delivered) }
-        let second = sample.take()
+        let second = sample.nextBatch()
         #expect(second.entries.map(\.facts.number) == [known, 51] && second.leftOut == 0)
         remove()
         _ = journal.append(Self.facts(id: 101))
-        #expect(sample.take().isEmpty)
+        #expect(sample.nextBatch().isEmpty)
     }
 
     @Test func `A sample ends with the journal`() {

@@ -51,7 +51,7 @@ struct Acknowledgements: Sendable, Hashable {
     /// The time at which the request was begun.
     private var begun = NIODeadline.distantPast
     /// The time of the last acknowledgement.
-    private var lastTold: NIODeadline?
+    private var lastSent: NIODeadline?
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
@@ -60,8 +60,8 @@ struct Acknowledgements: Sendable, Hashable {
 
     /// The time at which to ask for the next step even if no notification is taken; nil if no request is open.
     var deadline: NIODeadline? {
-        guard request == .open, let lastTold else { return nil }
-        return min(lastTold + limits.silence, begun + limits.longest)
+        guard request == .open, let lastSent else { return nil }
+        return min(lastSent + limits.silence, begun + limits.longest)
     }
 
     /// Records that the app has taken a notification.
@@ -80,10 +80,10 @@ struct Acknowledgements: Sendable, Hashable {
             let keepComing = !isLast && !isSilent(at: now)
             request = keepComing ? .open : .ended
             begun = now
-            let sendings = tell(at: now)
+            let sendings = nextBatch(at: now)
             return keepComing ? .begin(sendings) : .request(sendings)
         case .open where !waiting.isEmpty && underWay.count < limits.batch && now - begun < limits.longest:
-            return .add(tell(at: now))
+            return .add(nextBatch(at: now))
         case .open where isLast || underWay.count >= limits.batch || deadline.map { $0 <= now } ?? true:
             request = .ended
             return .end
@@ -93,16 +93,16 @@ struct Acknowledgements: Sendable, Hashable {
     }
 
     private func isSilent(at now: NIODeadline) -> Bool {
-        guard let lastTold else { return true }
-        return now - lastTold >= limits.silence
+        guard let lastSent else { return true }
+        return now - lastSent >= limits.silence
     }
 
-    private mutating func tell(at now: NIODeadline) -> [UInt64] {
-        let told = Array(waiting.prefix(limits.batch - underWay.count))
-        waiting.removeFirst(told.count)
-        underWay += told
-        lastTold = now
-        return told
+    private mutating func nextBatch(at now: NIODeadline) -> [UInt64] {
+        let batch = Array(waiting.prefix(limits.batch - underWay.count))
+        waiting.removeFirst(batch.count)
+        underWay += batch
+        lastSent = now
+        return batch
     }
 
     /// Handles the courier's answer to the request.

@@ -12,8 +12,8 @@ extension DeviceLink: CourierConnection.Owner {
         state = .connecting(connection)
         if listening != nil { delegate.stateChanged(to: .connecting) }
         let (bound, made) = (bound, NIOLoopBound(connection, eventLoop: eventLoop))
-        look?.cancel()
-        look = .once(
+        check?.cancel()
+        check = .once(
             eventLoop.scheduleTask(in: TimeAmount(configuration.connectTimeout)) {
                 bound.value.ended(made.value, DeviceError(.timedOut, "The courier did not answer in time."))
                 made.value.fail(DeviceError(.timedOut, "The courier did not answer in time."))
@@ -106,14 +106,14 @@ extension DeviceLink: CourierConnection.Owner {
         keepAlive.heard(at: eventLoop.now)
         // Any bytes from the courier show that TLS is ready. If no stream is wanted, checking for silence begins
         // now.
-        if listening == nil, !isWatched { watch() }
+        if listening == nil, !isChecked { startChecking() }
     }
 
     func streamOpened(_ connection: CourierConnection) {
         guard isCurrent(connection) else { return }
         isStreamOpen = true
         reconnection.open(at: eventLoop.now)
-        watch()
+        startChecking()
         delegate.stateChanged(to: .connected)
         acknowledge()
         renewIfDue()
@@ -137,9 +137,9 @@ extension DeviceLink: CourierConnection.Owner {
 
     func ended(_ connection: CourierConnection, _ error: DeviceError) {
         guard isCurrent(connection) else { return }
-        look?.cancel()
+        check?.cancel()
         isStreamOpen = false
-        isWatched = false
+        isChecked = false
         acknowledgingFailed()
         let error = explained(error)
         guard closing == nil else { return end(nil) }
@@ -175,27 +175,27 @@ extension DeviceLink: CourierConnection.Owner {
     // MARK: Watching
 
     /// Starts to check the connection for silence.
-    private func watch() {
+    private func startChecking() {
         guard case .connected = state, closing == nil else { return }
-        lookAgain(at: eventLoop.now)
+        checkAgain(at: eventLoop.now)
     }
 
-    func lookAgain(at moment: NIODeadline) {
-        look?.cancel()
-        isWatched = true
+    func checkAgain(at moment: NIODeadline) {
+        check?.cancel()
+        isChecked = true
         // The call throws only if the event loop has ended.
-        look = (try? eventLoop.scheduleCallback(at: moment, handler: Look(link: bound))).map { .look($0) }
+        check = (try? eventLoop.scheduleCallback(at: moment, handler: SilenceCheck(link: bound))).map { .check($0) }
     }
 
-    func lookNow() {
+    func checkNow() {
         guard case .connected(let connection) = state, closing == nil else { return }
         renewIfDue()
-        switch keepAlive.look(at: eventLoop.now) {
+        switch keepAlive.check(at: eventLoop.now) {
         case .wait(let moment):
-            lookAgain(at: moment)
+            checkAgain(at: moment)
         case .ping(let moment):
             connection.ping()
-            lookAgain(at: moment)
+            checkAgain(at: moment)
         case .dead:
             let error = DeviceError(.timedOut, "The courier no longer answers.")
             ended(connection, error)

@@ -22,12 +22,12 @@ final class DeviceLink {
     enum Timer {
         case once(Scheduled<Void>)
         /// A check of a silent connection. Without a promise and a closure it takes 300 bytes less for each device.
-        case look(NIOScheduledCallback)
+        case check(NIOScheduledCallback)
 
         func cancel() {
             switch self {
             case .once(let task): task.cancel()
-            case .look(let callback): callback.cancel()
+            case .check(let callback): callback.cancel()
             }
         }
     }
@@ -40,10 +40,10 @@ final class DeviceLink {
     }
 
     /// The handler that the event loop calls for a check.
-    struct Look: NIOScheduledCallbackHandler {
+    struct SilenceCheck: NIOScheduledCallbackHandler {
         let link: NIOLoopBound<DeviceLink>
 
-        func handleScheduledCallback(eventLoop: some EventLoop) { link.value.lookNow() }
+        func handleScheduledCallback(eventLoop: some EventLoop) { link.value.checkNow() }
     }
 
     struct WaitingRequest {
@@ -85,8 +85,8 @@ final class DeviceLink {
     var requests: [WaitingRequest] = []
     var inbox = Inbox()
     /// The scheduled check of the silent connection, or the time limit for connecting or closing.
-    var look: Timer?
-    var isWatched = false
+    var check: Timer?
+    var isChecked = false
     var renewal = Renewal.none
 
     init(
@@ -160,7 +160,7 @@ final class DeviceLink {
         case .connected(let connection):
             // The connection of the old network may be dead although nothing has reported it.
             connection.ping()
-            lookAgain(at: eventLoop.now)
+            checkAgain(at: eventLoop.now)
         case .idle, .connecting, .closed: break
         }
     }
@@ -172,8 +172,8 @@ final class DeviceLink {
         let promise = eventLoop.makePromise(of: Void.self)
         closing = promise
         let bound = bound
-        look?.cancel()
-        look = .once(
+        check?.cancel()
+        check = .once(
             eventLoop.scheduleTask(in: TimeAmount(configuration.closeTimeout)) { bound.value.finishClosing() })
         closeIfDone()
         return promise.futureResult
@@ -198,7 +198,7 @@ final class DeviceLink {
     func end(_ error: DeviceError?) {
         let old = state
         state = .closed
-        look?.cancel()
+        check?.cancel()
         acknowledgementLook?.cancel()
         isStreamOpen = false
         let reason = error ?? DeviceError(.closed, "The device was closed.")

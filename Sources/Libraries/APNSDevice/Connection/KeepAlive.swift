@@ -22,10 +22,10 @@ struct KeepAlive: Sendable, Hashable {
 
     /// What to do now.
     enum Action: Hashable {
-        /// Look again at this time.
+        /// Check again at this time.
         case wait(until: NIODeadline)
-        /// Send a PING, and look again at this time.
-        case ping(lookAgain: NIODeadline)
+        /// Send a PING, and check again at this time.
+        case ping(checkAgain: NIODeadline)
         /// The connection is dead.
         case dead
     }
@@ -66,7 +66,7 @@ struct KeepAlive: Sendable, Hashable {
     }
 
     /// Returns what to do. A silence shorter than the interval proves nothing, so no PING is sent.
-    mutating func look(at now: NIODeadline) -> Action {
+    mutating func check(at now: NIODeadline) -> Action {
         if let asked {
             guard now - asked >= limits.answer else { return .wait(until: asked + limits.answer) }
             shrink()
@@ -74,7 +74,7 @@ struct KeepAlive: Sendable, Hashable {
         }
         guard now - lastHeard >= interval else { return .wait(until: lastHeard + interval) }
         asked = now
-        return .ping(lookAgain: now + limits.answer)
+        return .ping(checkAgain: now + limits.answer)
     }
 
     private mutating func grow() {

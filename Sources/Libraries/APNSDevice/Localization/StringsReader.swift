@@ -18,19 +18,19 @@ struct StringsReader {
             try skipSpace()
             var value = key
             // A key without a value is its own text.
-            if take("=") {
+            if consume("=") {
                 try skipSpace()
                 value = try word()
                 try skipSpace()
             }
-            guard take(";") else { throw error("There is no semicolon after the entry of \(key.debugDescription).") }
+            guard consume(";") else { throw error("There is no semicolon after the entry of \(key.debugDescription).") }
             entries[key] = value
         }
     }
 
     private var next: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
 
-    private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+    private mutating func consume(_ scalar: Unicode.Scalar) -> Bool {
         guard next == scalar else { return false }
         position += 1
         return true

@@ -61,13 +61,13 @@ struct BinaryWindow {
             return failed(error)
         }
         if identifier == Self.probe, code == .missingDeviceToken {
-            settle(sent.upperBound, .accepted)
+            setOutcome(.accepted, before: sent.upperBound)
             return proceed()
         }
         let position = Int(identifier) - 1
         if code == .shutdown, identifier == 0 || sent.contains(position) {
             let news = position >= sent.lowerBound
-            if news { settle(position + 1, .accepted) }
+            if news { setOutcome(.accepted, before: position + 1) }
             return news ? proceed() : failed(ProviderError(.connectionLost, "The service shut down."))
         }
         guard sent.contains(position) else {
@@ -75,18 +75,18 @@ struct BinaryWindow {
                 ProviderError(.connectionLost, "The service ended the connection: \(code).", mayHaveBeenTaken: true))
         }
         let news = position > first
-        settle(position, .accepted)
+        setOutcome(.accepted, before: position)
         if code == .processingError, news || failures + 1 < limits.attempts {
             // The next attempt may succeed, so this notification is sent first.
             failures = news ? 1 : failures + 1
             return .connect(after: limits.delay * (1 << (failures - 1)))
         }
-        settle(position + 1, .refused(code))
+        setOutcome(.refused(code), before: position + 1)
         return proceed()
     }
 
     /// Sets the outcome of all open positions before `end`.
-    private mutating func settle(_ end: Int, _ outcome: BinaryOutcome) {
+    private mutating func setOutcome(_ outcome: BinaryOutcome, before end: Int) {
         for position in first..<max(first, end) { outcomes[position] = outcome }
         first = max(first, end)
     }
@@ -99,7 +99,7 @@ struct BinaryWindow {
     private mutating func failed(_ error: ProviderError) -> Step {
         failures += 1
         guard failures < limits.attempts, error.code != .badCredentials, error.code != .badEnvironment else {
-            settle(outcomes.count, .failed(error))
+            setOutcome(.failed(error), before: outcomes.count)
             return .finished
         }
         return .connect(after: limits.delay * (1 << (failures - 1)))

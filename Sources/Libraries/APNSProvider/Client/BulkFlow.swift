@@ -90,9 +90,9 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
 
     // MARK: The event loop's side
 
-    /// Takes an outcome. Returns the reader if it has to be woken. The caller wakes it after it has passed on all
+    /// Adds an outcome. Returns the reader if it has to be woken. The caller wakes it after it has passed on all
     /// answers that arrived together.
-    func take(_ outcome: Outcome) -> (any AnswerReader)? {
+    func add(_ outcome: Outcome) -> (any AnswerReader)? {
         state.withLock { state in
             state.ready.append(outcome)
             if outcome.isAccepted { state.progress.accepted += 1 } else { state.progress.failed += 1 }

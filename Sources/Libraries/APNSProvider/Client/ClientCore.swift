@@ -64,7 +64,7 @@ final class ClientCore: Sendable {
             defer { inbox = Inbox() }
             return inbox
         }
-        dispatcher.value?.take(taken.tickets)
+        dispatcher.value?.enqueue(taken.tickets)
         if taken.hasCancelled { dispatcher.value?.giveUpCancelled() }
     }
 

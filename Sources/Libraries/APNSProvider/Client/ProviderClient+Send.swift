@@ -106,7 +106,7 @@ extension ProviderClient {
         let call = bulkCall(of: PushRequest.self, deadline: deadline)
         return PushOutcomes(source: requests, flow: call.flow) { request in
             guard let problem = request.problem else { return call.submit(request, request) }
-            call.flow.take(PushOutcome(item: request, result: .failure(problem)))?.wake()
+            call.flow.add(PushOutcome(item: request, result: .failure(problem)))?.wake()
         }
     }
 
@@ -140,7 +140,7 @@ private struct BulkCall<Item: Sendable>: Sendable {
         core.submit(
             Ticket(request, deadline: start + time, retriesRejections: true, cancellation: cancellation) { [flow] in
                 observation.end($0)
-                return flow.take(PushOutcome(item: item, result: $0.receipt))
+                return flow.add(PushOutcome(item: item, result: $0.receipt))
             })
     }
 }

@@ -68,7 +68,7 @@ struct ConnectionPlan {
     // MARK: Requests
 
     /// Chooses the connection with the fewest requests under way for the next request, and counts the request there.
-    mutating func take() -> ID? {
+    mutating func assignRequest() -> ID? {
         guard !isReplacing else { return nil }
         var best: Int?
         for index in connections.indices where room(connections[index]) > 0 {
@@ -80,7 +80,7 @@ struct ConnectionPlan {
         return connections[best].id
     }
 
-    /// Handles the end of a request that `take()` counted, whether it was sent or not.
+    /// Handles the end of a request that `assignRequest()` counted, whether it was sent or not.
     mutating func ended(on id: ID) {
         guard let index = index(of: id) else { return }
         connections[index].inFlight = max(0, connections[index].inFlight - 1)
@@ -108,7 +108,7 @@ struct ConnectionPlan {
 
     // MARK: Connections
 
-    /// Decides whether to open a connection. Call it if requests are waiting and `take()` returned nil.
+    /// Decides whether to open a connection. Call it if requests are waiting and `assignRequest()` returned nil.
     mutating func open(at now: NIODeadline) -> Opening {
         guard !isReplacing else { return .none }
         // Open one at a time: when this one accepts requests, it shows whether more are needed.

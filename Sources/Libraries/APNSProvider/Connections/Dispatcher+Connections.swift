@@ -71,13 +71,13 @@ extension Dispatcher {
     /// Handles a connection that could not be opened.
     private func failed(_ connection: ServerConnection, _ cause: String) {
         guard plan[connection.id]?.phase == .opening || plan.isReplacing else { return }
-        note(cause)
+        recordTrouble(cause)
         // Remove it before it is closed; otherwise closing would report a second end with another cause.
         remove(connection)
         connection.close()
     }
 
-    private func note(_ cause: String) {
+    private func recordTrouble(_ cause: String) {
         let place = "\(settings.environment.host), port \(settings.environment.port)"
         connectTrouble = ProviderError(.cannotConnect, "No connection to \(place): \(cause)")
         logger.info("No connection to the service", metadata: ["server": "\(place)", "cause": "\(cause)"])
@@ -134,7 +134,7 @@ extension Dispatcher {
     func closed(_ connection: ServerConnection) {
         guard let phase = plan[connection.id]?.phase else { return }
         if phase == .opening {
-            note(connection.trouble ?? "it was closed")
+            recordTrouble(connection.trouble ?? "it was closed")
         } else {
             logger.debug("A connection to the service ended", metadata: ["cause": "\(connection.trouble ?? "")"])
         }

@@ -89,7 +89,7 @@ final class Dispatcher {
     // MARK: In
 
     /// Takes requests from callers.
-    func take(_ tickets: [Ticket]) {
+    func enqueue(_ tickets: [Ticket]) {
         for ticket in tickets {
             if ticket.cancellation.isCancelled {
                 finish(Job(ticket), .failure(ProviderError(.cancelled, "The task was cancelled.")))
@@ -130,7 +130,7 @@ final class Dispatcher {
         isDispatching = true
         defer { isDispatching = false }
         guard let authorization = authorization() else { return }
-        while !waiting.isEmpty, let id = plan.take() {
+        while !waiting.isEmpty, let id = plan.assignRequest() {
             let job = waiting.removeFirst()
             guard let connection = connections.first(where: { $0.id == id }) else {
                 waiting.prepend(job)

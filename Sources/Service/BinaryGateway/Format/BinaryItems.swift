@@ -36,12 +36,12 @@ struct BinaryItems {
                 isMalformed = true
                 return
             }
-            note(frame[position], data..<end, of: frame)
+            readItem(frame[position], data..<end, of: frame)
             position = end
         }
     }
 
-    private mutating func note(_ number: UInt8, _ data: Range<Int>, of frame: Span<UInt8>) {
+    private mutating func readItem(_ number: UInt8, _ data: Range<Int>, of frame: Span<UInt8>) {
         let isGood =
             switch number {
             case Number.deviceToken: Self.keep(data, in: &deviceToken)

@@ -114,9 +114,9 @@ extension ManagementAPI {
         let testing = try testing("The journal")
         // The order matters. Switching off: first stop watching, then remove the requests. Switching on: first make
         // room, then watch.
-        if message.keep == 0 { testing.watch.set(.journal, false) }
+        if message.keep == 0 { testing.observation.set(.journal, false) }
         testing.journal.setKeep(message.keep)
-        if message.keep > 0 { testing.watch.set(.journal, true) }
+        if message.keep > 0 { testing.observation.set(.journal, true) }
         return ManagementMessages.Journal(keep: testing.journal.keep)
     }
 

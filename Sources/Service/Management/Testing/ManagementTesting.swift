@@ -33,7 +33,7 @@ package struct ManagementTesting: Sendable {
     }
 
     package let journal: RequestJournal
-    package let watch: RequestWatch
+    package let observation: RequestObservation
     package let devices: VirtualDevices
     package let mailboxes: any Mailboxes
     package let send: Send
@@ -47,7 +47,7 @@ package struct ManagementTesting: Sendable {
 
     package init(
         journal: RequestJournal,
-        watch: RequestWatch,
+        observation: RequestObservation,
         devices: VirtualDevices,
         mailboxes: any Mailboxes,
         send: @escaping Send,
@@ -57,7 +57,7 @@ package struct ManagementTesting: Sendable {
         service: @escaping @Sendable () -> JSONValue,
     ) {
         self.journal = journal
-        self.watch = watch
+        self.observation = observation
         self.devices = devices
         self.mailboxes = mailboxes
         self.send = send

@@ -31,7 +31,7 @@ struct SampledRequestStream: Sendable {
         if form == .events { try await writer.write(ByteBuffer(string: ": open\n\n")) }
         var lastWrite = ContinuousClock.now
         for await _ in ticks {
-            let batch = sample.take()
+            let batch = sample.nextBatch()
             if !batch.isEmpty {
                 try await writer.write(ByteBuffer(string: text(batch)))
                 lastWrite = .now

@@ -16,7 +16,7 @@ import VirtualDevices
 final class DevelopmentParts: Sendable {
     let journal: RequestJournal
     let rehearsals: RehearsalDirector
-    let watch: RequestWatch
+    let observation: RequestObservation
     let names = NamedTokens()
     let devices: VirtualDevices
     private let store: any Store
@@ -45,14 +45,14 @@ final class DevelopmentParts: Sendable {
         rehearsals = RehearsalDirector(next: JournalingObserver(journal: journal)) {
             .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds))
         }
-        watch = RequestWatch(rehearsals)
-        rehearsals.direct(watch)
+        observation = RequestObservation(rehearsals)
+        rehearsals.direct(observation)
         devices = VirtualDevices(
             registrations: store, switchboard: lines.switchboard, broadcasts: lines.broadcasts,
             tokenKeys: base.secrets.tokenKeys.keys, names: names, clock: base.clock,
             tokensByService: base.settings.tokensByService, remember: { try file?.add($0) })
         journal.setKeep(base.settings.keptRequests)
-        watch.set(.journal, base.settings.keptRequests > 0)
+        observation.set(.journal, base.settings.keptRequests > 0)
     }
 
     /// Sets the gateway of the development environment. The management API sends notifications by its rules.
@@ -78,7 +78,7 @@ final class DevelopmentParts: Sendable {
 
     var forManagement: ManagementTesting {
         ManagementTesting(
-            journal: journal, watch: watch, devices: devices, mailboxes: store,
+            journal: journal, observation: observation, devices: devices, mailboxes: store,
             send: { [self] in await send($0) }, check: { [self] in await check($0) },
             broadcast: { [self] in await send($0) }, checkBroadcast: { [self] in await check($0) },
             service: { [self] in announcement.withLock { $0 } })

@@ -84,7 +84,7 @@ extension ProviderGateway {
             environmentKeyReason: settings.environmentKeyReason, answerDetail: settings.answerDetail,
             authority: base.secrets.authority, tokens: tokens, tokenKeys: base.secrets.tokenKeys.keys,
             accounts: base.store, delivery: delivery, broadcasts: broadcasts, deliveryLog: base.log.events,
-            names: development?.names, tokensByService: settings.tokensByService, watch: development?.watch,
+            names: development?.names, tokensByService: settings.tokensByService, observation: development?.observation,
             limits: settings.provider, limitLog: base.limitLog, clock: base.clock)
     }
 }
@@ -100,7 +100,7 @@ extension BinaryGateway {
         self.init(
             certificates: ProviderCertificates(base, environment), conformance: base.settings.conformance,
             tokenKeys: base.secrets.tokenKeys.keys, delivery: delivery, deliveryLog: base.log.events,
-            names: development?.names, tokensByService: base.settings.tokensByService, watch: development?.watch,
+            names: development?.names, tokensByService: base.settings.tokensByService, observation: development?.observation,
             limits: base.settings.binary)
     }
 }

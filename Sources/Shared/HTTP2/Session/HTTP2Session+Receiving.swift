@@ -79,10 +79,10 @@ extension HTTP2Session {
         case NGHTTP2_SETTINGS.rawValue: return count(.settings)
         case NGHTTP2_PING.rawValue: return count(.pings)
         case NGHTTP2_PRIORITY.rawValue:
-            if role == .server, state == .active { tell { $0.priorityReceived(StreamID(head.stream_id)) } }
+            if role == .server, state == .active { callApplication { $0.priorityReceived(StreamID(head.stream_id)) } }
             return count(.idleFrames)
         case NGHTTP2_WINDOW_UPDATE.rawValue:
-            if role == .server, state == .active { tell { $0.windowUpdateReceived() } }
+            if role == .server, state == .active { callApplication { $0.windowUpdateReceived() } }
             return count(.idleFrames)
         default: return count(.idleFrames)
         }
@@ -162,7 +162,7 @@ extension HTTP2Session {
         lastProcessedStream = max(lastProcessedStream, stream)
         streams.append(stream, StreamState())
         block.kind = .told
-        tell { $0.headersBegan(stream) }
+        callApplication { $0.headersBegan(stream) }
         return Self.go
     }
 
@@ -192,17 +192,17 @@ extension HTTP2Session {
             }
             block.kind = .told
             if let index = streams.index(of: stream) { streams[index].flags.insert(.responded) }
-            tell { $0.headersBegan(stream) }
+            callApplication { $0.headersBegan(stream) }
         }
-        if let form { tell { $0.headerEncoded(stream, name: name.span, as: form) } }
-        tell { $0.headerReceived(stream, name: name.span, value: value.span) }
+        if let form { callApplication { $0.headerEncoded(stream, name: name.span, as: form) } }
+        callApplication { $0.headerReceived(stream, name: name.span, value: value.span) }
         return Self.go
     }
 
     private func headersEnded(_ stream: StreamID, endStream: Bool) {
         if block.kind == .told, state == .active {
             if !block.isTooLarge {
-                tell { $0.headersEnded(stream, endStream: endStream) }
+                callApplication { $0.headersEnded(stream, endStream: endStream) }
             } else if application?.headersTooLarge(stream) == false {
                 reset(stream, .enhanceYourCalm)
             }
@@ -239,7 +239,7 @@ extension HTTP2Session {
             if application?.bodyTooLarge(stream) == false { reset(stream, .cancel) }
             return Self.go
         }
-        tell { $0.dataReceived(stream, bytes: bytes.span) }
+        callApplication { $0.dataReceived(stream, bytes: bytes.span) }
         return Self.go
     }
 
@@ -247,7 +247,7 @@ extension HTTP2Session {
         guard let index = streams.index(of: stream) else { return }
         streams[index].flags.insert(.remoteEnded)
         guard !streams[index].flags.contains(.reset), state == .active else { return }
-        tell { $0.streamEnded(stream) }
+        callApplication { $0.streamEnded(stream) }
     }
 
     /// libnghttp2 closed a stream, while it reads or while it writes.
@@ -255,7 +255,7 @@ extension HTTP2Session {
         guard let closed = streams.remove(stream) else { return Self.go }
         if closed.flags.contains(.answeredEarly) { earlyAnswers -= 1 }
         if let body = closed.outbound { bufferedBytes -= body.discard() }
-        tell { $0.streamClosed(stream, error: code) }
+        callApplication { $0.streamClosed(stream, error: code) }
         return Self.go
     }
 

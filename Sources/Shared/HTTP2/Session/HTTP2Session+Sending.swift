@@ -53,7 +53,7 @@ extension HTTP2Session {
             let moved = withLibrary { library in
                 var bytes: UnsafePointer<UInt8>?
                 let count = nghttp2_session_mem_send(library, &bytes)
-                if count > 0, let bytes { take(UnsafeRawBufferPointer(start: bytes, count: count)) }
+                if count > 0, let bytes { addFrame(UnsafeRawBufferPointer(start: bytes, count: count)) }
                 return count
             }
             guard let moved else { return }
@@ -67,7 +67,7 @@ extension HTTP2Session {
     }
 
     /// Adds a frame to the output, and changes it if libnghttp2 cannot write what we need.
-    private func take(_ bytes: UnsafeRawBufferPointer) {
+    private func addFrame(_ bytes: UnsafeRawBufferPointer) {
         reserveOutput()
         guard let frame = OutgoingFrame(bytes) else {
             output.writeBytes(bytes)
@@ -75,38 +75,38 @@ extension HTTP2Session {
         }
         switch frame.type {
         case OutgoingFrame.settings where frame.flags & OutgoingFrame.acknowledgeFlag == 0:
-            takeSettings(frame)
+            addSettings(frame)
         case OutgoingFrame.goAway:
-            takeGoAway(frame)
+            addGoAway(frame)
         case OutgoingFrame.headers where configuration.literals == .withoutIndexing:
-            takeHeaders(frame)
+            addHeaders(frame)
         case OutgoingFrame.headers where earlyAnswers > 0 && frame.flags & OutgoingFrame.endStreamFlag != 0:
             output.writeBytes(bytes)
-            noteEarlyAnswer(frame.stream)
+            countEarlyAnswer(frame.stream)
         default:
             output.writeBytes(bytes)
         }
     }
 
     /// A client's request: literals that libnghttp2 wrote as never indexed become literals without indexing.
-    private func takeHeaders(_ frame: OutgoingFrame) {
+    private func addHeaders(_ frame: OutgoingFrame) {
         let start = output.writerIndex
         output.writeBytes(frame.bytes)
         frame.forEachNeverIndexedLiteral { offset, byte in
             output.setInteger(byte & ~OutgoingFrame.neverIndexedBit, at: start + offset)
         }
         let isAnswer = earlyAnswers > 0 && frame.flags & OutgoingFrame.endStreamFlag != 0
-        if isAnswer { noteEarlyAnswer(frame.stream) }
+        if isAnswer { countEarlyAnswer(frame.stream) }
     }
 
-    private func takeSettings(_ frame: OutgoingFrame) {
+    private func addSettings(_ frame: OutgoingFrame) {
         let start = output.writerIndex
         output.writeBytes(frame.bytes)
         guard let offset = frame.offset(ofSetting: OutgoingFrame.maxConcurrentStreams) else { return }
         output.setInteger(UInt32(clamping: concurrency.settingsSent()), at: start + offset)
     }
 
-    private func takeGoAway(_ frame: OutgoingFrame) {
+    private func addGoAway(_ frame: OutgoingFrame) {
         guard let said = frame.goAway else { return }
         if let debugData = drain.debugData, said.lastStream == .last, said.code == .noError, said.debugData.isEmpty {
             output.writeBytes(OutgoingFrame.goAway(lastStream: .last, code: .noError, debugData: debugData))
@@ -142,12 +142,12 @@ extension HTTP2Session {
             body.isAboveMark = false
             writableStreams.append(body.stream)
         }
-        if earlyAnswers > 0, flags & OutgoingFrame.endStreamFlag != 0 { noteEarlyAnswer(body.stream) }
+        if earlyAnswers > 0, flags & OutgoingFrame.endStreamFlag != 0 { countEarlyAnswer(body.stream) }
         return 0
     }
 
     /// Called when a complete answer was sent. If its request has not ended, RST_STREAM may follow (RFC 9113, 8.1).
-    private func noteEarlyAnswer(_ stream: StreamID) {
+    private func countEarlyAnswer(_ stream: StreamID) {
         if configuration.resetsAfterEarlyAnswer { earlyResets.append(stream) }
     }
 

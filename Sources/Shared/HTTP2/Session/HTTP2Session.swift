@@ -243,7 +243,7 @@ package final class HTTP2Session: ChannelInboundHandler {
 
     /// Calls the application during a call of libnghttp2.
     @inline(__always)
-    func tell(_ body: (any HTTP2Application) -> Void) {
+    func callApplication(_ body: (any HTTP2Application) -> Void) {
         receiver?._withUnsafeGuaranteedRef { body($0.application) }
     }
 

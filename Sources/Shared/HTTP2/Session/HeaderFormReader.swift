@@ -58,7 +58,7 @@ struct HeaderFormReader {
     /// The encodings of the fields that the last read brought.
     private(set) var forms: ContiguousArray<(stream: StreamID, form: HeaderForm)> = []
     /// How many of them libnghttp2 has reported.
-    private var told = 0
+    private var reported = 0
 
     /// The largest shift when reading a number. A text of more than 2^28 bytes exceeds every limit.
     private static let maximumShift = 28
@@ -70,21 +70,21 @@ struct HeaderFormReader {
     /// Takes the received bytes. Call it before libnghttp2 gets them.
     mutating func read(_ bytes: UnsafeRawBufferPointer) {
         forms.removeAll(keepingCapacity: true)
-        told = 0
+        reported = 0
         var index = 0
-        while index < bytes.count, !isLost { take(bytes, &index) }
+        while index < bytes.count, !isLost { readPart(bytes, &index) }
     }
 
     /// The encoding of the field that libnghttp2 reports now.
     mutating func next(of stream: StreamID) -> HeaderForm? {
-        while told < forms.count {
-            defer { told += 1 }
-            if forms[told].stream == stream { return forms[told].form }
+        while reported < forms.count {
+            defer { reported += 1 }
+            if forms[reported].stream == stream { return forms[reported].form }
         }
         return nil
     }
 
-    private mutating func take(_ bytes: UnsafeRawBufferPointer, _ index: inout Int) {
+    private mutating func readPart(_ bytes: UnsafeRawBufferPointer, _ index: inout Int) {
         switch place {
         case .preface(let rest):
             let taken = min(rest, bytes.count - index)

@@ -45,7 +45,7 @@ struct GatewayRig: Sendable {
         var feedback: (@Sendable (SQLiteStore) -> any Feedback)?
         var deliveryLog: any DeliveryLog = NoDeliveryLog()
         /// Observes requests.
-        var watch: RequestWatch?
+        var observation: RequestObservation?
         var group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     }
 
@@ -106,7 +106,8 @@ struct GatewayRig: Sendable {
         binary = try await listen(
             BinaryGateway(
                 certificates: certificates, conformance: options.conformance, tokenKeys: tokenKeys,
-                delivery: delivery, deliveryLog: options.deliveryLog, watch: options.watch, limits: options.limits))
+                delivery: delivery, deliveryLog: options.deliveryLog, observation: options.observation,
+                limits: options.limits))
         feedback = try await listen(
             FeedbackService(
                 certificates: certificates, feedback: options.feedback?(store) ?? store, delivery: delivery,

@@ -77,7 +77,7 @@ package struct RequestAnswer: Sendable, Hashable {
 }
 
 /// Connects the gateways to the observer. While nobody observes, each request costs only one load and one branch.
-package final class RequestWatch: Sendable {
+package final class RequestObservation: Sendable {
     package let observer: any RequestObserver
     private let needs = Atomic<UInt8>(0)
 
