@@ -2,6 +2,7 @@ import Connections
 import Delivery
 import Matching
 import NIOCore
+import Notifications
 
 // The faults that a rehearsal causes on a connection of the binary API.
 extension BinaryConnection {

@@ -1,5 +1,4 @@
 import Delivery
-import Matching
 import Notifications
 import Trust
 

@@ -1,5 +1,4 @@
 import CommonTesting
-import Matching
 import Notifications
 import Testing
 

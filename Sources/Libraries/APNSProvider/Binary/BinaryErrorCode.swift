@@ -1,3 +1,5 @@
+import Notifications
+
 /// The reason why the binary API refused a notification or ended a connection (Guide, Table A-4).
 public struct BinaryErrorCode: Sendable, Hashable, CustomStringConvertible {
     /// The status code of the error packet.
@@ -6,60 +8,34 @@ public struct BinaryErrorCode: Sendable, Hashable, CustomStringConvertible {
     /// Creates an error code from any status code, including those that the Guide does not define.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    public static let processingError = BinaryErrorCode(rawValue: 1)
-    public static let missingDeviceToken = BinaryErrorCode(rawValue: 2)
-    public static let missingTopic = BinaryErrorCode(rawValue: 3)
-    public static let missingPayload = BinaryErrorCode(rawValue: 4)
-    public static let invalidTokenSize = BinaryErrorCode(rawValue: 5)
-    public static let invalidTopicSize = BinaryErrorCode(rawValue: 6)
-    public static let invalidPayloadSize = BinaryErrorCode(rawValue: 7)
-    public static let invalidToken = BinaryErrorCode(rawValue: 8)
-    public static let shutdown = BinaryErrorCode(rawValue: 10)
-    public static let protocolError = BinaryErrorCode(rawValue: 128)
-    public static let unknown = BinaryErrorCode(rawValue: 255)
+    private init(_ status: BinaryStatus) { rawValue = status.rawValue }
+
+    /// Nil for a status without errors, and for one that the Guide does not define.
+    private var row: BinaryStatus.Row? {
+        BinaryStatus(rawValue: rawValue).flatMap { $0 == .noErrors ? nil : $0.row }
+    }
+
+    public static let processingError = BinaryErrorCode(.processingError)
+    public static let missingDeviceToken = BinaryErrorCode(.missingDeviceToken)
+    public static let missingTopic = BinaryErrorCode(.missingTopic)
+    public static let missingPayload = BinaryErrorCode(.missingPayload)
+    public static let invalidTokenSize = BinaryErrorCode(.invalidTokenSize)
+    public static let invalidTopicSize = BinaryErrorCode(.invalidTopicSize)
+    public static let invalidPayloadSize = BinaryErrorCode(.invalidPayloadSize)
+    public static let invalidToken = BinaryErrorCode(.invalidToken)
+    public static let shutdown = BinaryErrorCode(.shutdown)
+    public static let protocolError = BinaryErrorCode(.protocolError)
+    public static let unknown = BinaryErrorCode(.unknown)
 
     /// The description of the code in Table A-4.
-    public var description: String {
-        switch self {
-        case .processingError: "Processing error"
-        case .missingDeviceToken: "Missing device token"
-        case .missingTopic: "Missing topic"
-        case .missingPayload: "Missing payload"
-        case .invalidTokenSize: "Invalid token size"
-        case .invalidTopicSize: "Invalid topic size"
-        case .invalidPayloadSize: "Invalid payload size"
-        case .invalidToken: "Invalid token"
-        case .shutdown: "Shutdown"
-        case .protocolError: "Protocol error"
-        case .unknown: "None (unknown)"
-        default: "Status \(rawValue)"
-        }
-    }
+    public var description: String { row?.meaning ?? "Status \(rawValue)" }
 
     /// The status with which the HTTP/2 API reports the same error.
-    public var httpStatus: Int {
-        switch self {
-        case .invalidPayloadSize: 413
-        case .processingError, .shutdown: 503
-        default: 400
-        }
-    }
+    public var httpStatus: Int { row?.rejection?.status ?? 400 }
 
     /// The reason with which the HTTP/2 API reports the same error; the description in Table A-4 if the HTTP/2 API
     /// has none.
-    public var reason: String {
-        switch self {
-        case .processingError: "ServiceUnavailable"
-        case .missingDeviceToken: "MissingDeviceToken"
-        case .missingTopic: "MissingTopic"
-        case .missingPayload: "PayloadEmpty"
-        case .invalidTokenSize, .invalidToken: "BadDeviceToken"
-        case .invalidTopicSize: "BadTopic"
-        case .invalidPayloadSize: "PayloadTooLarge"
-        case .shutdown: "Shutdown"
-        default: description
-        }
-    }
+    public var reason: String { row?.rejection?.rawValue ?? description }
 }
 
 /// The outcome of one notification.

@@ -1,5 +1,5 @@
 import DequeModule
-import Matching
+import Notifications
 
 /// The state of one connection: its unanswered notifications, and how it ends (Guide, 3.1.2).
 ///

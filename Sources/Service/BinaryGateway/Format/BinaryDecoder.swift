@@ -1,4 +1,3 @@
-import Matching
 import Notifications
 
 /// Reads notifications from a stream of bytes, which arrives in fragments of any size.

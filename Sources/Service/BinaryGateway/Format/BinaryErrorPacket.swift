@@ -1,4 +1,4 @@
-import Matching
+import Notifications
 import NIOCore
 
 /// The packet of six bytes that the service sends before it closes a connection because of a fault (Guide, Figure

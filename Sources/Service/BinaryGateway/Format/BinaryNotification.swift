@@ -1,4 +1,3 @@
-import Matching
 import Notifications
 
 /// The three formats of a notification. The first byte says which one it is.
