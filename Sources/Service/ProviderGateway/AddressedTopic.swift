@@ -17,5 +17,5 @@ final class AddressedTopic: Sendable {
     }
 
     /// The largest payload, in bytes (Guide, 2.2).
-    var payloadLimit: Int { kind == .voip ? Payload.maximumVoIPBytes : Payload.maximumBytes }
+    var payloadLimit: Int { kind.maximumPayloadBytes }
 }

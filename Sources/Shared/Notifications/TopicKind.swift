@@ -26,6 +26,9 @@ package enum TopicKind: Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// The largest payload, in bytes (Guide, 2.2).
+    package var maximumPayloadBytes: Int { self == .voip ? Payload.maximumVoIPBytes : Payload.maximumBytes }
+
     /// Whether a topic ends like that of a service. It may still be the bundle ID of an app; only the accounts know
     /// that.
     package static func isOfService(_ topic: String) -> Bool {

@@ -65,8 +65,6 @@ extension PushNotification {
         var topicSuffix: String? { type.topicKind?.suffix }
 
         /// The largest payload of this push type, in bytes (Guide, 2.2).
-        public var maximumPayloadBytes: Int {
-            self == .voip ? Payload.maximumVoIPBytes : Payload.maximumBytes
-        }
+        public var maximumPayloadBytes: Int { type.topicKind?.maximumPayloadBytes ?? Payload.maximumBytes }
     }
 }
