@@ -100,7 +100,8 @@ extension BinaryGateway {
         self.init(
             certificates: ProviderCertificates(base, environment), conformance: base.settings.conformance,
             tokenKeys: base.secrets.tokenKeys.keys, delivery: delivery, deliveryLog: base.log.events,
-            names: development?.names, tokensByService: base.settings.tokensByService, observation: development?.observation,
+            names: development?.names, tokensByService: base.settings.tokensByService,
+            observation: development?.observation,
             limits: base.settings.binary)
     }
 }
