@@ -71,7 +71,7 @@ extension BinaryConnection {
             eventLoop.execute { connection.value.close(kind) }
         case .hang:
             rehearsed?.hang(since: second)
-        default: break
+        case .answer, .goAway, .reset, .delay, .lose, .duplicate, .settings, .errorPacket: break
         }
     }
 

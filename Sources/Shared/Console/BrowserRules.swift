@@ -67,7 +67,7 @@ package struct BrowserRules: Sendable {
     /// host. So a request that can change something needs the console's own `Origin`. For other requests
     /// `Sec-Fetch-Site` says which page sent them.
     package func refusalOfSession(_ request: HTTPRequest) -> Refusal? {
-        let site = request.headerFields[Self.fetchSite]
+        let site = request.headerFields[.fetchSite]
         let isRead = request.method == .get || request.method == .head
         guard isRead || request.headerFields[.origin] != nil, site == nil || site == "same-origin" || site == "none"
         else {
@@ -75,9 +75,6 @@ package struct BrowserRules: Sendable {
         }
         return nil
     }
-
-    /// A static name, which is always allowed.
-    private static let fetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .origin
 
     private func allows(_ host: String) -> Bool {
         hosts.contains(host) || host.hasSuffix(".localhost") || (allowsAddresses && host.isIPAddress)

@@ -51,8 +51,8 @@ package struct ConsoleFile: Sendable {
         // after an update.
         response.headers[.cacheControl] = "no-cache"
         response.headers[.contentSecurityPolicy] = Self.contentPolicy
-        response.headers[Self.referrerPolicy] = "no-referrer"
-        response.headers[Self.openerPolicy] = "same-origin"
+        response.headers[.referrerPolicy] = "no-referrer"
+        response.headers[.openerPolicy] = "same-origin"
         return response
     }
 
@@ -63,8 +63,4 @@ package struct ConsoleFile: Sendable {
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
         "trusted-types 'none'",
     ].joined(separator: "; ")
-
-    // Static names, which are always allowed.
-    static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .eTag
-    private static let openerPolicy = HTTPField.Name("Cross-Origin-Opener-Policy") ?? .eTag
 }

@@ -63,14 +63,9 @@ package struct ConsoleSite: Sendable {
     /// Whether the browser loads the page ahead, before a person has opened it: while an address is being typed, or
     /// because a link is visible.
     private static func isPrefetch(_ request: Request) -> Bool {
-        let purposes = request.headers[values: secPurpose] + request.headers[values: purpose]
+        let purposes = request.headers[values: .secPurpose] + request.headers[values: .purpose]
         return purposes.contains { $0.lowercased().contains("prefetch") || $0.lowercased().contains("prerender") }
     }
-
-    // Static names, which are always allowed.
-    private static let secPurpose = HTTPField.Name("Sec-Purpose") ?? .eTag
-    /// The header that browsers sent before `Sec-Purpose` became the standard.
-    private static let purpose = HTTPField.Name("Purpose") ?? .eTag
 
     private static func signIn(
         _ request: Request,
@@ -91,7 +86,7 @@ package struct ConsoleSite: Sendable {
         response.headers[.location] = path
         response.headers[.setCookie] = ConsoleSessions.cookie(
             secret, request.head.authority ?? "", isSecure: isSecure)
-        response.headers[ConsoleFile.referrerPolicy] = "no-referrer"
+        response.headers[.referrerPolicy] = "no-referrer"
         return response
     }
 }
