@@ -1,3 +1,4 @@
+import Notifications
 import Testing
 
 @testable import APNSDevice
@@ -188,6 +189,10 @@ struct SystemStateTests {
         return ReceivedNotification(
             id: "1", topic: app + (suffixes[service] ?? ""), bundleID: app,
             pushType: service == .mdm ? "mdm" : pushType, payload: Array(payload.utf8))
+    }
+
+    @Test(arguments: TopicKind.allCases) func `A service has the name of its push type`(_ kind: TopicKind) {
+        #expect(PushService(kind)?.rawValue == kind.serviceName)
     }
 
     @Test(arguments: PushService.allCases, [AppState.background, .foreground])
