@@ -60,7 +60,7 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
             let parts = line.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             let (name, value) = (Array(parts[0]), parts.count > 1 ? Array(parts[1]) : [])
             guard let header = RequestHeader(name: name.span) else { continue }
-            request.note(header)
+            request.recordHeader(header)
             request.read(header, value.span)
         }
         if case .value(let identifier) = request.collapseID {
