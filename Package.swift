@@ -255,7 +255,7 @@ let package = Package(
         tests(
             "Tests/Libraries/APNSDeviceTests",
             ["Notifications", "Trust", "HTTP2", "APNSDevice", "CommonTesting", nioCore, nioPosix, nioSSL, crypto]),
-        tests("Tests/Libraries/CarillonTestingTests", ["APNSProvider", "CarillonTesting"]),
+        tests("Tests/Libraries/CarillonTestingTests", ["Matching", "APNSProvider", "CarillonTesting"]),
         // MARK: Tests/Shared
         tests("Tests/Shared/NotificationsTests", ["Notifications", "CommonTesting"]),
         tests("Tests/Shared/RatesTests", ["Rates"]),

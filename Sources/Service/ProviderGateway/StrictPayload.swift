@@ -88,7 +88,7 @@ extension StrictPayload {
 
         var described: String { Kind.described(values) }
 
-        private static let shown: [PushType] = PushType.all.filter { $0 != .background }
+        private static let shown = PushType.Known.allCases.filter(\.mayBeShown).map { PushType($0) }
         private static let liveActivity: [PushType] = [.liveActivity]
         private static let updates: [PushType] = [.widgets, .controls]
 
@@ -117,5 +117,17 @@ extension StrictPayload {
             "input-push-token": Key(values: [.number], types: liveActivity),
             "input-push-channel": Key(values: [.string], types: liveActivity),
         ]
+    }
+}
+
+extension PushType.Known {
+    /// Whether the payload may have the keys of what a person sees or hears.
+    fileprivate var mayBeShown: Bool {
+        switch self {
+        case .background: false
+        case .alert, .voip, .complication, .fileProvider, .location, .liveActivity, .pushToTalk, .controls, .widgets,
+            .mdm:
+            true
+        }
     }
 }
