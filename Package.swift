@@ -138,7 +138,8 @@ let package = Package(
         module("Sources/Shared/Trust", ["Notifications", crypto, cryptoExtras, x509, asn1]),
         module("Sources/Shared/Connections", ["Rates", nioCore, nioPosix, nioTLS, nioSSL, logging]),
         module("Sources/Shared/HTTP2", ["Rates", "Connections", "CNghttp2", nioCore, nioSSL]),
-        module("Sources/Shared/PrivateFiles", ["Delivery"]),
+        module("Sources/Shared/Storage", ["Notifications"]),
+        module("Sources/Shared/PrivateFiles", ["Storage"]),
         module("Sources/Shared/PrometheusMetrics", [coreMetrics]),
         module(
             "Sources/Shared/HTTPAPIClient",
@@ -150,7 +151,7 @@ let package = Package(
             "Sources/Shared/Console", ["Notifications", "Connections", crypto, httpTypes, hummingbird],
             resources: [.embedInCode("Files")]),
         // MARK: Sources/Service: The service: from a provider to a device.
-        module("Sources/Service/Delivery", ["Notifications", "Rates", deque]),
+        module("Sources/Service/Delivery", ["Notifications", "Storage", "Rates", deque]),
         module(
             "Sources/Service/ProviderGateway",
             ["Rates", "Notifications", "Trust", "Delivery", "Matching", "Connections", "HTTP2", nioCore, crypto, deque]),
@@ -159,7 +160,7 @@ let package = Package(
             ["Rates", "Notifications", "Trust", "Delivery", "Matching", "Connections", nioCore, nioSSL, deque]),
         module(
             "Sources/Service/Courier",
-            ["Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, deque]),
+            ["Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTP2", nioCore, deque]),
         module(
             "Sources/Service/Peers",
             ["Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, nioPosix, nioSSL, logging]),
@@ -167,14 +168,14 @@ let package = Package(
         module(
             "Sources/Service/Management",
             [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
+                "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
                 "VirtualDevices", "Rehearsals", "Reports", "Connections", "Console", nioCore, nioPosix, nioSSL, crypto,
                 logging, httpTypes, nioHTTPTypes, hummingbird, hummingbirdCore,
             ], resources: [.embedInCode("Console/Files")]),
         module(
             "Sources/Service/Service",
             [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
+                "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
                 "VirtualDevices", "Rehearsals", "Connections", "HTTP2", "ProviderGateway", "BinaryGateway", "Courier",
                 "Peers", "Management", "CMalloc", "PrivateFiles", "SQLiteStore", "PrometheusMetrics",
                 coreMetrics, nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, configuration,
@@ -184,28 +185,28 @@ let package = Package(
         module("Sources/TestKit/Journal", ["Notifications", "Delivery", "Matching", deque]),
         module("Sources/TestKit/Rehearsals", ["Notifications", "Matching"]),
         module("Sources/TestKit/Reports", ["Notifications", "Matching"]),
-        module("Sources/TestKit/VirtualDevices", ["Notifications", "Trust", "Delivery", heap]),
+        module("Sources/TestKit/VirtualDevices", ["Notifications", "Storage", "Trust", "Delivery", heap]),
         // MARK: Sources/Stores: Where the service keeps what it knows.
-        module("Sources/Stores/SQLiteStore", ["Notifications", "Delivery", "PrivateFiles", "SQLiteSupport", grdb]),
-        module("Sources/Stores/PostgresStore", ["Notifications", "Delivery", "PostgresClient", "PostgresSupport"]),
-        module("Sources/Stores/SQLiteSupport", ["Delivery", "PrivateFiles", grdb]),
+        module("Sources/Stores/SQLiteStore", ["Notifications", "Storage", "Delivery", "PrivateFiles", "SQLiteSupport", grdb]),
+        module("Sources/Stores/PostgresStore", ["Notifications", "Storage", "Delivery", "PostgresClient", "PostgresSupport"]),
+        module("Sources/Stores/SQLiteSupport", ["Storage", "PrivateFiles", grdb]),
         module("Sources/Stores/PostgresClient", ["CPostgres"]),
-        module("Sources/Stores/PostgresSupport", ["Notifications", "Delivery", "PostgresClient", crypto]),
+        module("Sources/Stores/PostgresSupport", ["Notifications", "Storage", "PostgresClient", crypto]),
         // MARK: Sources/ProviderServer: The server beside an app that sends to many.
         module(
             "Sources/ProviderServer/ProviderServer",
             [
-                "Rates", "Notifications", "Delivery", "Connections", "Console", "PrivateFiles", "CampaignStore",
+                "Rates", "Notifications", "Storage", "Connections", "Console", "PrivateFiles", "CampaignStore",
                 "APNSProvider", nioCore, nioPosix, nioSSL, crypto, cryptoExtras, logging, lifecycle, coreMetrics,
                 httpTypes, httpClient, hummingbird, hummingbirdCore, hummingbirdHTTP2, nioHTTPTypes,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + [postgresClient] + postgresCampaignStore, resources: [.embedInCode("Console/Files")]),
         module(
             "Sources/ProviderServer/CampaignStore",
-            ["Notifications", "Delivery", "PrivateFiles", "SQLiteSupport", grdb]),
+            ["Notifications", "Storage", "PrivateFiles", "SQLiteSupport", grdb]),
         module(
             "Sources/ProviderServer/PostgresCampaignStore",
-            ["Notifications", "Delivery", "PostgresClient", "PostgresSupport", "CampaignStore"]),
+            ["Notifications", "Storage", "PostgresClient", "PostgresSupport", "CampaignStore"]),
         // MARK: Sources/System: Libraries of the system, and C.
         .systemLibrary(
             name: "CNghttp2", path: "Sources/System/CNghttp2",
@@ -266,13 +267,13 @@ let package = Package(
             "Tests/Shared/ConnectionsTests",
             ["Rates", "Connections", nioCore, nioEmbedded, nioSSL, logging, inMemoryLogging]),
         tests("Tests/Shared/HTTP2Tests", ["Rates", "Connections", "HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL]),
-        tests("Tests/Shared/PrivateFilesTests", ["Delivery", "PrivateFiles", "CommonTesting"]),
+        tests("Tests/Shared/PrivateFilesTests", ["Storage", "PrivateFiles", "CommonTesting"]),
         tests("Tests/Shared/PrometheusMetricsTests", ["PrometheusMetrics", coreMetrics]),
         tests("Tests/Shared/ConsoleTests", ["CommonTesting", "Notifications", "Console", httpTypes]),
         // MARK: Tests/Service
         tests(
             "Tests/Service/DeliveryTests",
-            ["Rates", "Notifications", "Delivery", "DeliveryTesting", "SQLiteStore", "CommonTesting"]),
+            ["Rates", "Notifications", "Storage", "Delivery", "DeliveryTesting", "SQLiteStore", "CommonTesting"]),
         tests(
             "Tests/Service/ProviderGatewayTests",
             [
@@ -282,7 +283,7 @@ let package = Package(
         tests(
             "Tests/Service/BinaryGatewayTests",
             [
-                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "SQLiteStore", "CommonTesting",
+                "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryTesting", "SQLiteStore", "CommonTesting",
                 "Matching", "Rehearsals", "Connections", "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque,
                 logging,
             ]),
@@ -312,7 +313,7 @@ let package = Package(
         tests(
             "Tests/Service/ServiceTests",
             [
-                "Rates", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
+                "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
                 "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore",
                 "VirtualDevices", "Service", "ServiceTesting", "APNSProvider", "APNSDevice", "CFaultyDisk",
                 "CommonTesting", "DeliveryTesting", nioCore, nioPosix, nioTLS, nioSSL, crypto, x509, logging,
@@ -327,13 +328,13 @@ let package = Package(
         tests(
             "Tests/Stores/SQLiteStoreTests",
             [
-                "Notifications", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles", "SQLiteSupport",
+                "Notifications", "Storage", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles", "SQLiteSupport",
                 "SQLiteStore", "CFaultyDisk", grdb,
             ]),
         tests(
             "Tests/Stores/PostgresStoreTests",
             [
-                "Notifications", "Delivery", "DeliveryTesting", "PostgresClient", "PostgresSupport", "PostgresStore",
+                "Notifications", "Storage", "Delivery", "DeliveryTesting", "PostgresClient", "PostgresSupport", "PostgresStore",
                 "PostgresTesting",
             ]),
         tests("Tests/Stores/PostgresClientTests", ["PostgresClient", "PostgresTesting"]),
@@ -341,7 +342,7 @@ let package = Package(
         tests(
             "Tests/ProviderServer/ProviderServerTests",
             [
-                "Rates", "Notifications", "Delivery", "Management", "CampaignStore", "ProviderServer", "Service",
+                "Rates", "Notifications", "Storage", "Delivery", "Management", "CampaignStore", "ProviderServer", "Service",
                 "ServiceTesting", "Trust", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix,
                 nioEmbedded, nioSSL, crypto, cryptoExtras, logging, inMemoryLogging, lifecycle, httpTypes, httpClient,
                 hummingbird, grdb, .product(name: "NIOFoundationCompat", package: "swift-nio"),
@@ -349,7 +350,7 @@ let package = Package(
             ] + postgresCampaignStore + postgresTesting),
         tests(
             "Tests/ProviderServer/CampaignStoreTests",
-            ["Notifications", "Delivery", "CommonTesting", "CampaignStore"] + postgresCampaignStore + postgresTesting),
+            ["Notifications", "Storage", "CommonTesting", "CampaignStore"] + postgresCampaignStore + postgresTesting),
         // MARK: Tests/Journeys
         tests(
             "Tests/Journeys/IntegrationTests",
@@ -369,7 +370,7 @@ let package = Package(
         tests("Tests/Fuzzing/FuzzEntriesTests", ["CommonTesting", "FuzzEntries"]),
         // MARK: Tests/Support
         module("Tests/Support/CommonTesting"),
-        module("Tests/Support/DeliveryTesting", ["Notifications", "Delivery"]),
+        module("Tests/Support/DeliveryTesting", ["Notifications", "Storage", "Delivery"]),
         module("Tests/Support/PostgresTesting", ["PostgresClient"]),
         module(
             "Tests/Support/ProviderTesting",
@@ -377,7 +378,7 @@ let package = Package(
         module(
             "Tests/Support/ServiceTesting",
             [
-                "Rates", "Notifications", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Management", "PrivateFiles",
+                "Rates", "Notifications", "Storage", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Management", "PrivateFiles",
                 "DeliveryTesting", "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore,
                 nioPosix, nioSSL, crypto, x509, asn1, logging, httpClient,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),

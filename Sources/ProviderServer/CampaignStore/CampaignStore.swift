@@ -1,5 +1,5 @@
-package import Delivery
 package import Notifications
+package import Storage
 
 /// Stores the provider server's apps, their installations, and messages with the outcome of each recipient.
 ///

@@ -1,5 +1,5 @@
-package import Delivery
 import PrivateFiles
+package import Storage
 
 #if canImport(Darwin)
     import Darwin

@@ -1,4 +1,4 @@
-package import Delivery
+package import Storage
 
 // The refusals of the provider server's stores.
 extension StoreError {

@@ -1,9 +1,9 @@
-package import Delivery
+package import CampaignStore
 import Foundation
 package import Notifications
 import PostgresClient
 import PostgresSupport
-package import CampaignStore
+package import Storage
 
 extension PostgresCampaignStore {
     package func apps() async throws(StoreError) -> [ProviderApp] {

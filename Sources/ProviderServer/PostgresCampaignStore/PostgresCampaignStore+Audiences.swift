@@ -1,8 +1,8 @@
-package import Delivery
+package import CampaignStore
 package import Notifications
 import PostgresClient
 import PostgresSupport
-package import CampaignStore
+package import Storage
 
 extension PostgresCampaignStore {
     private static func audience(_ row: PostgresRow) -> SavedAudience {

@@ -1,8 +1,8 @@
-package import Delivery
+package import CampaignStore
 import Notifications
 import PostgresClient
 import PostgresSupport
-package import CampaignStore
+package import Storage
 
 extension PostgresCampaignStore {
     package func hooks(app: Int64) async throws(StoreError) -> [Hook] {

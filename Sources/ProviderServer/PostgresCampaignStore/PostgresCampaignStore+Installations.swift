@@ -1,9 +1,9 @@
-package import Delivery
+package import CampaignStore
 import Foundation
 import Notifications
 import PostgresClient
 import PostgresSupport
-package import CampaignStore
+package import Storage
 
 extension PostgresCampaignStore {
     /// The columns in the order in which ``recipient(_:)`` reads them.

@@ -1,8 +1,8 @@
-package import Delivery
+package import CampaignStore
 import Notifications
 import PostgresClient
 import PostgresSupport
-package import CampaignStore
+package import Storage
 
 extension PostgresCampaignStore {
     package func recipients(_ query: RecipientQuery, limit: Int) async throws(StoreError) -> [Recipient] {

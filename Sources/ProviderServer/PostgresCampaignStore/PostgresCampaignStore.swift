@@ -1,8 +1,8 @@
-package import Delivery
+import CampaignStore
 package import Notifications
 package import PostgresClient
 package import PostgresSupport
-import CampaignStore
+package import Storage
 import Synchronization
 
 /// The store of provider servers that share their work: all of them use one PostgreSQL database.

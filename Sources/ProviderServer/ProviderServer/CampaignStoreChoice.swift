@@ -1,22 +1,13 @@
+import CampaignStore
 import Crypto
-import Delivery
 import Foundation
 import Notifications
-import PrivateFiles
-import CampaignStore
+import Storage
 
 #if PostgreSQL
     package import PostgresClient
     import PostgresCampaignStore
     package import PostgresSupport
-#endif
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
 #endif
 
 /// Which store a provider server uses. Only this type knows all kinds of stores.
@@ -37,13 +28,13 @@ package enum CampaignStoreChoice: Sendable {
         var lock: FolderLock?
     }
 
-    func open(folder: String, now: @escaping @Sendable () -> Timestamp) async throws(StoreError) -> Opened {
+    func open(folder: String, now: @escaping @Sendable () -> Timestamp) async throws -> Opened {
         switch self {
         case .sqlite:
             let store = try SQLiteCampaignStore(folder: folder, now: now)
             return Opened(
                 store: store, vault: try CredentialVault(folder: folder),
-                administratorKey: try Self.administratorKey(in: folder))
+                administratorKey: try Self.administratorKey(Self.administratorKeyFile(in: folder)))
         #if PostgreSQL
             case .postgresql(let location, let key):
                 let lock = try FolderLock(folder)
@@ -55,7 +46,7 @@ package enum CampaignStoreChoice: Sendable {
                 } catch {
                     throw StoreError(error.code, "The store at \(location) cannot be used. \(error.cause)")
                 }
-                do throws(StoreError) {
+                do {
                     return Opened(
                         store: store, vault: CredentialVault(key: key.key),
                         administratorKey: try await Self.sharedKey(store, folder), lock: lock)
@@ -68,30 +59,30 @@ package enum CampaignStoreChoice: Sendable {
     }
 
     /// Reads the administrator's key. Makes one at the first start.
-    private static func administratorKey(in folder: String) throws(StoreError) -> String {
-        let path = folder + "/" + ProviderServer.administratorKeyFile
-        if try !Files.exists(path) { try write(AccessKey(prefix: AccessKey.administratorPrefix).text, to: path) }
-        let bytes = try Files.read(try Files.open(path, O_RDONLY), upTo: 1024, of: path)
+    private static func administratorKey(_ file: ServerFile) throws(ProviderServerError) -> String {
+        let bytes = try file.read { line(AccessKey(prefix: AccessKey.administratorPrefix).text) }
         let key = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard key.utf8.count >= 16 else {
-            throw StoreError(.unreadable, "\(path) has no key: delete it, and the next start makes a new one.")
+            throw ProviderServerError(
+                .unusableFile, "\(file.path) has no key: delete it, and the next start makes a new one.")
         }
         return key
     }
 
-    private static func write(_ key: String, to path: String) throws(StoreError) {
-        _ = try Files.make(path, Array((key + "\n").utf8), replacing: true)
+    private static func administratorKeyFile(in folder: String) -> ServerFile {
+        ServerFile(path: folder + "/" + ProviderServer.administratorKeyFile, maximumBytes: 1024)
     }
+
+    private static func line(_ key: String) -> [UInt8] { Array((key + "\n").utf8) }
 
     #if PostgreSQL
         /// The administrator's key of all servers of the database. The first server's key is theirs.
-        private static func sharedKey(
-            _ store: PostgresCampaignStore, _ folder: String
-        ) async throws(StoreError) -> String {
-            let own = try administratorKey(in: folder)
+        private static func sharedKey(_ store: PostgresCampaignStore, _ folder: String) async throws -> String {
+            let file = administratorKeyFile(in: folder)
+            let own = try administratorKey(file)
             let shared = String(
                 decoding: try await store.keep(Array(own.utf8), as: "administrator/key"), as: UTF8.self)
-            if shared != own { try write(shared, to: folder + "/" + ProviderServer.administratorKeyFile) }
+            if shared != own { try file.replace(with: line(shared)) }
             return shared
         }
 
@@ -99,17 +90,14 @@ package enum CampaignStoreChoice: Sendable {
         private static let identityBytes = 16
 
         /// Random bytes that name this server to the others. Made at the first start.
-        private static func identity(in folder: String) throws(StoreError) -> [UInt8] {
+        private static func identity(in folder: String) throws(ProviderServerError) -> [UInt8] {
             let path = folder + "/" + identityFile
-            if try !Files.exists(path) {
-                let bytes = SymmetricKey(size: SymmetricKeySize(bitCount: identityBytes * 8)).withUnsafeBytes {
-                    Array($0)
-                }
-                _ = try Files.make(path, bytes, replacing: false)
+            let bytes = try ServerFile(path: path, maximumBytes: identityBytes).read {
+                SymmetricKey(size: SymmetricKeySize(bitCount: identityBytes * 8)).withUnsafeBytes { Array($0) }
             }
-            let bytes = try Files.read(try Files.open(path, O_RDONLY), upTo: identityBytes + 1, of: path)
             guard bytes.count == identityBytes else {
-                throw StoreError(.unreadable, "\(path) is damaged: delete it, and the next start makes a new one.")
+                throw ProviderServerError(
+                    .unusableFile, "\(path) is damaged: delete it, and the next start makes a new one.")
             }
             return bytes
         }

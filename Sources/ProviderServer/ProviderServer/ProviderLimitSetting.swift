@@ -1,4 +1,3 @@
-package import Delivery
 import NIOCore
 import Rates
 
@@ -57,15 +56,15 @@ package struct ProviderLimitSetting: Sendable {
     package static func read(
         _ environment: [String: String],
         into settings: inout ProviderServer.Settings,
-    ) throws(StoreError) {
+    ) throws(ProviderServerError) {
         for (variable, text) in environment.sorted(by: { $0.key < $1.key }) where variable.hasPrefix(prefix) {
             guard let limit = all.first(where: { $0.variable == variable }) else {
-                throw StoreError(
-                    .unavailable, "There is no setting \(variable); docs/provider-server.md lists them all.")
+                throw ProviderServerError(
+                    .invalidSetting, "There is no setting \(variable); docs/provider-server.md lists them all.")
             }
             guard let value = Double(text), limit.range.contains(value) else {
-                throw StoreError(
-                    .unavailable,
+                throw ProviderServerError(
+                    .invalidSetting,
                     "The setting \(variable) is \(text); it takes a number from \(Int(limit.range.lowerBound)) to "
                         + "\(Int(limit.range.upperBound)): \(limit.meaning).")
             }

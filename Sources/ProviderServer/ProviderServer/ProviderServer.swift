@@ -1,6 +1,6 @@
+import CampaignStore
 import Connections
 import Console
-import Delivery
 import Foundation
 import Hummingbird
 import HummingbirdCore
@@ -10,7 +10,6 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import PrivateFiles
-import CampaignStore
 import ServiceLifecycle
 
 #if canImport(Darwin)
@@ -81,8 +80,8 @@ package final class ProviderServer: Service {
         listening: @escaping @Sendable (_ description: Description) async -> Void,
     ) async throws {
         guard settings.tls != nil || settings.host.isLoopbackHost else {
-            throw StoreError(
-                .unavailable,
+            throw ProviderServerError(
+                .invalidSetting,
                 "Keys must not cross a network in the clear: give --certificate and --key, or listen on 127.0.0.1.")
         }
         self.settings = settings
@@ -127,8 +126,8 @@ package final class ProviderServer: Service {
             _ = try NIOSSLContext(configuration: tls)
             return tls
         } catch {
-            throw StoreError(
-                .unavailable, "\(certificate) and \(key) are not a certificate and its key in PEM: \(error)")
+            throw ProviderServerError(
+                .unusableFile, "\(certificate) and \(key) are not a certificate and its key in PEM: \(error)")
         }
     }
 

@@ -1,6 +1,7 @@
 import Delivery
 import HTTP2
 import Notifications
+import Storage
 import Trust
 
 // How a device gets and renews its certificate.

@@ -2,6 +2,7 @@ import Delivery
 import HTTP2
 import NIOCore
 import Notifications
+import Storage
 import Trust
 
 // The requests of the device protocol (docs/device-protocol.md).

@@ -1,6 +1,7 @@
 import Delivery
 import HTTP2
 import Notifications
+import Storage
 
 /// Writes the answers of the device protocol.
 struct DeviceResponse {

@@ -1,3 +1,4 @@
+import Storage
 import Synchronization
 
 // Work of `Delivery` that is due at certain times.

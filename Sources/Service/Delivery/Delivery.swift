@@ -1,5 +1,6 @@
 package import Notifications
 package import Rates
+import Storage
 import Synchronization
 
 /// Delivers accepted notifications. ``Acceptances`` decides what to do, and this type does it.

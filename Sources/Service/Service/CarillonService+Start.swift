@@ -1,10 +1,11 @@
-import Foundation
-import DeliveryLogFiles
 package import Delivery
+import DeliveryLogFiles
+import Foundation
 package import Logging
 import NIOCore
 import NIOPosix
 import Notifications
+import Storage
 
 extension CarillonService {
     /// Opens the data folder and every listener, and returns when all listeners accept connections. If the start

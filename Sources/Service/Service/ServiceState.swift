@@ -1,4 +1,5 @@
 import Delivery
+import Storage
 import Synchronization
 
 /// Whether the service accepts requests. `/ready` shows this.

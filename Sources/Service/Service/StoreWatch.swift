@@ -1,5 +1,6 @@
 import Delivery
 import Logging
+import Storage
 
 /// Logs when the store becomes unusable, and when it becomes usable again.
 struct StoreWatch {

@@ -1,5 +1,5 @@
-package import Delivery
 import Dispatch
+package import Storage
 
 #if canImport(Darwin)
     import Darwin

@@ -1,4 +1,4 @@
-package import Delivery
+package import Storage
 
 #if canImport(Darwin)
     package import Darwin

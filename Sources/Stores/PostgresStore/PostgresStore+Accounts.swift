@@ -2,6 +2,7 @@ package import Delivery
 import Notifications
 import PostgresClient
 import PostgresSupport
+package import Storage
 import Synchronization
 
 extension PostgresStore: Accounts {

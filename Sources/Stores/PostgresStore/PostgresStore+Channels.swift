@@ -2,6 +2,7 @@ package import Delivery
 package import Notifications
 import PostgresClient
 import PostgresSupport
+package import Storage
 
 // Channels and their newest broadcasts. All changes of an app's channels lock in the same order: the channel, its
 // broadcast, and last the number of the change. PostgresStore+Subscriptions.swift has the subscriptions.

@@ -2,6 +2,7 @@ package import Delivery
 import Notifications
 import PostgresClient
 import PostgresSupport
+package import Storage
 
 extension PostgresStore: CopyableStore {
     package var secretNames: Set<SecretName> { sealed.present }

@@ -2,6 +2,7 @@ package import Delivery
 import Notifications
 import PostgresClient
 import PostgresSupport
+package import Storage
 
 extension PostgresStore: Feedback {
     package func record(_ entries: [FeedbackEntry]) async throws(StoreError) {

@@ -2,6 +2,7 @@ package import Delivery
 import Notifications
 import PostgresClient
 import PostgresSupport
+package import Storage
 import Synchronization
 
 // A device's row says which node holds the device. Each announcement has a row of its own, with the node that it is

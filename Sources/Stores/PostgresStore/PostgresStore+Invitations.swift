@@ -2,6 +2,7 @@ package import Delivery
 package import Notifications
 import PostgresClient
 import PostgresSupport
+package import Storage
 
 extension PostgresStore: Invitations {
     package func invite(_ invitation: Invitation, at moment: Timestamp) async throws(StoreError) {

@@ -1,5 +1,6 @@
 import Delivery
 import PostgresClient
+import Storage
 import Synchronization
 
 /// A node: one of the services that use the same database.

@@ -2,6 +2,7 @@ package import Delivery
 package import Notifications
 import PostgresClient
 import PostgresSupport
+package import Storage
 
 extension PostgresStore {
     package func devices(

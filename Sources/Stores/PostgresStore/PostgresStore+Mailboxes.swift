@@ -2,6 +2,7 @@ package import Delivery
 package import Notifications
 import PostgresClient
 import PostgresSupport
+package import Storage
 import Synchronization
 
 extension PostgresStore: Mailboxes {

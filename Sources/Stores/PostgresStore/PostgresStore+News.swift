@@ -1,8 +1,9 @@
 package import Delivery
 import Notifications
 import PostgresClient
-import Synchronization
 import PostgresSupport
+package import Storage
+import Synchronization
 
 extension PostgresStore: ChannelNews {
     package func changes(

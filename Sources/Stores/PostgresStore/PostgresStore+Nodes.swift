@@ -1,6 +1,7 @@
 package import Delivery
 import PostgresClient
 import PostgresSupport
+package import Storage
 
 extension PostgresStore: ClusterNodes {
     package var node: NodeID { NodeID(bytes: configuration.node.identity) }

@@ -2,6 +2,7 @@ package import Delivery
 package import Notifications
 import PostgresClient
 import PostgresSupport
+package import Storage
 
 extension PostgresStore: Registrations {
     package func known(_ destination: Destination) -> KnownRegistration? { known.known(destination) }

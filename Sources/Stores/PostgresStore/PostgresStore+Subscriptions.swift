@@ -1,8 +1,9 @@
 package import Delivery
 package import Notifications
 import PostgresClient
-import Synchronization
 import PostgresSupport
+package import Storage
+import Synchronization
 
 // Subscriptions of devices. Whoever changes them locks the registration, as whoever stores a notification does. A node
 // that has just taken a device waits for these locks before it reads (``subscriptions(of:)``). So it either finds a

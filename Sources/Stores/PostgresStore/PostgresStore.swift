@@ -2,6 +2,7 @@ package import Delivery
 package import Notifications
 package import PostgresClient
 package import PostgresSupport
+package import Storage
 import Synchronization
 
 /// The shared store of a cluster: all ports on a PostgreSQL database that several nodes use.

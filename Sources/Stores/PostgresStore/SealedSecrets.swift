@@ -1,6 +1,6 @@
-import Delivery
 import PostgresClient
 import PostgresSupport
+import Storage
 
 /// The secrets in the database. Each is encrypted with AES-GCM under the store key, and can be decrypted only under
 /// its own name.

@@ -1,5 +1,5 @@
-package import Delivery
 package import PostgresClient
+package import Storage
 
 extension StoreError {
     package static let postgresDiskFull = StoreError(

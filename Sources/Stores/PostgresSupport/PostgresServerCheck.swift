@@ -1,6 +1,6 @@
-package import Delivery
 package import Notifications
 package import PostgresClient
+package import Storage
 
 /// Checks that a server is suitable before a store uses it.
 package enum PostgresServerCheck {

@@ -1,5 +1,5 @@
 package import Crypto
-package import Delivery
+package import Storage
 
 /// The key that encrypts a store's secrets. It is in a file on each node and never in the database. So whoever can
 /// read the database or its backup cannot make device tokens or certificates.

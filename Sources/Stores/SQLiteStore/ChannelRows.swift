@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Notifications
 import SQLiteSupport
+import Storage
 
 // Reads and writes the rows of broadcast channels, broadcasts and subscriptions.
 extension SQLiteStore {

@@ -1,6 +1,6 @@
-import Delivery
 import PrivateFiles
 import SQLiteSupport
+import Storage
 
 #if canImport(Darwin)
     import Darwin

@@ -1,6 +1,6 @@
-import Delivery
 import GRDB
 import SQLiteSupport
+import Storage
 
 /// The settings of the database's connections.
 enum DatabaseOpening {

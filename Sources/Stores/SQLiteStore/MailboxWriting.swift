@@ -2,6 +2,7 @@ import Delivery
 import GRDB
 import Notifications
 import SQLiteSupport
+import Storage
 
 import struct Foundation.Data
 

@@ -1,4 +1,4 @@
-import Delivery
+import Storage
 import Synchronization
 
 /// Secrets in memory. They are lost when the service ends.

@@ -1,6 +1,7 @@
 package import Delivery
 import GRDB
 import SQLiteSupport
+package import Storage
 
 extension SQLiteStore: Accounts {
     package var current: AccountsSnapshot { accounts.current }

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 package import Notifications
 import SQLiteSupport
+package import Storage
 
 extension SQLiteStore: Channels {
     package func create(_ channels: [BroadcastChannel], limit: Int) async -> [Result<Void, StoreError>] {

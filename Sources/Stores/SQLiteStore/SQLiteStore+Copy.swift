@@ -4,6 +4,7 @@ import GRDB
 import Notifications
 import PrivateFiles
 import SQLiteSupport
+package import Storage
 
 // What is written here is not in the store's memory: the store has to be opened again before it can be used.
 extension SQLiteStore: CopyableStore {

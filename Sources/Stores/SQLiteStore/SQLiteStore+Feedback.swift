@@ -2,6 +2,7 @@ package import Delivery
 import GRDB
 import Notifications
 import SQLiteSupport
+package import Storage
 
 import struct Foundation.Data
 

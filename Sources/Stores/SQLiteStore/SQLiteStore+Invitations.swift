@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 package import Notifications
 import SQLiteSupport
+package import Storage
 
 extension SQLiteStore: Invitations {
     package func invite(_ invitation: Invitation, at moment: Timestamp) async throws(StoreError) {

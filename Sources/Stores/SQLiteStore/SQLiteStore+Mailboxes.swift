@@ -2,6 +2,7 @@ package import Delivery
 import GRDB
 package import Notifications
 import SQLiteSupport
+package import Storage
 import Synchronization
 
 import struct Foundation.Data

@@ -2,6 +2,7 @@ package import Delivery
 import GRDB
 package import Notifications
 import SQLiteSupport
+package import Storage
 
 extension SQLiteStore: Registrations {
     package func known(_ destination: Destination) -> KnownRegistration? { registrations.known(destination) }

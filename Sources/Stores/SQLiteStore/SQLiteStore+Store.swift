@@ -2,6 +2,7 @@ package import Delivery
 import Dispatch
 import GRDB
 import SQLiteSupport
+package import Storage
 import Synchronization
 
 extension SQLiteStore: Store {

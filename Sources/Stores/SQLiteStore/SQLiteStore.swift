@@ -4,6 +4,7 @@ import GRDB
 package import Notifications
 import PrivateFiles
 import SQLiteSupport
+package import Storage
 import Synchronization
 
 /// The embedded store: one SQLite file behind all the ports, the secrets in a folder beside it.

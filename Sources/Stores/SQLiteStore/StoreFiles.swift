@@ -1,7 +1,7 @@
-import Delivery
 import GRDB
 import PrivateFiles
 import SQLiteSupport
+import Storage
 
 /// What a store in a folder has, and a store in memory does not.
 struct StoreFiles: Sendable {

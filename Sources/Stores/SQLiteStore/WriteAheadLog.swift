@@ -1,5 +1,5 @@
-import Delivery
 import PrivateFiles
+import Storage
 
 #if canImport(Darwin)
     import Darwin

@@ -1,5 +1,5 @@
-package import Delivery
 import PrivateFiles
+package import Storage
 import Synchronization
 
 /// Checks that the files of an open database are still in their place.

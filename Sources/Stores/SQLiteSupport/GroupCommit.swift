@@ -1,5 +1,5 @@
-package import Delivery
 package import GRDB
+package import Storage
 import Synchronization
 
 /// Collects the writes of several callers and commits them in one transaction.

@@ -1,5 +1,5 @@
-package import Delivery
 package import GRDB
+package import Storage
 
 /// An error code of SQLite, and its meaning: https://www.sqlite.org/rescode.html
 package struct SQLiteFailure: Error, Sendable {

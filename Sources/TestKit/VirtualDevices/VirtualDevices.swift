@@ -1,5 +1,6 @@
 package import Delivery
 package import Notifications
+import Storage
 import Synchronization
 package import Trust
 

@@ -1,6 +1,6 @@
-import Delivery
-import Notifications
 import CampaignStore
+import Notifications
+import Storage
 import Testing
 
 @Suite("Saved audiences in both stores") struct AudienceContractTests {

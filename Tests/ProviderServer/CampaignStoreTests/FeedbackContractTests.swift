@@ -1,4 +1,3 @@
-import Delivery
 import Notifications
 import CampaignStore
 import Testing

@@ -1,7 +1,7 @@
-import Delivery
+import CampaignStore
 import Foundation
 import Notifications
-import CampaignStore
+import Storage
 import Testing
 
 @Suite("Apps and installations in both stores") struct InstallationContractTests {

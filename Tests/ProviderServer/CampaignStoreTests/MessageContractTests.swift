@@ -1,7 +1,7 @@
-import Delivery
+import CampaignStore
 import Foundation
 import Notifications
-import CampaignStore
+import Storage
 import Testing
 
 @Suite("Messages and outcomes in both stores") struct MessageContractTests {

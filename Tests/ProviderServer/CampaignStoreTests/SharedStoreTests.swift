@@ -1,10 +1,10 @@
 #if PostgreSQL
-    import Delivery
-    import Notifications
-    import PostgresClient
-    import PostgresCampaignStore
-    import PostgresTesting
     import CampaignStore
+    import Notifications
+    import PostgresCampaignStore
+    import PostgresClient
+    import PostgresTesting
+    import Storage
     import Testing
 
     /// Several servers on one database, and a database that is not suitable or not there.

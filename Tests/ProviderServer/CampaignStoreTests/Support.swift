@@ -1,8 +1,8 @@
+import CampaignStore
 import CommonTesting
-import Delivery
 import Foundation
 import Notifications
-import CampaignStore
+import Storage
 import Testing
 
 #if PostgreSQL

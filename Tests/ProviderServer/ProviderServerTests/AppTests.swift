@@ -1,5 +1,4 @@
 import Crypto
-import Delivery
 import Foundation
 import NIOHTTP1
 import Notifications
@@ -163,7 +162,7 @@ import Testing
 
     @Test func `A certificate that cannot be read is named`() async throws {
         try await TestProvider.withFolder { folder in
-            let error = await #expect(throws: StoreError.self) {
+            let error = await #expect(throws: ProviderServerError.self) {
                 try await TestProvider.run(folder: folder) {
                     $0.tls = ("/nowhere.pem", "/nowhere.key")
                 } _: { _ in

@@ -1,7 +1,7 @@
-import Delivery
+import CampaignStore
 import Foundation
 import Notifications
-import CampaignStore
+import Storage
 import Synchronization
 import Testing
 

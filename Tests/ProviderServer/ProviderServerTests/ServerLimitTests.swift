@@ -1,4 +1,3 @@
-import Delivery
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -249,12 +248,14 @@ import Testing
     @Test func `A wrong limit ends the start, and the error names the variable and what it takes`() throws {
         for limit in ProviderLimitSetting.all {
             for value in ["", "many", "-1", "nan", "1e9"] {
-                let error = #expect(throws: StoreError.self) { try Self.settings([limit.variable: value]) }
+                let error = #expect(throws: ProviderServerError.self) { try Self.settings([limit.variable: value]) }
                 let cause = error?.cause ?? ""
                 #expect(cause.contains(limit.variable) && cause.contains(limit.meaning), "\(cause)")
             }
         }
-        let error = #expect(throws: StoreError.self) { try Self.settings(["CARILLON_PROVIDER_LIMIT_IDEL": "1"]) }
+        let error = #expect(throws: ProviderServerError.self) {
+            try Self.settings(["CARILLON_PROVIDER_LIMIT_IDEL": "1"])
+        }
         #expect(error?.cause.contains("docs/provider-server.md") == true)
     }
 }

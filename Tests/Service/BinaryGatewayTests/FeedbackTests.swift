@@ -2,9 +2,10 @@ import BinaryGateway
 import Connections
 import Delivery
 import DeliveryTesting
-import SQLiteStore
 import NIOCore
 import Notifications
+import SQLiteStore
+import Storage
 import Testing
 
 /// The feedback service over real TLS (Guide, 3.1.3).

@@ -1,5 +1,6 @@
 @testable import Delivery
 import Notifications
+import Storage
 import Testing
 
 /// Runs ``Acceptances`` like its driver does, and returns its actions as numbers. A notification, its offer and its

@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import Storage
 import Testing
 
 /// How many administrators' certificates are listed, and for how long.

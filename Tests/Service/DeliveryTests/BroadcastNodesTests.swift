@@ -1,7 +1,8 @@
 import DeliveryTesting
-import SQLiteStore
 import Notifications
 import Rates
+import SQLiteStore
+import Storage
 import Synchronization
 import Testing
 

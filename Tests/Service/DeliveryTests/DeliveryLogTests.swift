@@ -1,6 +1,7 @@
 @testable import Delivery
 import SQLiteStore
 import Notifications
+import Storage
 import Testing
 
 /// The events of a notification's life in the delivery log.

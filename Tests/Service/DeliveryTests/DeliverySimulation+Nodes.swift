@@ -1,5 +1,6 @@
 import Notifications
 import Rates
+import Storage
 
 @testable import Delivery
 

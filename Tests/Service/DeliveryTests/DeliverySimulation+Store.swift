@@ -1,5 +1,6 @@
 @testable import Delivery
 import Notifications
+import Storage
 
 /// The store. Its calls take effect at one time and are answered at another, and some fail.
 extension DeliverySimulation {

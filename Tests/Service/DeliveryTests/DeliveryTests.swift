@@ -1,7 +1,8 @@
 import Delivery
 import Foundation
-import SQLiteStore
 import Notifications
+import SQLiteStore
+import Storage
 import Testing
 
 /// The whole way from a submission to its answer. Everything is real except the disk.

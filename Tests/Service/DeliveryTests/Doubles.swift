@@ -1,8 +1,9 @@
 import Delivery
 import DeliveryTesting
 import Dispatch
-import SQLiteStore
 import Notifications
+import SQLiteStore
+import Storage
 import Synchronization
 
 /// A device's stream that records the attempts that are sent on it.

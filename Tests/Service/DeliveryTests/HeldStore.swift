@@ -1,6 +1,7 @@
 import Delivery
-import SQLiteStore
 import Notifications
+import SQLiteStore
+import Storage
 import Synchronization
 
 /// Mailboxes whose calls wait at gates, one before and one after the work. So a test decides when a call takes

@@ -1,6 +1,7 @@
 import Delivery
-import SQLiteStore
 import Notifications
+import SQLiteStore
+import Storage
 import Testing
 
 @Suite("LocalSwitchboard", .timeLimit(.minutes(1)))

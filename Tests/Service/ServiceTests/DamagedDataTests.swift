@@ -6,6 +6,7 @@ import Logging
 import Management
 import Notifications
 import Service
+import Storage
 import Testing
 
 @testable import ServiceTesting

@@ -1,6 +1,7 @@
 import Delivery
 import Foundation
 import SQLiteStore
+import Storage
 import Testing
 
 @testable import Service

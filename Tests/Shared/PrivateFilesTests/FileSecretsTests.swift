@@ -1,7 +1,7 @@
 import CommonTesting
-import Delivery
 import Foundation
 import PrivateFiles
+import Storage
 import Testing
 
 @Suite("Secrets in files")

@@ -3,6 +3,7 @@ import Dispatch
 import PostgresClient
 import PostgresSupport
 import PostgresTesting
+import Storage
 import Testing
 
 @Suite("Migrations beside running nodes", .timeLimit(.minutes(2)))

@@ -1,6 +1,7 @@
 import Delivery
 import Notifications
 import PostgresClient
+import Storage
 import Testing
 
 @testable import PostgresStore

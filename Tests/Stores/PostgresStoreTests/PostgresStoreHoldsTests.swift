@@ -2,6 +2,7 @@ import Delivery
 import Notifications
 import PostgresClient
 import PostgresTesting
+import Storage
 import Synchronization
 import Testing
 

@@ -3,6 +3,7 @@ import Dispatch
 import Notifications
 import PostgresClient
 import PostgresTesting
+import Storage
 import Testing
 
 @testable import PostgresStore

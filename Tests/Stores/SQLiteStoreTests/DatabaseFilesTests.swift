@@ -3,6 +3,7 @@ import Delivery
 import Foundation
 import Notifications
 import SQLiteSupport
+import Storage
 import Testing
 
 @testable import SQLiteStore

@@ -2,6 +2,7 @@ import CommonTesting
 import Delivery
 import Foundation
 import Notifications
+import Storage
 import Testing
 
 @testable import SQLiteStore

@@ -3,6 +3,7 @@ import CommonTesting
 import Delivery
 import Foundation
 import Notifications
+import Storage
 import Synchronization
 import Testing
 

@@ -2,6 +2,7 @@ import Delivery
 import DeliveryTesting
 import Notifications
 import SQLiteStore
+import Storage
 import Synchronization
 
 /// A store that breaks one of the ports' promises.

@@ -1,6 +1,7 @@
 import Delivery
 import GRDB
 import Notifications
+import Storage
 import Testing
 
 @testable import SQLiteStore

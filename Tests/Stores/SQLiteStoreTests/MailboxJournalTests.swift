@@ -1,6 +1,7 @@
 import CommonTesting
 import Delivery
 import Notifications
+import Storage
 import Synchronization
 import Testing
 

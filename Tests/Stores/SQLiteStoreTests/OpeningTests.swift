@@ -1,9 +1,9 @@
 import CommonTesting
-import Delivery
 import Foundation
 import GRDB
 import Notifications
 import PrivateFiles
+import Storage
 import Testing
 
 @testable import SQLiteStore

@@ -4,6 +4,7 @@ import SQLiteSupport
 import Testing
 
 @testable import SQLiteStore
+import Storage
 
 @Suite("What SQLite's errors mean")
 struct SQLiteFailureTests {

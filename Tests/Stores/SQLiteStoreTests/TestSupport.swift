@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import Notifications
 import SQLiteSupport
+import Storage
 import Testing
 
 @testable import SQLiteStore

@@ -7,6 +7,7 @@ import Testing
 
 @testable import SQLiteStore
 import SQLiteSupport
+import Storage
 
 /// The write-ahead log of a process that did not end cleanly, with and without damage by the disk.
 @Suite("A write-ahead log that a process has left", .timeLimit(.minutes(2)))

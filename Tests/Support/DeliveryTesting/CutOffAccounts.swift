@@ -1,4 +1,5 @@
 package import Delivery
+package import Storage
 import Synchronization
 
 /// The accounts of a node. A test can stop it from receiving changes.

@@ -1,5 +1,6 @@
 package import Delivery
 package import Notifications
+package import Storage
 
 /// A store that passes every call on to another one. A test's store implements only what it does differently.
 package protocol ForwardingStore: Store {

@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import Storage
 import Synchronization
 
 /// Mailboxes that register each destination before they store for it for the first time, so that every app is on its

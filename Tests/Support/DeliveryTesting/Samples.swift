@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import Storage
 import Testing
 
 /// Values for the checks of the store contract.

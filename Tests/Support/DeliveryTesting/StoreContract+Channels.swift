@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import Storage
 import Testing
 
 /// What a store with broadcast channels promises (``Channels``).

@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import Storage
 import Testing
 
 /// What deleting a team or an app deletes, and when.

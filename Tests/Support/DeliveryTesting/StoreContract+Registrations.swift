@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import Storage
 import Testing
 
 extension StoreContract {

@@ -1,4 +1,4 @@
-import Delivery
+import Storage
 import Testing
 
 extension StoreContract {

@@ -1,4 +1,5 @@
 package import Delivery
+package import Storage
 import Synchronization
 
 /// The promises of the ports, as checks. The tests of every store run them all.

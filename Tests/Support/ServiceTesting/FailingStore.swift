@@ -1,6 +1,7 @@
 import Delivery
 import DeliveryTesting
 import Notifications
+import Storage
 import Synchronization
 
 /// A store in which one call fails. Only changes of accounts and registrations are counted.

@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import Storage
 
 /// Broadcast channels of which the first creation waits until the test allows it.
 final class HeldChannels: Channels {

@@ -1,8 +1,8 @@
-package import Delivery
 import Foundation
 import GRDB
 import Notifications
 import SQLiteSupport
+package import Storage
 
 extension SQLiteCampaignStore {
     package func apps() async throws(StoreError) -> [ProviderApp] {

@@ -1,8 +1,8 @@
-package import Delivery
 import Foundation
 import GRDB
 import Notifications
 import SQLiteSupport
+package import Storage
 
 extension SQLiteCampaignStore {
     private static let columns = "SELECT name, app, document, changed FROM audience"

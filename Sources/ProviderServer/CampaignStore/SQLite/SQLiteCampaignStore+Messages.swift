@@ -1,8 +1,8 @@
-package import Delivery
 import Foundation
 import GRDB
 package import Notifications
 import SQLiteSupport
+package import Storage
 
 extension SQLiteCampaignStore {
     /// - Parameter document: the SQL that selects the document.

@@ -1,9 +1,9 @@
-package import Delivery
 import Dispatch
 import GRDB
 package import Notifications
 import PrivateFiles
 import SQLiteSupport
+package import Storage
 
 /// The store of the provider server, in one SQLite file. Only one process at a time can open it.
 package final class SQLiteCampaignStore: CampaignStore {

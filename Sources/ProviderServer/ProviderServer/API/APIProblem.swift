@@ -1,9 +1,9 @@
-import Delivery
 import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
 import Notifications
+import Storage
 
 /// Why a request fails: one form for all errors of the API (RFC 9457).
 struct APIProblem: DocumentFault, Sendable, Hashable {

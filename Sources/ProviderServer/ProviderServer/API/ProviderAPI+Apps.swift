@@ -1,8 +1,8 @@
-import Delivery
+import CampaignStore
 import HTTPTypes
 import Hummingbird
 import Notifications
-import CampaignStore
+import Storage
 
 // The administrator's requests about apps.
 extension ProviderAPI {

@@ -1,10 +1,10 @@
-import Delivery
+import CampaignStore
 import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
 import Notifications
-import CampaignStore
+import Storage
 
 // Import and export of whole lists, as CSV or as one JSON object on each line.
 extension ProviderAPI {

@@ -1,12 +1,12 @@
+import CampaignStore
 import Console
-import Delivery
 import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
 import Notifications
-import CampaignStore
+import Storage
 
 /// The operations of the API, and the objects that they use.
 struct ProviderAPI: Sendable {

@@ -1,6 +1,6 @@
-import Delivery
-import Notifications
 import CampaignStore
+import Notifications
+import Storage
 import Synchronization
 
 /// All apps. They are kept in memory, because every request looks one up.

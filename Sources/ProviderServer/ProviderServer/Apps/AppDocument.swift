@@ -1,8 +1,7 @@
 import APNSProvider
-import Delivery
+import CampaignStore
 import Foundation
 import Notifications
-import CampaignStore
 
 /// An app in the form that the API receives and shows.
 struct AppDocument {
@@ -69,7 +68,7 @@ struct AppDocument {
     /// Checks that the identity provider's keys can be read, so that a wrong path is found now.
     func checkIdentity(_ files: IdentityKeyFiles) throws(APIProblem) {
         guard let identity else { return }
-        do throws(StoreError) {
+        do throws(ProviderServerError) {
             _ = try files.keys(identity.keysFile)
         } catch {
             throw .invalid("/identity/keysFile", error.cause)

@@ -1,18 +1,8 @@
 import APNSProvider
+import CampaignStore
 import Crypto
-import Delivery
 import Foundation
 import Notifications
-import PrivateFiles
-import CampaignStore
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// Encrypts the signing keys and certificates in the store. The encryption key is in a separate file beside the store,
 /// so a copy of the database alone reveals none of them.
@@ -25,15 +15,14 @@ struct CredentialVault: Sendable {
     init(key: SymmetricKey) { self.key = key }
 
     /// Reads the key, or makes one at the first start.
-    init(folder: String) throws(StoreError) {
+    init(folder: String) throws(ProviderServerError) {
         let path = folder + "/" + Self.fileName
-        if try !Files.exists(path) {
-            let bytes = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
-            _ = try Files.make(path, bytes, replacing: false)
+        let bytes = try ServerFile(path: path, maximumBytes: Self.keyBytes).read {
+            SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
         }
-        let bytes = try Files.read(try Files.open(path, O_RDONLY), upTo: Self.keyBytes + 1, of: path)
         guard bytes.count == Self.keyBytes else {
-            throw StoreError(.unreadable, "\(path) is not a key of \(Self.keyBytes) bytes: restore it from a backup.")
+            throw ProviderServerError(
+                .unusableFile, "\(path) is not a key of \(Self.keyBytes) bytes: restore it from a backup.")
         }
         key = SymmetricKey(data: bytes)
     }
@@ -73,14 +62,14 @@ struct CredentialVault: Sendable {
         return box.combined.map { Array($0) } ?? []
     }
 
-    func open(_ sealed: [UInt8], name: String) throws(StoreError) -> Credentials {
+    func open(_ sealed: [UInt8], name: String) throws(ProviderServerError) -> Credentials {
         do {
             let text = try AES.GCM.open(
                 AES.GCM.SealedBox(combined: sealed), using: key, authenticating: Data(name.utf8))
             return try JSONDecoder().decode(Credentials.self, from: text)
         } catch {
-            throw StoreError(
-                .unreadable, "The credentials of \(name) do not open: restore \(Self.fileName), or set them again.")
+            throw ProviderServerError(
+                .wrongKey, "The credentials of \(name) do not open: restore \(Self.fileName), or set them again.")
         }
     }
 

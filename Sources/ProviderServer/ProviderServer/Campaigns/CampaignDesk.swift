@@ -1,7 +1,7 @@
-import Delivery
+import CampaignStore
 import Logging
 import Notifications
-import CampaignStore
+import Storage
 
 /// Starts messages when they are due, limits how many are sent at once, and stops them.
 actor CampaignDesk {

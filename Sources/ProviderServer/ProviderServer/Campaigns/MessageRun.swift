@@ -1,10 +1,10 @@
 import APNSProvider
+import CampaignStore
 import Connections
-import Delivery
 import Foundation
 import NIOCore
 import Notifications
-import CampaignStore
+import Storage
 
 /// Sends one message to its recipients, from the stored position to the end.
 ///

@@ -1,8 +1,8 @@
 import APNSProvider
-import Delivery
+import CampaignStore
 import Foundation
 import Notifications
-import CampaignStore
+import Storage
 import Synchronization
 
 /// The notifications of one pass that have no answer yet, and the outcomes that are not on the disk yet.

@@ -1,5 +1,4 @@
 import APNSProvider
-import Delivery
 import Logging
 import Notifications
 import CampaignStore

@@ -1,5 +1,4 @@
 import APNSProvider
-import Delivery
 import Foundation
 import Notifications
 import CampaignStore

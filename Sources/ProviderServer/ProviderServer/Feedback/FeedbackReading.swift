@@ -1,11 +1,11 @@
 import APNSProvider
+import CampaignStore
 import Connections
-import Delivery
 import Foundation
 import Logging
 import NIOCore
 import Notifications
-import CampaignStore
+import Storage
 
 /// Reads the feedback list of one app in one environment, and ends the installations whose device tokens are in it.
 struct FeedbackReading: Sendable {

@@ -1,12 +1,12 @@
 import AsyncHTTPClient
+import CampaignStore
 import Connections
-import Delivery
 import Foundation
 import Logging
 import NIOCore
 import NIOHTTP1
 import Notifications
-import CampaignStore
+import Storage
 
 /// Sends events to the organisation's hooks, and tries again with a growing delay.
 actor HookDesk {

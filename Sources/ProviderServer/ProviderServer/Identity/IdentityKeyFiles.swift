@@ -1,16 +1,6 @@
-import Delivery
 import Foundation
 import Logging
-import PrivateFiles
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// The key sets of identity providers, which are files on this machine. A file is read again when it has changed, so
 /// the organisation replaces a key without a restart.
@@ -32,7 +22,7 @@ final class IdentityKeyFiles: Sendable {
     /// Returns the keys in a file.
     /// - Throws: why the file cannot be used now. Old keys do not count then, because somebody may have removed a key
     ///   that was stolen.
-    func keys(_ path: String) throws(StoreError) -> IdentityKeySet {
+    func keys(_ path: String) throws(ProviderServerError) -> IdentityKeySet {
         let version = try Self.version(path)
         if let known = known.withLock({ $0[path] }), known.version == version { return known.keys }
         let keys = try Self.read(path)
@@ -43,7 +33,7 @@ final class IdentityKeyFiles: Sendable {
 
     /// The same for a request with a token, which is answered 503 if the file cannot be used. The log says why.
     func keysForRequest(_ path: String) throws(APIProblem) -> IdentityKeySet {
-        do throws(StoreError) {
+        do throws(ProviderServerError) {
             let keys = try keys(path)
             if troubles.withLock({ $0.removeValue(forKey: path) }) != nil {
                 logger.info("The keys of an identity provider can be read again", metadata: ["file": "\(path)"])
@@ -60,9 +50,9 @@ final class IdentityKeyFiles: Sendable {
         }
     }
 
-    private static func version(_ path: String) throws(StoreError) -> Version {
+    private static func version(_ path: String) throws(ProviderServerError) -> Version {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
-            throw StoreError(.unreadable, "\(path) cannot be read: check the path and its permissions.")
+            throw ProviderServerError(.unusableFile, "\(path) cannot be read: check the path and its permissions.")
         }
         return Version(
             file: (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0,
@@ -70,11 +60,10 @@ final class IdentityKeyFiles: Sendable {
             modified: attributes[.modificationDate] as? Date ?? .distantPast)
     }
 
-    private static func read(_ path: String) throws(StoreError) -> IdentityKeySet {
+    private static func read(_ path: String) throws(ProviderServerError) -> IdentityKeySet {
         let limit = ProviderServerLimits.identityFileBytes
-        // O_NONBLOCK: a named pipe must not stop the server.
-        let bytes = try Files.read(try Files.open(path, O_RDONLY | O_NONBLOCK), upTo: limit + 1, of: path)
-        guard bytes.count <= limit else { throw StoreError(.unreadable, "\(path) may have \(limit) bytes.") }
+        let bytes = try ServerFile(path: path, maximumBytes: limit).read()
+        guard bytes.count <= limit else { throw ProviderServerError(.unusableFile, "\(path) may have \(limit) bytes.") }
         return try IdentityKeySet(bytes)
     }
 }

@@ -1,6 +1,5 @@
 import Crypto
 import CryptoExtras
-import Delivery
 import Foundation
 import Notifications
 
@@ -38,20 +37,23 @@ struct IdentityKeySet: Sendable {
 
     /// - Parameter text: the content of the file.
     /// - Throws: why the file cannot be used. A key of an unknown type is ignored, as RFC 7517, 5 requires.
-    init(_ text: [UInt8]) throws(StoreError) {
+    init(_ text: [UInt8]) throws(ProviderServerError) {
         guard case .object(let members)? = JSONValue(text, maximumDepth: ProviderServerLimits.documentDepth),
             case .array(let values)? = members["keys"]
-        else { throw StoreError(.unreadable, "The file is not a JSON Web Key Set: an object with the array keys.") }
+        else {
+            throw ProviderServerError(
+                .unusableFile, "The file is not a JSON Web Key Set: an object with the array keys.")
+        }
         guard values.count <= ProviderServerLimits.identityKeys else {
-            throw StoreError(.unreadable, "The file may have \(ProviderServerLimits.identityKeys) keys.")
+            throw ProviderServerError(.unusableFile, "The file may have \(ProviderServerLimits.identityKeys) keys.")
         }
         for case .object(let value) in values {
             guard let key = Self.key(value) else { continue }
             keys.append((Self.text("kid", value), key))
         }
         guard !keys.isEmpty else {
-            throw StoreError(
-                .unreadable, "The file has no public key for RS256 (RSA, at least 2,048 bits) or ES256 (EC, P-256).")
+            throw ProviderServerError(
+                .unusableFile, "The file has no public key for RS256 (RSA, at least 2,048 bits) or ES256 (EC, P-256).")
         }
     }
 

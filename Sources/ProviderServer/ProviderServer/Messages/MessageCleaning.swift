@@ -1,7 +1,7 @@
-import Delivery
+import CampaignStore
 import Logging
 import Notifications
-import CampaignStore
+import Storage
 
 /// Deletes messages that ended long ago, with their outcomes.
 actor MessageCleaning {

@@ -1,6 +1,7 @@
 import DequeModule
 import Notifications
 import Rates
+import Storage
 
 /// The notifications between a provider's request and its answer. Decides which notifications are offered to a
 /// device, which go to the mailbox, and when the provider gets its answer (Guide, 2.1.3).

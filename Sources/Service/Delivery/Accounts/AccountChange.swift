@@ -1,4 +1,5 @@
 package import Notifications
+package import Storage
 
 /// A change of the accounts.
 package enum AccountChange: Sendable, Hashable {

@@ -1,4 +1,5 @@
 package import Notifications
+package import Storage
 
 extension AccountsSnapshot {
     /// Whether an administrator's certificate was revoked. One that is not listed was not revoked.

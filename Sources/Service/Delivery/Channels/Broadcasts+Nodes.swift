@@ -1,4 +1,5 @@
 import Notifications
+import Storage
 import Synchronization
 
 // Broadcasts in a cluster. The node that accepts a broadcast sends it to every other node that it can reach, once to

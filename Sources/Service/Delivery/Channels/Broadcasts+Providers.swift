@@ -1,5 +1,6 @@
 package import Notifications
 import Rates
+import Storage
 import Synchronization
 
 // What providers can do with channels. docs/channels.md describes the requests, and the decisions are made here.

@@ -1,5 +1,6 @@
 package import Notifications
 package import Rates
+package import Storage
 import Synchronization
 
 /// The broadcast channels of all apps: creates them, subscribes devices, and sends what providers broadcast to all

@@ -1,4 +1,5 @@
 import Notifications
+package import Storage
 import Synchronization
 
 /// Chooses the number of the first delivery attempt of each stream.

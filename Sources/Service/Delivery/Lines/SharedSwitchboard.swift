@@ -1,4 +1,5 @@
 package import Notifications
+package import Storage
 import Synchronization
 
 /// The switchboard of a node that shares its store with other nodes. Before it attaches a device's stream, it claims

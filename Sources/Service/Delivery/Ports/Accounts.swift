@@ -1,3 +1,5 @@
+package import Storage
+
 /// Teams with their apps, keys and certificates, revoked devices, and administrators' certificates, as a snapshot in
 /// memory that requests read without waiting. ``AccountsSnapshot/applying(_:nextAppID:)`` decides which changes are
 /// allowed.

@@ -1,4 +1,5 @@
 package import Notifications
+package import Storage
 
 /// Stores how far the numbers of delivery attempts have come, so that they grow from one start of the service to the
 /// next, whatever the machine's clock says.

@@ -1,3 +1,5 @@
+package import Storage
+
 /// What other nodes have changed about channels. Stores that several nodes use implement it.
 ///
 /// Nodes tell each other about broadcasts directly (``PeerRoutes/broadcast(_:)``). What they could not tell, a node finds

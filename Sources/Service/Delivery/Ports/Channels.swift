@@ -1,4 +1,5 @@
 package import Notifications
+package import Storage
 
 /// The broadcast channels, their subscribers, and the newest broadcast of each channel that keeps one.
 ///

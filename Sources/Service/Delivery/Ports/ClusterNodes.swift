@@ -1,3 +1,5 @@
+package import Storage
+
 /// The nodes of a cluster: the services that use one store.
 package protocol ClusterNodes: Sendable {
     /// The node that this process is.

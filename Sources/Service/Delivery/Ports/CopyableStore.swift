@@ -1,4 +1,5 @@
 package import Notifications
+package import Storage
 
 /// A store whose whole contents can be read, and that can be filled from another one. Only `carillon store copy` uses
 /// it, on stores that nobody else uses meanwhile.

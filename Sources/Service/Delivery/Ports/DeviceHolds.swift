@@ -1,4 +1,5 @@
 package import Notifications
+package import Storage
 
 /// Records which node holds a device's stream, and tells a node what other nodes have changed for its devices. Stores
 /// that several nodes use implement it.

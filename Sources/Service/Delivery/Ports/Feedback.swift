@@ -1,4 +1,5 @@
 package import Notifications
+package import Storage
 
 /// The lists of device tokens whose app was removed (Guide, 3.1.3): one list for each app in each environment, with
 /// one entry for each device token.

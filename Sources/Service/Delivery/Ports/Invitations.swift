@@ -1,4 +1,5 @@
 package import Notifications
+package import Storage
 
 /// The one-time codes that admit new devices. A store has only their digests, so that nobody who reads it can use a
 /// code.

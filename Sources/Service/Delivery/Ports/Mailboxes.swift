@@ -1,4 +1,5 @@
 package import Notifications
+package import Storage
 
 /// The stored notifications: at most one for each app on each device, the newest (Guide, 2.1.3).
 ///

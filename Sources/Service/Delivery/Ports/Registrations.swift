@@ -1,4 +1,5 @@
 package import Notifications
+package import Storage
 
 /// The registrations that can be read without waiting. The delivery log reads them under its callers' locks.
 ///

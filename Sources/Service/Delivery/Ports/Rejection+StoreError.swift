@@ -1,4 +1,5 @@
 package import Notifications
+package import Storage
 
 extension Rejection {
     /// This node has not heard from the store of the accounts for too long; see ``Accounts/isCurrent``.

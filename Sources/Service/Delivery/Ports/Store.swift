@@ -1,4 +1,5 @@
 import Notifications
+package import Storage
 
 /// All ports of one store. A service uses its data only through them.
 package protocol Store: Accounts, Invitations, Registrations, Mailboxes, Feedback, AttemptNumbers {

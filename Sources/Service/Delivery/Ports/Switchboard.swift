@@ -1,4 +1,5 @@
 package import Notifications
+package import Storage
 
 /// Finds the connections of devices and sends notifications to them.
 ///

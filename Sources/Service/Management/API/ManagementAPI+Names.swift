@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import Storage
 
 // Finds the items that requests name.
 extension ManagementAPI {

@@ -1,5 +1,6 @@
 import Delivery
 import Notifications
+import Storage
 
 /// Revokes a device: ends its connection and its registrations, and invalidates its certificates.
 struct DeviceRevocation: Sendable {

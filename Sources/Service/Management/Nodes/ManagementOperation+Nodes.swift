@@ -1,6 +1,7 @@
 import Delivery
 import Hummingbird
 import Matching
+import Storage
 
 // The nodes of a cluster.
 extension ManagementOperation {

@@ -1,10 +1,10 @@
 import Console
-import Delivery
 import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
 import Notifications
+import Storage
 import Trust
 
 /// Finds the operation of a request, applies the access rules, and turns every error into a ``Problem``.

@@ -2,6 +2,7 @@ import Crypto
 import Delivery
 import Foundation
 import Notifications
+import Storage
 import Trust
 import VirtualDevices
 

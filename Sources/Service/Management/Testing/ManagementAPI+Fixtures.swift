@@ -2,6 +2,7 @@ import Delivery
 import Journal
 import Matching
 import Notifications
+import Storage
 import VirtualDevices
 
 // Makes fixtures: everything that a test needs, in one request.

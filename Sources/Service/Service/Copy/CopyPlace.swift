@@ -1,6 +1,7 @@
 import Delivery
 import Foundation
 import SQLiteStore
+import Storage
 
 #if PostgreSQL
     package import PostgresClient

@@ -2,6 +2,7 @@ import Crypto
 import Delivery
 import Foundation
 import Notifications
+import Storage
 
 /// Copies a store into another one. Device tokens, certificates and mailboxes stay valid.
 package struct StoreCopy: Sendable {

@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import Notifications
 import SQLiteStore
+import Storage
 
 #if PostgreSQL
     package import PostgresClient

@@ -1,10 +1,10 @@
 import Connections
-import Delivery
 import Foundation
 import NIOCore
 import NIOSSL
 import PrivateFiles
 import SQLiteStore
+import Storage
 import Trust
 
 /// The folder with everything that the service keeps. It also contains the files with which commands find the running

@@ -8,6 +8,7 @@ import Matching
 import Notifications
 import ProviderGateway
 import Rehearsals
+import Storage
 import Synchronization
 import Trust
 import VirtualDevices

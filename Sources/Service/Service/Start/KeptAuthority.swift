@@ -1,6 +1,6 @@
-import Delivery
 import Foundation
 import Notifications
+import Storage
 import Trust
 
 /// The certificate authority in the form in which a store keeps it: as JSON.

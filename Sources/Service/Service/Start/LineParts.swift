@@ -1,8 +1,9 @@
-import VirtualDevices
 import Connections
 import Delivery
 import Notifications
+import Storage
 import Trust
+import VirtualDevices
 
 /// The lines of connected devices, and the broadcasts that go to them.
 struct LineParts: Sendable {

@@ -1,12 +1,13 @@
-import Logging
 import Connections
 import Delivery
 import Foundation
+import Logging
 import Management
 import NIOCore
 import NIOSSL
 import Notifications
 import Peers
+import Storage
 import Trust
 
 /// The way to the other nodes that use the store.

@@ -1,5 +1,5 @@
-package import Delivery
 package import Notifications
+package import Storage
 package import Trust
 
 /// The certificate authority and the token keys, which all nodes share. The first node makes and stores them.

@@ -1,5 +1,5 @@
-import Delivery
 import Notifications
+import Storage
 package import Trust
 
 /// Reads the keys that seal device tokens, and makes new ones.

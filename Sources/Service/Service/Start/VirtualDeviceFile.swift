@@ -1,6 +1,7 @@
 import Delivery
 import Foundation
 import Notifications
+import Storage
 import Synchronization
 
 /// A file in the data folder with the IDs of this process's virtual devices. The devices end with the process, but

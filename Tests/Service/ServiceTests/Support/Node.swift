@@ -7,12 +7,13 @@ import DeliveryTesting
 import Foundation
 import HTTP2
 import Logging
-import SQLiteStore
 import NIOCore
 import NIOPosix
 import NIOSSL
 import Notifications
 import ProviderGateway
+import SQLiteStore
+import Storage
 import Synchronization
 import Trust
 
