@@ -187,11 +187,16 @@ let package = Package(
         module("Sources/TestKit/Reports", ["Notifications", "Matching"]),
         module("Sources/TestKit/VirtualDevices", ["Notifications", "Storage", "Trust", "Delivery", heap]),
         // MARK: Sources/Stores: Where the service keeps what it knows.
-        module("Sources/Stores/SQLiteStore", ["Notifications", "Storage", "Delivery", "PrivateFiles", "SQLiteSupport", grdb]),
-        module("Sources/Stores/PostgresStore", ["Notifications", "Storage", "Delivery", "PostgresClient", "PostgresSupport"]),
-        module("Sources/Stores/SQLiteSupport", ["Storage", "PrivateFiles", grdb]),
+        module(
+            "Sources/Stores/SQLiteStore",
+            ["Notifications", "Storage", "Delivery", "PrivateFiles", "SQLiteSupport", grdb]),
+        module(
+            "Sources/Stores/PostgresStore",
+            ["Notifications", "Storage", "Delivery", "PostgresClient", "PostgresSupport"]),
+        module("Sources/Stores/SQLSupport", ["Notifications", "Storage"]),
+        module("Sources/Stores/SQLiteSupport", ["Storage", "PrivateFiles", "SQLSupport", grdb]),
         module("Sources/Stores/PostgresClient", ["CPostgres"]),
-        module("Sources/Stores/PostgresSupport", ["Notifications", "Storage", "PostgresClient", crypto]),
+        module("Sources/Stores/PostgresSupport", ["Notifications", "Storage", "SQLSupport", "PostgresClient", crypto]),
         // MARK: Sources/ProviderServer: The server beside an app that sends to many.
         module(
             "Sources/ProviderServer/ProviderServer",
@@ -203,10 +208,10 @@ let package = Package(
             ] + [postgresClient] + postgresCampaignStore, resources: [.embedInCode("Console/Files")]),
         module(
             "Sources/ProviderServer/CampaignStore",
-            ["Notifications", "Storage", "PrivateFiles", "SQLiteSupport", grdb]),
+            ["Notifications", "Storage", "PrivateFiles", "SQLSupport", "SQLiteSupport", grdb]),
         module(
             "Sources/ProviderServer/PostgresCampaignStore",
-            ["Notifications", "Storage", "PostgresClient", "PostgresSupport", "CampaignStore"]),
+            ["Notifications", "Storage", "SQLSupport", "PostgresClient", "PostgresSupport", "CampaignStore"]),
         // MARK: Sources/System: Libraries of the system, and C.
         .systemLibrary(
             name: "CNghttp2", path: "Sources/System/CNghttp2",
@@ -342,7 +347,8 @@ let package = Package(
         tests(
             "Tests/ProviderServer/ProviderServerTests",
             [
-                "Rates", "Notifications", "Storage", "Delivery", "Management", "CampaignStore", "ProviderServer", "Service",
+                "Rates", "Notifications", "Storage", "Delivery", "Management", "CampaignStore", "ProviderServer",
+                "Service",
                 "ServiceTesting", "Trust", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix,
                 nioEmbedded, nioSSL, crypto, cryptoExtras, logging, inMemoryLogging, lifecycle, httpTypes, httpClient,
                 hummingbird, grdb, .product(name: "NIOFoundationCompat", package: "swift-nio"),

@@ -40,18 +40,17 @@ package struct Installation: Sendable, Hashable {
             self.reason = reason
         }
     }
+}
 
+extension Installation {
     package init(
         id: String,
         deviceToken: String,
         environment: Environment,
         registered: Timestamp,
     ) {
-        self.id = id
-        self.deviceToken = deviceToken
-        self.environment = environment
-        self.registered = registered
-        changed = registered
+        self.init(
+            id: id, deviceToken: deviceToken, environment: environment, registered: registered, changed: registered)
     }
 }
 

@@ -35,28 +35,6 @@ package struct MessageRecord: Sendable, Hashable {
         package var isOver: Bool { self == .cancelled || self == .finished }
     }
 
-    package init(
-        number: Int64 = 0,
-        id: String,
-        app: Int64,
-        state: State,
-        document: [UInt8],
-        created: Timestamp,
-        starts: Timestamp,
-        rate: Int64?,
-    ) {
-        self.number = number
-        self.id = id
-        self.app = app
-        self.state = state
-        self.document = document
-        self.created = created
-        self.starts = starts
-        self.rate = rate
-        position = Position()
-        tally = Tally()
-    }
-
     /// The progress of a message. Every recipient before this position has an outcome.
     package struct Position: Sendable, Hashable {
         /// The number of the last installation that existed when the message began. Later installations are no
@@ -80,6 +58,23 @@ package struct MessageRecord: Sendable, Hashable {
         package var total: Int64 { failed.values.reduce(accepted, &+) }
 
         package init() {}
+    }
+}
+
+extension MessageRecord {
+    package init(
+        number: Int64 = 0,
+        id: String,
+        app: Int64,
+        state: State,
+        document: [UInt8],
+        created: Timestamp,
+        starts: Timestamp,
+        rate: Int64?,
+    ) {
+        self.init(
+            number: number, id: id, app: app, state: state, document: document, created: created, starts: starts,
+            finished: nil, position: Position(), rate: rate, cause: nil, tally: Tally())
     }
 }
 

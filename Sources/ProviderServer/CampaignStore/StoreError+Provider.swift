@@ -5,6 +5,8 @@ extension StoreError {
     package static let otherRequest = StoreError(
         .conflict, "The idempotency key was used for a different request.")
 
+    static let appDeleted = StoreError(.missing, "The app was deleted.")
+
     package static let notOver = StoreError(
         .conflict,
         "The message has not ended, or its last outcomes are still being stored: cancel it, or wait a minute.")

@@ -2,11 +2,12 @@ import Dispatch
 import GRDB
 package import Notifications
 import PrivateFiles
+package import SQLSupport
 import SQLiteSupport
 package import Storage
 
 /// The store of the provider server, in one SQLite file. Only one process at a time can open it.
-package final class SQLiteCampaignStore: CampaignStore {
+package final class SQLiteCampaignStore: SQLCampaignStore {
     /// The name of the database file in the folder.
     package static let fileName = "provider.sqlite"
     /// The largest number of connections that read. They serve pages of recipients and requests while another one
@@ -16,14 +17,11 @@ package final class SQLiteCampaignStore: CampaignStore {
     /// million takes seconds, and as long as it takes the log grows.
     private static let maximumLogBytes = 64 << 20
 
-    let pool: DatabasePool
-    private let writes: GroupCommit
-    let now: @Sendable () -> Timestamp
-    /// How many deliveries of a hook may wait.
-    let waitingDeliveries: Int64
+    package let database: any SQLDatabase
+    package let identity: [UInt8]? = nil
+    package let now: @Sendable () -> Timestamp
+    package let waitingDeliveries: Int64
     private let lock: FolderLock
-
-    package var isShared: Bool { false }
 
     /// Opens the store in an existing folder. Creates the file if it is missing.
     package init(
@@ -37,6 +35,7 @@ package final class SQLiteCampaignStore: CampaignStore {
         lock = try FolderLock(folder)
         // Create the file first, so that only the owner can ever read it.
         if try !Files.exists(path) { _ = try Files.make(path, [], replacing: false) }
+        let pool: DatabasePool
         do {
             pool = try Self.open(path)
         } catch let error as StoreError {
@@ -44,8 +43,10 @@ package final class SQLiteCampaignStore: CampaignStore {
         } catch {
             throw SQLiteFailure(error).storeError
         }
-        writes = GroupCommit(
-            pool, maximumLogBytes: Self.maximumLogBytes, files: try DatabaseFiles(of: path))
+        database = SQLiteDatabase(
+            pool,
+            commits: GroupCommit(
+                pool, maximumLogBytes: Self.maximumLogBytes, files: try DatabaseFiles(of: path)))
     }
 
     private static func open(_ path: String) throws -> DatabasePool {
@@ -63,85 +64,5 @@ package final class SQLiteCampaignStore: CampaignStore {
         }
         try ProviderSchema.migrator.migrate(pool)
         return pool
-    }
-
-    /// Reads on one of the reading connections.
-    func read<Value: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Value,
-    ) async throws(StoreError) -> Value {
-        do {
-            return try await pool.read(body)
-        } catch {
-            throw Self.storeError(error)
-        }
-    }
-
-    /// Writes in a transaction, together with the changes of other callers. If `body` throws, only its changes are undone.
-    /// Converts every error to a `StoreError`, so `body` must not throw errors of its own.
-    func write<Value: Sendable>(
-        _ body: @escaping @Sendable (Database) throws -> Value,
-    ) async throws(StoreError) -> Value {
-        do {
-            return try await commit(body)
-        } catch {
-            throw Self.storeError(error)
-        }
-    }
-
-    /// Writes like ``write(_:)``, and throws the errors of `body` as they are.
-    func commit<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        let result = await writes.write(undoable: false) { database, _ throws(SQLiteFailure) in
-            let written: Result<Value, any Error>
-            do {
-                written = .success(try Self.undoing(database, body))
-            } catch let error as DatabaseError {
-                throw SQLiteFailure(error)
-            } catch {
-                written = .failure(error)
-            }
-            return written
-        } committed: {
-            $0
-        }
-        return try result.get().get()
-    }
-
-    /// Runs `body`. If it throws, its changes are undone, and those of the other callers stay.
-    private static func undoing<Value>(
-        _ database: Database,
-        _ body: (Database) throws -> Value,
-    ) throws -> Value {
-        var value: Value?
-        try database.inSavepoint {
-            value = try body(database)
-            return .commit
-        }
-        guard let value else { throw StoreError.closed }
-        return value
-    }
-
-    private static func storeError(_ error: any Error) -> StoreError {
-        error as? StoreError ?? SQLiteFailure(error).storeError
-    }
-
-    package func trouble() async -> StoreError? {
-        do throws(StoreError) {
-            // Try to write, because a full disk can still be read.
-            try await write { try $0.execute(sql: "PRAGMA user_version = 0") }
-            return nil
-        } catch {
-            return error
-        }
-    }
-
-    package func close() async {
-        await writes.close()
-        // Closing waits for open reads. Ignore a failure, because the process ends soon.
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { [pool] in
-                try? pool.close()
-                continuation.resume()
-            }
-        }
     }
 }

@@ -100,17 +100,13 @@ extension ProviderAPI {
 
     func exportInstallations(_ form: ListForm, of app: ProviderApp) -> Response {
         Self.export(
-            form, name: "installations", columns: InstallationImport.columns + InstallationImport.historyColumns
+            form, name: "installations", columns: InstallationColumn.all.map(\.name)
         ) { after in
             let page = try await store.installations(
                 app: app.number, after: after, limit: ProviderServerLimits.listItems)
             return page.map { ($0.number, $0.installation) }
-        } fields: { item in
-            [
-                item.id, item.deviceToken, item.environment.rawValue, item.languages.joined(separator: " "),
-                item.timeZone ?? "", item.user ?? "", item.tags.joined(separator: " "), item.appVersion ?? "",
-                item.registeredText ?? "", item.end?.at.text ?? "", item.end?.reason ?? "",
-            ]
+        } fields: { installation in
+            InstallationColumn.all.map { $0.field(installation) }
         } json: {
             InstallationDocument.show($0, bundleID: app.bundleID)
         }

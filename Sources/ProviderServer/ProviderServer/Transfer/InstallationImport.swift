@@ -10,15 +10,6 @@ struct InstallationImport {
         let problem: APIProblem
     }
 
-    /// The columns of CSV. Languages and tags are separated by spaces.
-    static let columns = [
-        "id", "deviceToken", "environment", "languages", "timeZone", "user", "tags", "appVersion",
-    ]
-
-    /// Further columns, which an export writes. So an import of an export, for example into another store, does not bring
-    /// ended installations back.
-    static let historyColumns = ["registeredAt", "endedAt", "endReason"]
-
     private let app: ProviderApp
     private let form: RowReader.Form
     private let now: Timestamp
@@ -113,7 +104,8 @@ struct InstallationImport {
     }
 
     private static func check(header: [String]) throws(APIProblem) {
-        for name in header where !(columns + historyColumns).contains(name) {
+        let columns = InstallationColumn.members.map(\.name)
+        for name in header where !InstallationColumn.all.contains(where: { $0.name == name }) {
             throw .invalid(
                 "",
                 "The column \(name.debugDescription) is unknown; there may be \(columns.joined(separator: ", ")), with commas "
@@ -139,7 +131,7 @@ struct InstallationImport {
             default: break
             }
             guard name != "endedAt", name != "endReason" else { continue }
-            let isList = name == "languages" || name == "tags"
+            let isList = InstallationColumn.members.contains { $0.name == name && $0.isList }
             members[name] = isList ? .array(field.split(separator: " ").map { .string(String($0)) }) : .string(field)
         }
         if !ended.isEmpty { members["ended"] = .object(ended) }

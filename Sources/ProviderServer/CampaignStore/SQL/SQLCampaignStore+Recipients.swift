@@ -1,0 +1,203 @@
+package import Notifications
+import SQLSupport
+package import Storage
+
+extension SQLCampaignStore {
+    package func recipients(_ query: RecipientQuery, limit: Int) async throws(StoreError) -> [Recipient] {
+        try await installations("\(query.conditions) ORDER BY i.number LIMIT \(max(0, limit))", isKept: false)
+    }
+
+    package func count(_ query: RecipientQuery) async throws(StoreError) -> Int64 {
+        let statement: SQLStatement = "SELECT count(*) FROM installation i WHERE \(query.conditions)"
+        return try await database.read(statement.once) { $0.integer(0) ?? 0 }.first ?? 0
+    }
+
+    package func record(
+        _ outcomes: [SendOutcome],
+        of message: MessageRecord,
+        position: MessageRecord.Position,
+        event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
+    ) async throws(StoreError) -> Int {
+        // All transactions lock rows in the same order, so that two of them never wait for each other.
+        let outcomes = outcomes.sorted { $0.installation < $1.installation }
+        // A server that lost the message does not know how far the other one has come.
+        let isOurs: SQLStatement = identity.map { "AND (holder IS NULL OR holder = \($0))" } ?? ""
+        return try await database.write { transaction in
+            let table = SendOutcome.table
+            let new = try Set(
+                transaction.rows(
+                    """
+                    INSERT INTO outcome (message, \(table.list)) SELECT \(message.number), n.*
+                    FROM \(table.batch(outcomes)) WHERE true ON CONFLICT DO NOTHING RETURNING installation
+                    """
+                ) { $0.integer(0) ?? 0 })
+            // If an outcome was stored before, do not count it again.
+            let counted = outcomes.filter { new.contains($0.installation) }
+            let ended = try end(
+                counted.compactMap { outcome in
+                    outcome.endedAt.map {
+                        Ending(
+                            installation: outcome.installation, token: outcome.endedToken, at: $0,
+                            reason: outcome.reason ?? "")
+                    }
+                }, where: "i.number = n.number AND i.token = coalesce(n.token, i.token)", transaction)
+            try count(counted, message.number, transaction)
+            try transaction.run(
+                """
+                UPDATE message SET due = \(position.due.column), environment = \(position.environment.column),
+                    after = \(position.after)
+                WHERE number = \(message.number) \(isOurs)
+                """)
+            if !ended.isEmpty { try add(event(ended), app: message.app, transaction) }
+            return ended.count
+        }
+    }
+
+    package func endInstallations(
+        app: Int64,
+        environment: Environment,
+        tokens: [(token: String, endedAt: Timestamp)],
+        event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
+    ) async throws(StoreError) -> Int {
+        // If a device token comes twice, its latest time counts.
+        let latest = Dictionary(tokens.map { ($0.token, $0.endedAt) }, uniquingKeysWith: max)
+        let endings = latest.sorted { $0.key < $1.key }.map {
+            Ending(installation: nil, token: $0.key, at: $0.value, reason: Installation.End.feedback)
+        }
+        return try await database.write { transaction in
+            let isTheirs: SQLStatement =
+                "i.app = \(app) AND i.environment = \(environment.column) AND i.token = n.token"
+            let ended = try end(endings, where: isTheirs, transaction)
+            if !ended.isEmpty { try add(event(ended), app: app, transaction) }
+            return ended.count
+        }
+    }
+
+    /// Ends installations, unless the app registered its device token after the service found it invalid (Guide, Table
+    /// 8-5).
+    /// - Parameter condition: compares the installation `i` with the ending `n`.
+    /// - Returns: Those that ended now.
+    private func end(
+        _ endings: [Ending],
+        where condition: SQLStatement,
+        _ transaction: any SQLTransaction,
+    ) throws -> [EndedInstallation] {
+        guard !endings.isEmpty else { return [] }
+        return try transaction.rows(
+            """
+            UPDATE installation AS i SET ended = n.at, end_reason = n.reason, changed = \(now().column)
+            FROM \(Ending.table.batch(endings))
+            WHERE \(condition) AND i.ended IS NULL AND i.registered <= n.at RETURNING id, ended, end_reason
+            """
+        ) { row in
+            EndedInstallation(
+                id: row.text(0) ?? "", reason: row.text(2) ?? "", at: Timestamp(column: row.integer(1) ?? 0))
+        }
+    }
+
+    private func count(_ outcomes: [SendOutcome], _ message: Int64, _ transaction: any SQLTransaction) throws {
+        var failed: [String: Int64] = [:]
+        for outcome in outcomes { if let reason = outcome.reason { failed[reason, default: 0] += 1 } }
+        // The message's row first: it is the lock for the rows of its tally.
+        try transaction.run(
+            """
+            UPDATE message SET accepted = accepted + \(outcomes.count { $0.reason == nil }) WHERE number = \(message)
+            """)
+        guard !failed.isEmpty else { return }
+        let batch = SQLBatch(
+            [("reason", .text), ("count", .integer)],
+            failed.sorted { $0.key < $1.key }.map { [.text($0.key), .integer($0.value)] })
+        try transaction.run(
+            """
+            INSERT INTO tally AS t (message, reason, count) SELECT \(message), n.* FROM \(batch) WHERE true
+            ON CONFLICT (message, reason) DO UPDATE SET count = t.count + excluded.count
+            """)
+    }
+
+    package func outcomes(
+        of message: Int64,
+        _ filter: OutcomeFilter,
+        after: Int64,
+        limit: Int,
+    ) async throws(StoreError) -> [KeptOutcome] {
+        let table = SendOutcome.table
+        let isWanted: SQLStatement =
+            switch filter {
+            case .all: ""
+            case .accepted: "AND o.reason IS NULL"
+            case .failed: "AND o.reason IS NOT NULL"
+            case .reason(let reason): "AND o.reason = \(reason)"
+            }
+        return try await database.read(
+            """
+            SELECT \(table.columns(of: "o")), i.id FROM outcome o LEFT JOIN installation i ON i.number = o.installation
+            WHERE o.message = \(message) AND o.installation > \(after) \(isWanted)
+            ORDER BY o.installation LIMIT \(max(0, limit))
+            """
+        ) { KeptOutcome(try table.row($0), installation: $0.text(table.count)) }
+    }
+}
+
+/// The end of an installation that the push service reported.
+private struct Ending: Sendable {
+    /// The installation's number; nil for the one with the device token.
+    let installation: Int64?
+    /// The device token; nil for whichever the installation has.
+    let token: String?
+    let at: Timestamp
+    let reason: String
+
+    static let table = Table<Ending>(
+        "ending", Ending.init,
+        Column("number", type: .optional(.integer), \.installation),
+        Column("token", type: .optional(.hexadecimal), \.token),
+        Column("at", type: .moment, \.at),
+        Column("reason", type: .text, \.reason))
+}
+
+extension RecipientQuery {
+    /// The SQL that finds recipients among `installation i`.
+    ///
+    /// Tags are searched as text in the row itself. A table of tags would need several index searches for each
+    /// installation, which is slower.
+    var conditions: SQLStatement {
+        // If the audience names recipients, SQLite should find them by name, and not read all rows in the order of their
+        // numbers. A plus sign before a column prevents SQLite from using its index.
+        let plus: SQLStatement =
+            audience.installations != nil || audience.users != nil ? .either(sqlite: "+", postgresql: "") : ""
+        var conditions: [SQLStatement] = [
+            "i.app = \(app)", "i.ended IS NULL", "\(plus)i.number > \(after)", "\(plus)i.number <= \(last)",
+        ]
+        for environment in [environment, audience.environment].compactMap(\.self) {
+            conditions.append("\(plus)i.environment = \(environment.column)")
+        }
+        if let timeZones {
+            conditions.append("CASE i.time_zone WHEN '' THEN 'GMT' ELSE i.time_zone END \(.anyOf(timeZones))")
+        }
+        if let ids = audience.installations { conditions.append("i.id \(.anyOf(ids))") }
+        if let users = audience.users { conditions.append("i.\(Installation.userColumn.sql) \(.anyOf(users))") }
+        if let language = audience.language {
+            conditions.append(
+                "(i.language = \(language) OR \(Self.position)(i.language, \(language + "-")) = 1)")
+        }
+        if let tags = audience.tags { conditions.append(Self.condition(tags)) }
+        if message != 0 {
+            conditions.append(
+                "NOT EXISTS (SELECT 1 FROM outcome o WHERE o.message = \(message) AND o.installation = i.number)")
+        }
+        return conditions.joined(separator: " AND ")
+    }
+
+    /// The function that finds a text in another one. Its result is 0 if there is none.
+    private static let position = SQLStatement.either(sqlite: "instr", postgresql: "strpos")
+
+    /// The recursion is safe, because the parser limits the depth. A tag is always a parameter, never SQL.
+    private static func condition(_ expression: TagExpression) -> SQLStatement {
+        switch expression {
+        case .tag(let tag): "\(position)(i.tags, \(" \(tag) ")) > 0"
+        case .not(let inner): "NOT (\(condition(inner)))"
+        case .and(let left, let right): "(\(condition(left)) AND \(condition(right)))"
+        case .or(let left, let right): "(\(condition(left)) OR \(condition(right)))"
+        }
+    }
+}
