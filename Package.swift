@@ -189,10 +189,17 @@ let package = Package(
         // MARK: Sources/Stores: Where the service keeps what it knows.
         module(
             "Sources/Stores/SQLiteStore",
-            ["Notifications", "Storage", "Delivery", "PrivateFiles", "SQLiteSupport", grdb]),
+            [
+                "Notifications", "Storage", "Delivery", "PrivateFiles", "AccountTables", "SQLSupport", "SQLiteSupport",
+                grdb,
+            ]),
         module(
             "Sources/Stores/PostgresStore",
-            ["Notifications", "Storage", "Delivery", "PostgresClient", "PostgresSupport"]),
+            [
+                "Notifications", "Storage", "Delivery", "AccountTables", "SQLSupport", "PostgresClient",
+                "PostgresSupport",
+            ]),
+        module("Sources/Stores/AccountTables", ["Notifications", "Storage", "Delivery", "SQLSupport"]),
         module("Sources/Stores/SQLSupport", ["Notifications", "Storage"]),
         module("Sources/Stores/SQLiteSupport", ["Storage", "PrivateFiles", "SQLSupport", grdb]),
         module("Sources/Stores/PostgresClient", ["CPostgres"]),
@@ -288,7 +295,8 @@ let package = Package(
         tests(
             "Tests/Service/BinaryGatewayTests",
             [
-                "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryTesting", "SQLiteStore", "CommonTesting",
+                "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryTesting", "SQLiteStore",
+                "CommonTesting",
                 "Matching", "Rehearsals", "Connections", "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque,
                 logging,
             ]),
@@ -333,13 +341,15 @@ let package = Package(
         tests(
             "Tests/Stores/SQLiteStoreTests",
             [
-                "Notifications", "Storage", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles", "SQLiteSupport",
+                "Notifications", "Storage", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles",
+                "SQLiteSupport",
                 "SQLiteStore", "CFaultyDisk", grdb,
             ]),
         tests(
             "Tests/Stores/PostgresStoreTests",
             [
-                "Notifications", "Storage", "Delivery", "DeliveryTesting", "PostgresClient", "PostgresSupport", "PostgresStore",
+                "Notifications", "Storage", "Delivery", "DeliveryTesting", "PostgresClient", "PostgresSupport",
+                "PostgresStore",
                 "PostgresTesting",
             ]),
         tests("Tests/Stores/PostgresClientTests", ["PostgresClient", "PostgresTesting"]),
@@ -384,7 +394,8 @@ let package = Package(
         module(
             "Tests/Support/ServiceTesting",
             [
-                "Rates", "Notifications", "Storage", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Management", "PrivateFiles",
+                "Rates", "Notifications", "Storage", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Management",
+                "PrivateFiles",
                 "DeliveryTesting", "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore,
                 nioPosix, nioSSL, crypto, x509, asn1, logging, httpClient,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),

@@ -1,3 +1,4 @@
+import AccountTables
 package import Delivery
 import Notifications
 import PostgresClient
@@ -45,13 +46,13 @@ extension PostgresStore: Accounts {
             let appID = AppID(column: last + 1)
         else { throw .damaged("accounts") }
         guard version == nil || version == present else { return .refused(.accountsHaveChanged) }
-        let snapshot = known.version == present ? known : try PostgresAccountRows.load(transaction)
+        let snapshot = known.version == present ? known : try AccountRows.load(transaction)
         let decision = Result { () throws(StoreError) in try snapshot.applying(change, nextAppID: appID) }
         switch decision {
         case .failure(let error): return .refused(error)
         case .success(nil): return .applied(snapshot)
         case .success(let next?):
-            try PostgresAccountRows.write(change, from: snapshot, to: next, appID: appID, transaction)
+            try AccountRows.write(change, from: snapshot, to: next, appID: appID, transaction)
             try transaction.execute(
                 "UPDATE carillon.accounts SET version = $1", [.integer(Int64(clamping: next.version))])
             return .applied(next)
@@ -96,7 +97,7 @@ extension PostgresStore: Accounts {
                 publish(
                     try await reader.transaction { transaction throws(PostgresError) in
                         try transaction.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                        return try PostgresAccountRows.load(transaction)
+                        return try AccountRows.load(transaction)
                     })
             }
         } catch {

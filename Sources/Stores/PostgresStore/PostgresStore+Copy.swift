@@ -1,3 +1,4 @@
+import AccountTables
 package import Delivery
 import Notifications
 import PostgresClient
@@ -20,8 +21,7 @@ extension PostgresStore: CopyableStore {
     }
 
     package func copiedInvitations() async throws(StoreError) -> [Invitation] {
-        let rows = try await read("SELECT digest, environment, expires FROM carillon.invitation", [])
-        return try rows.map { row throws(StoreError) in try row.invitation() }
+        try await invitations(InvitationStatements.all)
     }
 
     package func countDestinations() async throws(StoreError) -> Int {
@@ -119,14 +119,14 @@ extension PostgresStore: CopyableStore {
         do throws(PostgresError) {
             try await writers[0].transaction { transaction throws(PostgresError) in
                 func write(_ change: AccountChange, _ appID: AppID = accounts.lastApp) throws(PostgresError) {
-                    try PostgresAccountRows.write(change, from: snapshot, to: snapshot, appID: appID, transaction)
+                    try AccountRows.write(change, from: snapshot, to: snapshot, appID: appID, transaction)
                 }
                 for team in snapshot.teams.values { try write(.createTeam(team)) }
                 for app in snapshot.apps.values {
                     try write(.createApp(bundleID: app.bundleID, team: app.team), app.id)
                 }
                 for key in snapshot.keys.values { try write(.createKey(key)) }
-                for key in snapshot.revokedKeys { try PostgresAccountRows.writeRevoked(key, transaction) }
+                for key in snapshot.revokedKeys { try transaction.sql { try AccountRows.writeRevoked(key, $0) } }
                 for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
                 for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }
                 for administrator in snapshot.administrators.values {

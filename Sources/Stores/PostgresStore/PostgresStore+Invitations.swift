@@ -1,35 +1,25 @@
+import AccountTables
 package import Delivery
 package import Notifications
 import PostgresClient
 import PostgresSupport
+import SQLSupport
 package import Storage
 
 extension PostgresStore: Invitations {
     package func invite(_ invitation: Invitation, at moment: Timestamp) async throws(StoreError) {
-        let answers = try await Self.execute(
-            [
-                PostgresStatement("DELETE FROM carillon.invitation WHERE expires <= $1", [.integer(moment.column)]),
-                // If several nodes add an invitation at the same time, each may exceed the limit by one. That is
-                // harmless.
-                PostgresStatement(
-                    """
-                    INSERT INTO carillon.invitation (digest, environment, expires)
-                    SELECT $1, $2, $3 WHERE (SELECT count(*) FROM carillon.invitation) < $4
-                    ON CONFLICT (digest) DO UPDATE SET environment = excluded.environment, expires = excluded.expires
-                    """,
-                    [
-                        .bytes(invitation.digest), .integer(invitation.environment.column),
-                        .integer(invitation.expires.column), .integer(Int64(InvitationLimits.maximumCount)),
-                    ]),
-            ], on: writers[0])
+        let statements = [InvitationStatements.removeExpired(at: moment), try InvitationStatements.add(invitation)]
+        let answers = try await Self.execute(statements.map(PostgresStatement.init(from:)), on: writers[0])
         guard answers.last?.affected == 1 else { throw .tooManyInvitations }
     }
 
+    func invitations(_ statement: SQLStatement) async throws(StoreError) -> [Invitation] {
+        let rows = try await read(PostgresStatement(from: statement))
+        return try rows.map { row throws(StoreError) in try Invitation.table.row(row) }
+    }
+
     package func invitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> Invitation? {
-        try await read(
-            "SELECT digest, environment, expires FROM carillon.invitation WHERE digest = $1 AND expires > $2",
-            [.bytes(digest), .integer(moment.column)]
-        ).first?.invitation()
+        try await invitations(InvitationStatements.select(digest, at: moment)).first
     }
 
     package func invitations(
@@ -37,14 +27,7 @@ extension PostgresStore: Invitations {
         limit: Int,
         at moment: Timestamp,
     ) async throws(StoreError) -> [Invitation] {
-        // Every digest comes after the empty one.
-        let rows = try await read(
-            """
-            SELECT digest, environment, expires FROM carillon.invitation
-            WHERE digest > coalesce($1, ''::bytea) AND expires > $2 ORDER BY digest LIMIT $3
-            """,
-            [.bytes(digest), .integer(moment.column), .integer(Int64(clamping: limit))])
-        return try rows.map { row throws(StoreError) in try row.invitation() }
+        try await invitations(InvitationStatements.page(after: digest, limit: limit, at: moment))
     }
 
     package func useInvitation(
@@ -52,37 +35,16 @@ extension PostgresStore: Invitations {
         to environment: Environment,
         at moment: Timestamp,
     ) async throws(StoreError) -> Bool {
-        let answers = try await Self.execute(
-            [
-                PostgresStatement(
-                    "DELETE FROM carillon.invitation WHERE digest = $1 AND environment = $2 AND expires > $3",
-                    [.bytes(digest), .integer(environment.column), .integer(moment.column)])
-            ], on: writers[0])
-        return answers.first?.affected == 1
+        let statement = InvitationStatements.use(digest, to: environment, at: moment)
+        return try await Self.execute([PostgresStatement(from: statement)], on: writers[0]).first?.affected == 1
     }
 
     package func withdrawInvitation(
         _ digest: [UInt8],
         at moment: Timestamp,
     ) async throws(StoreError) -> Invitation? {
-        let answers = try await Self.execute(
-            [
-                PostgresStatement(
-                    """
-                    DELETE FROM carillon.invitation WHERE digest = $1 AND expires > $2
-                    RETURNING digest, environment, expires
-                    """, [.bytes(digest), .integer(moment.column)])
-            ], on: writers[0])
-        return try answers.first?.first?.invitation()
-    }
-}
-
-extension PostgresRow {
-    /// Reads an invitation from the columns digest, environment and expires.
-    func invitation() throws(StoreError) -> Invitation {
-        guard let digest = bytes(0), let environment = integer(1).flatMap(Environment.init(column:)),
-            let expires = moment(2)
-        else { throw PostgresError.damaged("an invitation").storeError }
-        return Invitation(digest: digest, environment: environment, expires: expires)
+        let statement = InvitationStatements.withdraw(digest, at: moment)
+        return try await Self.execute([PostgresStatement(from: statement)], on: writers[0]).first?.first
+            .map { row throws(StoreError) in try Invitation.table.row(row) }
     }
 }

@@ -1,3 +1,4 @@
+import AccountTables
 package import Delivery
 package import Notifications
 package import PostgresClient
@@ -136,7 +137,7 @@ package final class PostgresStore: Sendable {
     ) -> PostgresConnection {
         PostgresConnection(
             to: configuration.location, name: "carillon", limits: configuration.limits,
-            options: isForReading ? [noWaitForDisk] : [],
+            options: [PostgresStatement("SET search_path = carillon")] + (isForReading ? [noWaitForDisk] : []),
             allowsAsynchronousCommit: configuration.allowsAsynchronousCommit)
     }
 
@@ -156,7 +157,7 @@ package final class PostgresStore: Sendable {
         do throws(PostgresError) {
             return try await connection.transaction { transaction throws(PostgresError) in
                 try transaction.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                return try PostgresAccountRows.load(transaction)
+                return try AccountRows.load(transaction)
             }
         } catch {
             throw error.startError(schema: PostgresSchema.all.schema)
@@ -206,10 +207,17 @@ package final class PostgresStore: Sendable {
     }
 
     func read(_ sql: StaticString, _ values: [PostgresValue]) async throws(StoreError) -> PostgresRows {
+        try await read(PostgresStatement(sql, values))
+    }
+
+    func read(_ statement: PostgresStatement) async throws(StoreError) -> PostgresRows {
         var attempt = 1
         while true {
             do throws(PostgresError) {
-                return try await reader.execute(sql, values)
+                guard let rows = try await reader.execute([statement]).first else {
+                    throw PostgresError(.unexpectedAnswer, "The server did not answer a statement.")
+                }
+                return rows
             } catch  where error.kind == .conflict && attempt < Self.maximumAttempts {
                 attempt += 1
             } catch {

@@ -113,18 +113,31 @@ package final class PostgresDatabase: SQLDatabase {
 }
 
 /// Executes the statements of both databases in a transaction of PostgreSQL.
-package struct SQLTransactionOnPostgres: SQLTransaction {
+struct SQLTransactionOnPostgres: SQLTransaction {
     private let transaction: PostgresTransaction
 
-    package init(transaction: PostgresTransaction) { self.transaction = transaction }
+    init(transaction: PostgresTransaction) { self.transaction = transaction }
 
-    package func rows<Value>(_ statement: SQLStatement, _ value: (any SQLRow) throws -> Value) throws -> [Value] {
+    func rows<Value>(_ statement: SQLStatement, _ value: (any SQLRow) throws -> Value) throws -> [Value] {
         try transaction.execute(PostgresStatement(from: statement)).map(value)
     }
 
     @discardableResult
-    package func run(_ statement: SQLStatement) throws -> Int {
+    func run(_ statement: SQLStatement) throws -> Int {
         try transaction.execute(PostgresStatement(from: statement)).affected
+    }
+}
+
+extension PostgresTransaction {
+    /// Executes the statements of both databases, with a typed error.
+    package func sql<Value>(_ body: (any SQLTransaction) throws -> Value) throws(PostgresError) -> Value {
+        do {
+            return try body(SQLTransactionOnPostgres(transaction: self))
+        } catch let error as PostgresError {
+            throw error
+        } catch {
+            throw .damaged("a row")
+        }
     }
 }
 

@@ -73,16 +73,23 @@ package struct Table<Row>: Sendable {
     /// The names of the columns to write, for INSERT.
     package var list: SQLStatement { names.map(\.sql).joined(separator: ", ") }
 
+    private func written(_ row: Row) throws(StoreError) -> [SQLValue] {
+        do {
+            return try written.flatMap { try $0.values(row) }
+        } catch {
+            throw StoreError(.unavailable, "A value for the table \(name) cannot be encoded.")
+        }
+    }
+
     /// The values of the columns to write, for INSERT.
-    package func values(_ row: Row) throws -> SQLStatement {
-        try written.flatMap { try $0.values(row) }.map(SQLStatement.value).joined(separator: ", ")
+    package func values(_ row: Row) throws(StoreError) -> SQLStatement {
+        try written(row).map(SQLStatement.value).joined(separator: ", ")
     }
 
     /// Sets the columns, for UPDATE.
     /// - Parameter others: the columns that stay as they are.
-    package func assignments(_ row: Row, except others: Set<ColumnName> = []) throws -> SQLStatement {
-        let values = try written.flatMap { try $0.values(row) }
-        return zip(names, values).filter { !others.contains($0.0) }
+    package func assignments(_ row: Row, except others: Set<ColumnName> = []) throws(StoreError) -> SQLStatement {
+        zip(names, try written(row)).filter { !others.contains($0.0) }
             .map { $0.sql + " = " + .value($1) }.joined(separator: ", ")
     }
 
@@ -101,13 +108,11 @@ package struct Table<Row>: Sendable {
     /// - Parameter more: further columns, with the value of each row.
     package func batch(
         _ rows: [Row], _ more: (name: ColumnName, type: SQLType, values: [SQLValue])...
-    ) throws -> SQLBatch {
+    ) throws(StoreError) -> SQLBatch {
         let columns = written.flatMap { Array(zip($0.names, $0.types)) }.map { (name: $0, type: $1) }
-        return SQLBatch(
-            columns + more.map { ($0.name, $0.type) },
-            try rows.enumerated().map { index, row in
-                try written.flatMap { try $0.values(row) } + more.map { $0.values[index] }
-            })
+        var values: [[SQLValue]] = []
+        for (index, row) in rows.enumerated() { values.append(try written(row) + more.map { $0.values[index] }) }
+        return SQLBatch(columns + more.map { ($0.name, $0.type) }, values)
     }
 }
 

@@ -1,3 +1,4 @@
+import AccountTables
 package import Delivery
 import GRDB
 import SQLiteSupport
@@ -24,7 +25,7 @@ extension SQLiteStore: Accounts {
             case .failure(let error): return .refused(error)
             case .success(nil): return .unchanged
             case .success(let next?):
-                try AccountRows.write(change, from: snapshot, to: next, appID: appID, in: database)
+                try database.sql { try AccountRows.write(change, from: snapshot, to: next, appID: appID, $0) }
                 feed.written(next)
                 try Self.setMeta(.accountsVersion, to: Int64(clamping: next.version), in: database)
                 return .applied(next)

@@ -1,3 +1,4 @@
+import AccountTables
 package import Delivery
 import Foundation
 import GRDB
@@ -27,12 +28,7 @@ extension SQLiteStore: CopyableStore {
     }
 
     package func copiedInvitations() async throws(StoreError) -> [Invitation] {
-        try await read { database throws(SQLiteFailure) in
-            try database.rows("SELECT digest, environment, expires FROM invitation") {
-                row throws(SQLiteFailure) in
-                try row.invitation()
-            }
-        }
+        try await invitations(InvitationStatements.all)
     }
 
     package func countDestinations() async throws(StoreError) -> Int {
@@ -129,12 +125,12 @@ extension SQLiteStore: CopyableStore {
         let snapshot = accounts.snapshot
         try await write { database throws(SQLiteFailure) in
             func write(_ change: AccountChange, _ appID: AppID = accounts.lastApp) throws(SQLiteFailure) {
-                try AccountRows.write(change, from: snapshot, to: snapshot, appID: appID, in: database)
+                try database.sql { try AccountRows.write(change, from: snapshot, to: snapshot, appID: appID, $0) }
             }
             for team in snapshot.teams.values { try write(.createTeam(team)) }
             for app in snapshot.apps.values { try write(.createApp(bundleID: app.bundleID, team: app.team), app.id) }
             for key in snapshot.keys.values { try write(.createKey(key)) }
-            for key in snapshot.revokedKeys { try AccountRows.writeRevoked(key, in: database) }
+            for key in snapshot.revokedKeys { try database.sql { try AccountRows.writeRevoked(key, $0) } }
             for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
             for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }
             for administrator in snapshot.administrators.values {

@@ -1,3 +1,4 @@
+import AccountTables
 package import Delivery
 import Dispatch
 import GRDB

@@ -84,12 +84,12 @@ package final class SQLiteDatabase: SQLDatabase {
 }
 
 /// Executes statements on a connection.
-package struct SQLiteTransaction: SQLTransaction {
+struct SQLiteTransaction: SQLTransaction {
     private let database: Database
 
-    package init(database: Database) { self.database = database }
+    init(database: Database) { self.database = database }
 
-    package func rows<Value>(_ statement: SQLStatement, _ value: (any SQLRow) throws -> Value) throws -> [Value] {
+    func rows<Value>(_ statement: SQLStatement, _ value: (any SQLRow) throws -> Value) throws -> [Value] {
         var values: [Value] = []
         try forEach(statement) { prepared, arguments in
             let rows = try Row.fetchCursor(prepared, arguments: arguments)
@@ -99,7 +99,7 @@ package struct SQLiteTransaction: SQLTransaction {
     }
 
     @discardableResult
-    package func run(_ statement: SQLStatement) throws -> Int {
+    func run(_ statement: SQLStatement) throws -> Int {
         var count = 0
         try forEach(statement) { prepared, arguments in
             try prepared.execute(arguments: arguments)
@@ -115,6 +115,19 @@ package struct SQLiteTransaction: SQLTransaction {
             statement.isPrepared
             ? try database.cachedStatement(sql: text.sql) : try database.makeStatement(sql: text.sql)
         for row in text.rows { try body(prepared, StatementArguments((text.before + row + text.after).map(\.column))) }
+    }
+}
+
+extension Database {
+    /// Executes the statements of both databases, with a typed error.
+    package func sql<Value>(_ body: (any SQLTransaction) throws -> Value) throws(SQLiteFailure) -> Value {
+        do {
+            return try body(SQLiteTransaction(database: self))
+        } catch let error as StoreError {
+            throw .damaged(error.cause)
+        } catch {
+            throw SQLiteFailure(error)
+        }
     }
 }
 

@@ -1,0 +1,118 @@
+package import Delivery
+package import Notifications
+package import SQLSupport
+
+/// Stores the accounts in tables. All rows are read together, and each change is written on its own.
+package enum AccountRows {
+    /// The table with the revoked devices, and which of its rows are revoked.
+    private static let devices = SQLStatement.either(sqlite: "revoked_device", postgresql: "device")
+    private static let areRevoked = SQLStatement.either(sqlite: "", postgresql: "WHERE revoked IS NOT NULL")
+
+    /// - Parameter version: the version of the accounts, which the store has read in the same transaction.
+    package static func load(version: UInt64, _ transaction: any SQLTransaction) throws -> AccountsSnapshot {
+        func rows<Row>(_ table: Table<Row>) throws -> [Row] {
+            try transaction.rows("SELECT \(table.columns(of: "t")) FROM \(.sql(table.name)) t") { try table.row($0) }
+        }
+        let revoked = try transaction.rows(
+            "SELECT \(RevokedDevice.table.columns(of: "t")) FROM \(devices) t \(areRevoked)"
+        ) { try RevokedDevice.table.row($0) }
+        return AccountsSnapshot(
+            version: version, teams: try rows(Team.table), apps: try rows(App.table), keys: try rows(TeamKey.table),
+            revokedKeys: try transaction.rows("SELECT public_key FROM revoked_key") { $0.bytes(0) ?? [] },
+            certificates: try rows(TeamCertificate.table),
+            revokedDevices: Dictionary(revoked.map { ($0.device, $0.revoked) }, uniquingKeysWith: { $1 }),
+            administrators: try rows(AdministratorCertificate.table))
+    }
+
+    /// Writes a change that the accounts' rules have allowed.
+    /// - Parameters:
+    ///   - before: the accounts before the change.
+    ///   - after: the accounts after it.
+    package static func write(
+        _ change: AccountChange,
+        from before: AccountsSnapshot,
+        to after: AccountsSnapshot,
+        appID: AppID,
+        _ transaction: any SQLTransaction,
+    ) throws {
+        switch change {
+        case .createTeam(let team): try insert(team, Team.table, transaction)
+        case .deleteTeam, .deleteApp: try writeRemovals(from: before, to: after, transaction)
+        case .createApp(let bundleID, let team):
+            try insert(App(id: appID, bundleID: bundleID, team: team), App.table, transaction)
+        case .createKey(let key): try insert(key, TeamKey.table, transaction)
+        case .revokeKey(let id, let moment):
+            try transaction.run("UPDATE signing_key SET revoked = \(moment.column) WHERE id = \(id.rawValue)")
+        case .createCertificate(let certificate): try insert(certificate, TeamCertificate.table, transaction)
+        case .revokeCertificate(let serial, let moment):
+            try transaction.run(
+                "UPDATE provider_certificate SET revoked = \(moment.column) WHERE serial = \(Array(serial.bytes))")
+        case .revokeDevice(let device, let moment):
+            let table = RevokedDevice.table
+            try transaction.run(
+                """
+                INSERT INTO \(devices) (\(table.list)) VALUES (\(table.values(.init(device: device, revoked: moment))))
+                ON CONFLICT (device, environment) DO UPDATE SET revoked = excluded.revoked
+                """)
+        case .createAdministrator(let administrator, _):
+            try write(administrator, from: before, to: after, transaction)
+        case .revokeAdministrator(let serial, _), .revokeUnlistedAdministrator(let serial, _, _):
+            guard let administrator = after.administrators[serial] else { break }
+            try write(administrator, from: before, to: after, transaction)
+        }
+    }
+
+    private static func insert<Row>(_ row: Row, _ table: Table<Row>, _ transaction: any SQLTransaction) throws {
+        try transaction.run("INSERT INTO \(.sql(table.name)) (\(table.list)) VALUES (\(table.values(row)))")
+    }
+
+    /// Writes an administrator's certificate, and removes those that are no longer listed.
+    private static func write(
+        _ administrator: AdministratorCertificate,
+        from before: AccountsSnapshot,
+        to after: AccountsSnapshot,
+        _ transaction: any SQLTransaction,
+    ) throws {
+        for serial in before.administrators.keys where after.administrators[serial] == nil {
+            try transaction.run("DELETE FROM administrator_certificate WHERE serial = \(Array(serial.bytes))")
+        }
+        let table = AdministratorCertificate.table
+        try transaction.run(
+            """
+            INSERT INTO administrator_certificate (\(table.list)) VALUES (\(table.values(administrator)))
+            ON CONFLICT (serial) DO UPDATE SET \(table.replacements())
+            """)
+    }
+
+    /// Removes the rows that are no longer in the accounts, in an order that keeps references valid. What a deletion
+    /// removes was decided by the accounts' rules before.
+    private static func writeRemovals(
+        from before: AccountsSnapshot,
+        to after: AccountsSnapshot,
+        _ transaction: any SQLTransaction,
+    ) throws {
+        for serial in before.certificates.keys where after.certificates[serial] == nil {
+            try transaction.run("DELETE FROM provider_certificate WHERE serial = \(Array(serial.bytes))")
+        }
+        for (id, key) in before.keys where after.keys[id] != key {
+            if let key = after.keys[id] {
+                let changes = try TeamKey.table.assignments(key)
+                try transaction.run("UPDATE signing_key SET \(changes) WHERE id = \(id.rawValue)")
+            } else {
+                try transaction.run("DELETE FROM signing_key WHERE id = \(id.rawValue)")
+                if key.revoked != nil { try writeRevoked(key.publicKey, transaction) }
+            }
+        }
+        for app in before.apps.values where after.app(app.id) == nil {
+            try transaction.run("DELETE FROM app WHERE id = \(Int64(app.id.rawValue))")
+        }
+        for id in before.teams.keys where after.teams[id] == nil {
+            try transaction.run("DELETE FROM team WHERE id = \(id.rawValue)")
+        }
+    }
+
+    /// Keeps the public half of a revoked key whose row is deleted.
+    package static func writeRevoked(_ publicKey: [UInt8], _ transaction: any SQLTransaction) throws {
+        try transaction.run("INSERT INTO revoked_key (public_key) VALUES (\(publicKey)) ON CONFLICT DO NOTHING")
+    }
+}
