@@ -1,0 +1,43 @@
+import CampaignStore
+import CommonTesting
+import Foundation
+import Notifications
+import Testing
+
+@testable import ProviderServer
+
+/// A property of an installation is in every form in which the server takes and shows installations.
+struct InstallationMembersTests {
+    /// An installation with a value for every property.
+    private static let full: Installation = {
+        let now = Timestamp(milliseconds: 1_795_000_000_000)
+        var installation = Installation(id: "phone", deviceToken: "00", environment: .production, registered: now)
+        installation.languages = ["sv"]
+        installation.timeZone = "Europe/Stockholm"
+        installation.user = "anna"
+        installation.tags = ["news"]
+        installation.appVersion = "2.1"
+        installation.values = ["name": .string("Anna")]
+        return installation
+    }()
+
+    /// The properties that an app or a backend sets.
+    private static let properties = Mirror(reflecting: full).children.compactMap(\.label)
+        .filter { !["registered", "changed", "end"].contains($0) }
+
+    @Test(arguments: properties)
+    func `A request may set a property, the answer shows it, and docs/provider-server.md has its row`(
+        _ name: String
+    ) throws {
+        guard name != "id" else { return }
+        #expect(InstallationDocument.keys.contains(name))
+        #expect(InstallationDocument.members(Self.full)[name] != nil)
+        #expect(try Repository.text("docs/provider-server.md").contains("\n| `\(name)` |"))
+    }
+
+    @Test(arguments: properties) func `A property is a column of CSV`(_ name: String) {
+        // Each of the values has a column of its own.
+        guard name != "values" else { return }
+        #expect(InstallationColumn.members.contains { $0.name == name })
+    }
+}
