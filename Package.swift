@@ -47,6 +47,8 @@ let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", packa
 let hummingbirdHTTP2: Target.Dependency = .product(
     name: "HummingbirdHTTP2", package: "hummingbird", condition: service)
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: service)
+let nioHTTPTypesHTTP1: Target.Dependency = .product(
+    name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras", condition: service)
 // The store of a cluster, which needs libpq.
 let postgres: TargetDependencyCondition? = .when(traits: ["PostgreSQL"])
 let postgresClient: Target.Dependency = .target(name: "PostgresClient", condition: postgres)
@@ -150,6 +152,12 @@ let package = Package(
         module(
             "Sources/Shared/Console", ["Notifications", "Connections", crypto, httpTypes, hummingbird],
             resources: [.embedInCode("Files")]),
+        module(
+            "Sources/Shared/HTTPAPI",
+            [
+                "Notifications", nioCore, nioHTTPTypes, nioHTTPTypesHTTP1, logging, httpTypes, hummingbird,
+                hummingbirdCore, .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
         // MARK: Sources/Service: The service: from a provider to a device.
         module("Sources/Service/Delivery", ["Notifications", "Storage", "Rates", deque]),
         module(
@@ -169,8 +177,9 @@ let package = Package(
             "Sources/Service/Management",
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
-                "VirtualDevices", "Rehearsals", "Reports", "Connections", "Console", nioCore, nioPosix, nioSSL, crypto,
-                logging, httpTypes, nioHTTPTypes, hummingbird, hummingbirdCore,
+                "VirtualDevices", "Rehearsals", "Reports", "Connections", "Console", "HTTPAPI", nioCore, nioPosix,
+                nioSSL, crypto,
+                logging, httpTypes, hummingbird, hummingbirdCore,
             ], resources: [.embedInCode("Console/Files")]),
         module(
             "Sources/Service/Service",
@@ -208,9 +217,10 @@ let package = Package(
         module(
             "Sources/ProviderServer/ProviderServer",
             [
-                "Rates", "Notifications", "Storage", "Connections", "Console", "PrivateFiles", "CampaignStore",
+                "Rates", "Notifications", "Storage", "Connections", "Console", "HTTPAPI", "PrivateFiles",
+                "CampaignStore",
                 "APNSProvider", nioCore, nioPosix, nioSSL, crypto, cryptoExtras, logging, lifecycle, coreMetrics,
-                httpTypes, httpClient, hummingbird, hummingbirdCore, hummingbirdHTTP2, nioHTTPTypes,
+                httpTypes, httpClient, hummingbird, hummingbirdCore, hummingbirdHTTP2,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + [postgresClient] + postgresCampaignStore, resources: [.embedInCode("Console/Files")]),
         module(
@@ -240,7 +250,7 @@ let package = Package(
             name: "carillon",
             dependencies: [
                 "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal", "VirtualDevices",
-                "Connections", "HTTPAPIClient", "Management", "PrivateFiles",
+                "Connections", "HTTPAPIClient", "HTTPAPI", "Management", "PrivateFiles",
                 "Service", "ProviderServer", "PrometheusMetrics", coreMetrics,
                 "APNSProvider",
                 "APNSDevice", "CVersion", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
@@ -282,6 +292,12 @@ let package = Package(
         tests("Tests/Shared/PrivateFilesTests", ["Storage", "PrivateFiles", "CommonTesting"]),
         tests("Tests/Shared/PrometheusMetricsTests", ["PrometheusMetrics", coreMetrics]),
         tests("Tests/Shared/ConsoleTests", ["CommonTesting", "Notifications", "Console", httpTypes]),
+        tests(
+            "Tests/Shared/HTTPAPITests",
+            [
+                "Notifications", "HTTPAPI", nioCore, nioEmbedded, httpTypes, nioHTTPTypes, nioHTTPTypesHTTP1,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
         // MARK: Tests/Service
         tests(
             "Tests/Service/DeliveryTests",
@@ -319,7 +335,7 @@ let package = Package(
             "Tests/Service/ManagementTests",
             [
                 "CommonTesting",
-                "Notifications", "Trust", "Delivery", "DeliveryTesting", "Console", "Management", "Service",
+                "Notifications", "Trust", "Delivery", "DeliveryTesting", "Console", "HTTPAPI", "Management", "Service",
                 "ServiceTesting", "APNSProvider", nioCore, nioPosix, nioEmbedded, nioSSL, crypto, httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"), httpTypes, nioHTTPTypes,
             ]),
@@ -357,7 +373,8 @@ let package = Package(
         tests(
             "Tests/ProviderServer/ProviderServerTests",
             [
-                "Rates", "Notifications", "Storage", "Delivery", "Management", "CampaignStore", "ProviderServer",
+                "Rates", "Notifications", "Storage", "Delivery", "HTTPAPI", "Management", "CampaignStore",
+                "ProviderServer",
                 "Service",
                 "ServiceTesting", "Trust", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix,
                 nioEmbedded, nioSSL, crypto, cryptoExtras, logging, inMemoryLogging, lifecycle, httpTypes, httpClient,

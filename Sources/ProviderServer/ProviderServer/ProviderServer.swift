@@ -2,6 +2,7 @@ import CampaignStore
 import Connections
 import Console
 import Foundation
+import HTTPAPI
 import Hummingbird
 import HummingbirdCore
 import HummingbirdHTTP2
@@ -216,26 +217,25 @@ package final class ProviderServer: Service {
     }
 
     private func server() -> HTTPServerBuilder {
-        let timeout = settings.requestTimeout
+        let limits = RequestLimits(
+            request: settings.requestTimeout, bodyBytesPerSecond: ProviderServerLimits.bodyBytesPerSecond,
+            answer: settings.requestTimeout)
         let http = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [RequestWatch(timeout: timeout)],
-            idleTimeout: settings.idleTimeout,
-            httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: ProviderServerLimits.headerBytes,
-                maxHeaderListSize: ProviderServerLimits.headerBytes,
-                maxHeaderFieldCount: ProviderServerLimits.headerFields))
+            additionalChannelHandlers: [RequestGuard(limits)], idleTimeout: settings.idleTimeout,
+            httpDecoderConfiguration: RequestLimits.decoder)
+        let idle = settings.idleTimeout + ProviderServerLimits.idleMargin
         let times = ConnectionGuard.Times(
-            idle: settings.idleTimeout + ProviderServerLimits.idleMargin, ending: settings.endTimeout,
+            first: idle, idle: idle, ending: settings.endTimeout,
             idleEnding: min(settings.endTimeout, ProviderServerLimits.idleMargin))
         guard let tls else {
             return HTTPServerBuilder { responder in
                 GuardedChannel(base: HTTP1Channel(responder: responder, configuration: http), times: times)
             }
         }
-        let idle = Duration.nanoseconds(settings.idleTimeout.nanoseconds)
         return HTTPServerBuilder { responder in
             let channel = try HTTP2UpgradeChannel(
-                tlsConfiguration: tls, configuration: .init(idleTimeout: idle, streamConfiguration: http),
+                tlsConfiguration: tls,
+                configuration: .init(idleTimeout: Duration(self.settings.idleTimeout), streamConfiguration: http),
                 responder: responder)
             return GuardedChannel(base: channel, times: times)
         }

@@ -9,10 +9,6 @@ package enum ProviderServerLimits {
     package static let installationBytes = 16_384
     /// The largest body of any other request, in bytes: a message to 10,000 named recipients has 500,000.
     package static let bodyBytes = 1 << 20
-    /// The largest size of a request's header fields, in bytes. A token of an identity provider has up to 4 KB.
-    static let headerBytes = 16_384
-    /// The largest number of header fields. A browser sends about 20, and a proxy adds a few.
-    static let headerFields = 100
     /// The largest number of open connections, for ``ProviderServer/Settings``. Further ones wait until one closes.
     static let openConnections = 4_096
     /// The time after which an idle connection is closed. An app registers at its launch, and then sends nothing for
@@ -22,19 +18,13 @@ package enum ProviderServerLimits {
     static let requestTimeout = TimeAmount.seconds(30)
     /// A body may take longer if this many bytes arrive in a second: an import has any length.
     static let bodyBytesPerSecond = 1_024
-    /// How long the client may read the refusal of its request before the connection is closed.
-    static let lingerTimeout = TimeAmount.seconds(5)
     /// How much longer than the idle timeout a connection may be without a request, so that a client that behaves well
     /// gets GOAWAY first.
     static let idleMargin = TimeAmount.seconds(2)
     /// How long requests under way may take when the server ends. An import could otherwise take any time.
     static let endTimeout = TimeAmount.seconds(10)
-    /// The most items in an answer.
-    package static let listItems = 1_000
     /// How many messages a list reads from the store at once. A message may have a megabyte, and a list 1,000 messages.
     static let messagesRead = 20
-    /// The largest depth of a document. A payload may have a depth of 32, and is inside the message.
-    static let documentDepth = 40
 
     /// How often one installation can be changed. An app does it at its launch, and when the user changes a setting.
     static let installationChanges = Rate(burst: 20, perSecond: 0.2)

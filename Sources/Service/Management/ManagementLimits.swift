@@ -1,14 +1,8 @@
+import HTTPAPI
 import NIOCore
-import Notifications
 
 /// The bounds of the management API.
 package enum ManagementLimits {
-    /// The size of a request's body in bytes. The largest, a certificate signing request, has 2,000.
-    package static let bodyBytes = 65_536
-
-    /// How many levels of objects and lists a body may have: a rule of a rehearsal that matches the deepest payload.
-    static let documentDepth = Payload.maximumDepth + 4
-
     /// The size of a fixture in bytes. One with 10,000 devices has 2 MB.
     package static let fixtureBytes = 4 << 20
 
@@ -20,14 +14,6 @@ package enum ManagementLimits {
     /// How long a wait for requests may take: longer than a person waits for a test.
     package static let wait = Duration.seconds(600)
 
-    /// The number of items in an answer. A page has some 200 KB.
-    package static let listItems = 1000
-
-    /// The limits on a request's header fields: bytes of all, bytes of one, and their number. A browser with some
-    /// cookies sends 4 KB.
-    static let headerBytes = 16_384
-    static let headerFields = 100
-
     /// How many connections may be open over TCP and TLS, and how many on the Unix socket. A further connection closes
     /// the one that has been idle for longest, so holding connections open locks nobody out.
     package static let openConnections = 256
@@ -35,22 +21,17 @@ package enum ManagementLimits {
     /// The maximum number of open streams: half of the connections, so that other requests get through.
     package static let streams = 128
 
-    /// How many requests a client may send before it has read the first answer. A browser sends fewer.
-    static let requestsAhead = 16
+    /// How long a request may take to arrive, as on providers' connections, and how long a client may leave an answer
+    /// unread.
+    static let requests = RequestLimits(request: .seconds(10), answer: .seconds(30))
 
-    /// How long a request may take to arrive, and how long a new connection may take to send its first request.
-    /// Providers' connections have the same limit.
-    static let requestTimeout = TimeAmount.seconds(10)
-
-    /// How long a connection may be idle between two requests. Scrapers come at least once a minute.
-    static let idleTimeout = TimeAmount.minutes(2)
+    /// How long a new connection may take to send its first request, and how long it may be idle between two requests.
+    /// Scrapers come at least once a minute.
+    static let connections = ConnectionGuard.Times(first: .seconds(10), idle: .minutes(2))
 
     /// How long a connection may go on if its client's certificate was revoked. An administrator who revokes the
     /// certificate of this connection gets the answer.
     static let lastAnswer = TimeAmount.seconds(1)
-
-    /// How long a client may leave an answer unread.
-    static let answerTimeout = TimeAmount.seconds(30)
 
     /// The longest time over which a node may be drained.
     static let drain = Duration.seconds(3600)

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPAPI
 import HTTPAPIClient
 import Management
 import NIOHTTP1
@@ -29,7 +30,7 @@ extension APIClient {
         unanswered: (Set<String>) -> Void = { _ in },
     ) async throws -> [Item] {
         var silent: Set<String> = []
-        let items = try await list(path, pageItems: ManagementLimits.listItems, name: name) { headers in
+        let items = try await list(path, pageItems: APILimits.listItems, name: name) { headers in
             silent.formUnion(headers[canonicalForm: OtherDevices.unansweredField].map { String($0) })
         }
         if !silent.isEmpty { unanswered(silent) }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPAPI
 import HTTPAPIClient
 import Management
 import Matching
@@ -69,7 +70,7 @@ struct RequestsCommand: AsyncParsableCommand {
                     .joined(separator: "&")
                 let page: [JSONValue] = try await client.ask(.GET, path)
                 for request in page { output.print(request, RequestLine(request).text) }
-                guard page.count == ManagementLimits.listItems, let number = page.last.flatMap(RequestLine.number)
+                guard page.count == APILimits.listItems, let number = page.last.flatMap(RequestLine.number)
                 else { return }
                 after = ["after=\(number)"]
             }

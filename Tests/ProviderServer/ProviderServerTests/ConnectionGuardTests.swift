@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import HTTPAPI
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
@@ -113,11 +114,25 @@ import Trust
         }
     }
 
+    @Test func `A body without end is read to a limit, although its client has no key`() async throws {
+        try await TestProvider.run { provider in
+            let client = try await RawClient.connect(provider)
+            try await client.write("POST /v1/messages HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n")
+            #expect(try await client.answer().hasPrefix("HTTP/1.1 401 "))
+            let chunk = "10000\r\n\(String(repeating: "a", count: 0x10000))\r\n"
+            var sent = 0
+            // The system's buffers take some of it.
+            while sent < 64 * RequestLimits.drainedBytes, (try? await client.write(chunk)) != nil { sent += 0x10000 }
+            #expect(sent < 64 * RequestLimits.drainedBytes)
+        }
+    }
+
     @Test func `While a request is under way, no time closes its connection, and then the idle time begins anew`()
         throws
     {
         let guarded = ConnectionGuard(
-            ConnectionGuard.Times(idle: .seconds(30), ending: .seconds(10), idleEnding: .seconds(2)))
+            ConnectionGuard.Times(
+                first: .seconds(30), idle: .seconds(30), ending: .seconds(10), idleEnding: .seconds(2)))
         let channel = EmbeddedChannel(handler: guarded)
         channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
         for _ in 0..<2 {

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPAPI
 import InMemoryLogging
 import Logging
 import NIOHTTP1
@@ -212,7 +213,7 @@ import Testing
             let files = IdentityKeyFiles(logger: Logger(label: "test") { _ in log })
             for round in 1...2 {
                 try? FileManager.default.removeItem(atPath: identity.file)
-                for _ in 0..<3 { #expect(throws: APIProblem.self) { try files.keysForRequest(identity.file) } }
+                for _ in 0..<3 { #expect(throws: Problem.self) { try files.keysForRequest(identity.file) } }
                 #expect(log.entries.count { $0.level == .error } == round)
                 try identity.write([identity.p256Key])
                 for _ in 0..<3 { _ = try files.keysForRequest(identity.file) }

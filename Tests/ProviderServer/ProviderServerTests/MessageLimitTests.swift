@@ -1,4 +1,5 @@
 import Foundation
+import HTTPAPI
 import NIOHTTP1
 import Notifications
 import Testing
@@ -59,7 +60,7 @@ import Testing
             #expect(try await Self.ask(shop, String(repeating: " ", count: Limits.bodyBytes)).status == 413)
             // Pages of lists.
             for (limit, status) in [
-                ("0", 400), ("\(Limits.listItems)", 200), ("\(Limits.listItems + 1)", 400), ("x", 400),
+                ("0", 400), ("\(APILimits.listItems)", 200), ("\(APILimits.listItems + 1)", 400), ("x", 400),
             ] {
                 let list = try await shop.provider.ask(.GET, "/v1/messages?limit=\(limit)", key: shop.serverKey)
                 #expect(list.status == status, "\(limit)")

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPAPI
 import NIOCore
 import NIOHTTP1
 import Notifications
@@ -21,13 +22,13 @@ import Testing
     @Test func `Header fields are limited in size and number, and the refusal says so`() async throws {
         func fields(_ count: Int) -> String { (0..<count).map { "x-\($0): 1\r\n" }.joined() }
         func field(_ count: Int) -> String { "x: \(String(repeating: "a", count: count))\r\n" }
-        let half = ProviderServerLimits.headerBytes / 2
+        let half = RequestLimits.headerBytes / 2
         let refused = [
-            fields(ProviderServerLimits.headerFields + 1), field(ProviderServerLimits.headerBytes + 1),
+            fields(RequestLimits.headerFields + 1), field(RequestLimits.headerBytes + 1),
             field(half) + "y" + field(half),
         ]
         try await TestProvider.run { provider in
-            for fields in [fields(ProviderServerLimits.headerFields - 2), field(half)] {
+            for fields in [fields(RequestLimits.headerFields - 2), field(half)] {
                 let client = try await RawClient.connect(provider)
                 try await client.write(Self.health + fields + "\r\n")
                 #expect(try await client.answer().hasPrefix("HTTP/1.1 200 "))
@@ -39,7 +40,7 @@ import Testing
                 let answer = await client.readToEnd()
                 #expect(answer.hasPrefix("HTTP/1.1 431 "), "\(answer)")
                 #expect(
-                    try Self.problem(answer).text.contains("\(ProviderServerLimits.headerBytes) bytes"), "\(answer)")
+                    try Self.problem(answer).text.contains("\(RequestLimits.headerBytes) bytes"), "\(answer)")
                 await client.close()
             }
             #expect(try await provider.ask(.GET, "/health").status == 200)
@@ -162,11 +163,11 @@ import Testing
                     .PUT, "/v1/installations/i", #"{"x":\#(open)\#(close)}"#, key: shop.serverKey)
             }
             // This one is read, and its key is unknown.
-            #expect(try await put(ProviderServerLimits.documentDepth).pointer == "/x")
-            for depth in [ProviderServerLimits.documentDepth + 1, 8_000] {
+            #expect(try await put(APILimits.documentDepth).pointer == "/x")
+            for depth in [APILimits.documentDepth + 1, 8_000] {
                 let answer = try await put(depth)
                 #expect(answer.status == 400 && answer.pointer == "")
-                #expect(try answer.text("detail").contains("\(ProviderServerLimits.documentDepth) levels"))
+                #expect(try answer.text("detail").contains("\(APILimits.documentDepth) levels"))
             }
         }
     }

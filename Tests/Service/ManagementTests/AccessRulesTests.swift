@@ -1,4 +1,5 @@
 import Delivery
+import HTTPAPI
 import HTTPTypes
 import Notifications
 import Testing
@@ -15,7 +16,7 @@ struct AccessRulesTests {
         _ headers: [HTTPField.Name: String] = [:],
         host: String = "127.0.0.1:2198",
         from caller: ManagementCaller = .network(isLoopback: true),
-        access: ManagementOperation.Access = .key,
+        access: ManagementAccess = .key,
         trust: AdministratorTrust = AdministratorTrust(),
         rules: AccessRules = AccessRules(host: "127.0.0.1", hostnames: ["push.example.com"], key: key),
     ) -> Int? {

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import HTTPAPI
 import Management
 import NIOCore
 import NIOHTTP1
@@ -43,6 +44,20 @@ import Testing
             #expect(try await test.ask("GET", "/health", key: "", headers: [attempts[0]]).status == 403)
             let teams: [ManagementMessages.Team] = try await test.administer("GET", "/v1/teams")
             #expect(teams.map(\.name) == ["Development"])
+        }
+    }
+
+    /// Programs send whole URLs to proxies. The URL names another host than `Host`.
+    @Test func `A request for a whole URL is refused`() async throws {
+        try await TestService.run { test in
+            let port = try #require(URL(string: test.managementURL)?.port)
+            var configuration = HTTPClient.Configuration()
+            configuration.proxy = .server(host: "127.0.0.1", port: port)
+            try await HTTPClient.withHTTPClient(configuration: configuration) { client in
+                var request = HTTPClientRequest(url: "http://evil.example/metrics")
+                request.headers.add(name: "host", value: "127.0.0.1:\(port)")
+                #expect(try await client.execute(request, deadline: .distantFuture).status == .badRequest)
+            }
         }
     }
 
@@ -110,7 +125,7 @@ import Testing
 
     @Test func `A body or headers that are too large are refused`() async throws {
         try await TestService.run { test in
-            let large = String(repeating: " ", count: ManagementLimits.bodyBytes) + #"{"name":"Shop"}"#
+            let large = String(repeating: " ", count: APILimits.bodyBytes) + #"{"name":"Shop"}"#
             let tooLarge = try await test.ask("POST", "/v1/teams", body: large)
             #expect(tooLarge.status == 413)
             let long = [("x-long", String(repeating: "x", count: 20_000))]

@@ -9,22 +9,32 @@ import Testing
 /// When a connection is closed, with a clock that the test sets.
 struct ManagementConnectionTests {
     private let channel = EmbeddedChannel()
-    private let begin = NIODeadline.now()
 
     private func connection(
         limit: Int = 10,
         isTrusted: @escaping () -> Bool = { true },
     ) throws -> ManagementConnection {
-        let table = ConnectionTable(limit: limit)
-        let connection = try #require(ManagementConnection(channel, in: table, isTrusted: isTrusted) { _, _ in })
-        try channel.pipeline.syncOperations.addHandler(connection)
-        return connection
+        try Self.connection(channel, in: ConnectionTable(limit: limit), isTrusted: isTrusted)
+    }
+
+    private static func connection(
+        _ channel: EmbeddedChannel,
+        in table: ConnectionTable,
+        isTrusted: @escaping () -> Bool = { true },
+    ) throws -> ManagementConnection {
+        let connection = ManagementConnection(channel, in: table, isTrusted: isTrusted) { channel, requests in
+            #expect(throws: Never.self) { try channel.pipeline.syncOperations.addHandler(requests) }
+        }
+        let added = try #require(connection)
+        try added.addHandlers(to: channel.pipeline.syncOperations, before: BackPressureHandler())
+        return added
     }
 
     private func isClosed(_ connection: ManagementConnection, after time: TimeAmount) throws -> Bool {
         let isClosed = NIOLoopBoundBox(false, eventLoop: channel.eventLoop)
         channel.closeFuture.whenComplete { _ in isClosed.value = true }
-        connection.tick(now: begin + time)
+        channel.embeddedEventLoop.advanceTime(to: .uptimeNanoseconds(0) + time)
+        connection.tick(now: channel.embeddedEventLoop.now)
         channel.embeddedEventLoop.run()
         return isClosed.value
     }
@@ -132,9 +142,10 @@ struct ManagementConnectionTests {
             try channel.writeInbound(HTTPRequestPart.end(nil))
         }
         // The connection notices the revocation two seconds before the second answer begins.
-        #expect(try !isClosed(connection, after: .seconds(-2)))
+        #expect(try !isClosed(connection, after: .zero))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(2))
         try answer()
-        #expect(try isClosed(connection, after: .zero))
+        #expect(try isClosed(connection, after: .seconds(2)))
     }
 
     @Test func `A connection that is trusted again goes on until its next answer`() throws {
@@ -153,8 +164,7 @@ struct ManagementConnectionTests {
         #expect(!channel.isActive)
 
         let other = EmbeddedChannel()
-        let busy = try #require(ManagementConnection(other, in: ConnectionTable(limit: 10)) { _, _ in })
-        try other.pipeline.syncOperations.addHandler(busy)
+        let busy = try Self.connection(other, in: ConnectionTable(limit: 10))
         try other.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         try other.writeInbound(Self.head)
         try other.writeInbound(HTTPRequestPart.end(nil))
@@ -173,7 +183,7 @@ struct ManagementConnectionTests {
             channel.closeFuture.whenComplete { _ in isClosed.value = true }
         }
         let entries = channels.enumerated().map {
-            ConnectionTable.Entry($0.element, now: begin + .seconds(Int64($0.offset)))
+            ConnectionTable.Entry($0.element, now: .uptimeNanoseconds(0) + .seconds(Int64($0.offset)))
         }
         #expect(table.add(entries[0]) && table.add(entries[1]))
         entries[0].setIdle(since: nil)

@@ -1,5 +1,6 @@
 import CommonTesting
 import Foundation
+import HTTPAPI
 import HTTPTypes
 import Notifications
 import Testing
@@ -17,16 +18,17 @@ struct OpenAPITests {
 
     @Test func `docs/administration.md has a row for each operation, in their order, and no other`() throws {
         let rows = try Self.document.compactMap { $0.firstMatch(of: /^\| `((?:GET|POST|PUT|PATCH|DELETE) [^`]+)` \|/) }
-        let expected = ManagementOperation.all.map { "\($0.method.rawValue) \($0.path)" }
+        let expected = ManagementOperations.all.map { "\($0.method.rawValue) \($0.path)" }
         #expect(rows.map { String($0.1) } == expected)
     }
 
     @Test func `Every operation is described with its parameters, its body and its answers`() throws {
-        guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"] else {
+        guard case .object(let document) = ManagementOperations.description, case .object(let paths) = document["paths"]
+        else {
             Issue.record("no paths")
             return
         }
-        for operation in ManagementOperation.all {
+        for operation in ManagementOperations.all {
             guard case .object(let path) = paths[operation.path],
                 case .object(let description) = path[operation.method.rawValue.lowercased()],
                 case .object(let responses) = description["responses"]
@@ -50,8 +52,9 @@ struct OpenAPITests {
     }
 
     @Test func `The answer of a wait that times out is described by its own schema, not as a problem`() throws {
-        let operation = try #require(ManagementOperation.all.first { $0.path == "/v1/requests/wait" })
-        guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"],
+        let operation = try #require(ManagementOperations.all.first { $0.path == "/v1/requests/wait" })
+        guard case .object(let document) = ManagementOperations.description,
+            case .object(let paths) = document["paths"],
             case .object(let path) = paths[operation.path], case .object(let description) = path["post"],
             case .object(let responses) = description["responses"],
             case .object(let components) = document["components"],
@@ -73,13 +76,14 @@ struct OpenAPITests {
     }
 
     @Test func `The identifier of each operation is unique`() {
-        guard case .object(let document) = OpenAPI.document, case .object(let paths) = document["paths"] else {
+        guard case .object(let document) = ManagementOperations.description, case .object(let paths) = document["paths"]
+        else {
             return #expect(Bool(false), "The description has no paths.")
         }
         var names: [JSONValue] = []
         for case .object(let path) in paths.values {
             for case .object(let operation) in path.values { names.append(operation["operationId"] ?? .null) }
         }
-        #expect(Set(names).count == ManagementOperation.all.count)
+        #expect(Set(names).count == ManagementOperations.all.count)
     }
 }

@@ -1,21 +1,22 @@
+import HTTPAPI
 import Notifications
 
 /// Reads a JSON object of a request.
-typealias DocumentReader = JSONReader<APIProblem>
+typealias DocumentReader = JSONReader<Problem>
 
-extension JSONReader where Fault == APIProblem {
+extension JSONReader where Fault == Problem {
     /// - Parameter keys: the keys that the object may have; nil for any. A key with the value null counts as missing.
-    init(_ value: JSONValue, at pointer: String, keys: [String]?) throws(APIProblem) {
+    init(_ value: JSONValue, at pointer: String, keys: [String]?) throws(Problem) {
         try self.init(value, at: pointer, keys: keys, nullIsMissing: true)
     }
 
-    func required<Value>(_ key: String, _ value: Value?) throws(APIProblem) -> Value {
+    func required<Value>(_ key: String, _ value: Value?) throws(Problem) -> Value {
         guard let value else { throw .invalid(pointer, "The key \(key) is missing.") }
         return value
     }
 
     /// Reads a text of 1 to `maximum` bytes without control characters.
-    func line(_ key: String, maximum: Int) throws(APIProblem) -> String? {
+    func line(_ key: String, maximum: Int) throws(Problem) -> String? {
         guard let text = try text(key, maximum: maximum) else { return nil }
         guard !text.isEmpty, Self.isLine(text) else {
             throw fault(key, "1 to \(maximum) bytes without control characters")
@@ -24,25 +25,25 @@ extension JSONReader where Fault == APIProblem {
     }
 
     /// Reads a text of up to `maximum` bytes.
-    func text(_ key: String, maximum: Int) throws(APIProblem) -> String? {
+    func text(_ key: String, maximum: Int) throws(Problem) -> String? {
         guard let text = try text(key) else { return nil }
         guard text.utf8.count <= maximum else { throw fault(key, "at most \(maximum) bytes") }
         return text
     }
 
-    func boolean(_ key: String) throws(APIProblem) -> Bool? {
+    func boolean(_ key: String) throws(Problem) -> Bool? {
         guard let value = members[key] else { return nil }
         guard case .bool(let isOn) = value else { throw wrongType(key, value, "true or false") }
         return isOn
     }
 
-    func environment(_ key: String) throws(APIProblem) -> Environment? {
+    func environment(_ key: String) throws(Problem) -> Environment? {
         guard let text = try text(key, maximum: 20) else { return nil }
         guard let environment = Environment(rawValue: text) else { throw fault(key, "development or production") }
         return environment
     }
 
-    func object(_ key: String, keys: [String]?) throws(APIProblem) -> DocumentReader? {
+    func object(_ key: String, keys: [String]?) throws(Problem) -> DocumentReader? {
         guard let value = members[key] else { return nil }
         return try DocumentReader(value, at: place(key), keys: keys)
     }
@@ -54,7 +55,7 @@ extension JSONReader where Fault == APIProblem {
         count: ClosedRange<Int>,
         of allowed: String,
         _ isAllowed: (String) -> Bool,
-    ) throws(APIProblem) -> [String]? {
+    ) throws(Problem) -> [String]? {
         guard let value = members[key] else { return nil }
         guard case .array(let values) = value else { throw wrongType(key, value, "an array") }
         guard count.contains(values.count) else {

@@ -1,4 +1,5 @@
 import CampaignStore
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
@@ -37,7 +38,7 @@ extension ProviderAPI {
         }
     }
 
-    private func app(_ context: BasicRequestContext) throws(APIProblem) -> ProviderApp {
+    private func app(_ context: BasicRequestContext) throws(Problem) -> ProviderApp {
         let bundleID = try Self.parameter("bundleID", context)
         guard let app = apps.app(bundleID) else { throw .notFound("There is no app \(bundleID).") }
         return app
@@ -46,7 +47,7 @@ extension ProviderAPI {
     /// Creates or changes an app. Only the answer that creates an app contains its keys.
     private func putApp(_ bundleID: String, _ request: Request) async throws -> Response {
         guard BundleID(rawValue: bundleID) != nil else {
-            throw APIProblem(400, "\(bundleID.debugDescription) is not a bundle ID.")
+            throw Problem(400, "\(bundleID.debugDescription) is not a bundle ID.")
         }
         let document = try AppDocument(try await Self.document(request, upTo: ProviderServerLimits.bodyBytes))
         try document.checkIdentity(access.identityKeys)
@@ -79,7 +80,7 @@ extension ProviderAPI {
         }
         let key = AccessKey(prefix: role == .client ? AccessKey.clientPrefix : AccessKey.serverPrefix)
         _ = try await apps.change(bundleID) { known in
-            guard var app = known else { throw APIProblem.notFound("There is no app \(bundleID).") }
+            guard var app = known else { throw Problem.notFound("There is no app \(bundleID).") }
             switch role {
             case .client: app.clientKeyDigest = key.digest
             case .server: app.serverKeyDigest = key.digest

@@ -1,3 +1,4 @@
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
@@ -16,7 +17,7 @@ extension ProviderAPI {
             let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
             let name = try Self.parameter("name", context)
             guard let audience = try await store.audience(name, app: app.number) else {
-                throw APIProblem.notFound("There is no saved audience \(name).")
+                throw Problem.notFound("There is no saved audience \(name).")
             }
             return try await show(audience, app, .ok)
         }
@@ -25,7 +26,7 @@ extension ProviderAPI {
             let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
             let name = try Self.parameter("name", context)
             guard try await store.deleteAudience(name, app: app.number) else {
-                throw APIProblem.notFound("There is no saved audience \(name).")
+                throw Problem.notFound("There is no saved audience \(name).")
             }
             return Response(status: .noContent)
         }
@@ -35,7 +36,7 @@ extension ProviderAPI {
         try access.backend(request)
         let name = try Self.parameter("name", context)
         guard AudienceReader.isName(name) else {
-            throw APIProblem(
+            throw Problem(
                 400, "A name has 1 to \(ProviderServerLimits.audienceNameBytes) letters, digits and - _ .")
         }
         let value = try await Self.document(request, upTo: ProviderServerLimits.audienceBytes)
@@ -43,7 +44,7 @@ extension ProviderAPI {
         let bundleID = try DocumentReader(value, at: "", keys: nil).line("bundleID", maximum: 200)
         let app = try access.sendingApp(request, bundleID: bundleID ?? Self.query("bundleID", request))
         if let environment = document.audience.environment, app.endpoints[environment] == nil {
-            throw APIProblem.invalid("/environment", "The app has no \(environment.rawValue) environment.")
+            throw Problem.invalid("/environment", "The app has no \(environment.rawValue) environment.")
         }
         let audience = SavedAudience(
             name: name, app: app.number, document: Array(value.text.utf8), changed: clock.now())

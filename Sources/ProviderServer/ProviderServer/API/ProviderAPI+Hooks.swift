@@ -1,5 +1,6 @@
 import Connections
 import Foundation
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
@@ -17,7 +18,7 @@ extension ProviderAPI {
             let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
             let id = try Self.parameter("id", context)
             guard try await store.deleteHook(id, app: app.number) else {
-                throw APIProblem.notFound("There is no hook \(id).")
+                throw Problem.notFound("There is no hook \(id).")
             }
             return Response(status: .noContent)
         }
@@ -59,7 +60,7 @@ extension ProviderAPI {
         let id = try Self.parameter("id", context)
         let (limit, before) = try Self.page(request)
         guard try await store.hooks(app: app.number).contains(where: { $0.id == id }) else {
-            throw APIProblem.notFound("There is no hook \(id).")
+            throw Problem.notFound("There is no hook \(id).")
         }
         let page = try await store.deliveries(hook: id, app: app.number, before: before, limit: limit)
         let items = page.map { delivery -> JSONValue in

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
@@ -35,12 +36,12 @@ extension ProviderAPI {
         _ context: BasicRequestContext,
         _ caller: ProviderCaller,
         bundleID: String? = nil,
-    ) throws(APIProblem) -> (id: String, app: ProviderApp, registrant: Registrant) {
+    ) throws(Problem) -> (id: String, app: ProviderApp, registrant: Registrant) {
         let (app, registrant) = try access.registeringApp(
             caller, bundleID: bundleID ?? Self.query("bundleID", request), secret: Self.secret(request))
         let id = try Self.parameter("id", context)
         guard InstallationDocument.isIdentifier(id) else {
-            throw APIProblem(
+            throw Problem(
                 400, "An identifier has 1 to \(ProviderServerLimits.identifierBytes) letters, digits and - _ .")
         }
         return (id, app, registrant)
@@ -56,8 +57,7 @@ extension ProviderAPI {
         return AccessKey.digest(text)
     }
 
-    /// A static name, which is always allowed.
-    private static let secretHeader = HTTPField.Name("Installation-Secret") ?? .authorization
+    private static let secretHeader = HTTPField.Name.known("Installation-Secret")
 
     /// Returns an installation if the sender may read and change it. The app's key is on every device, so an app must
     /// also present the secret with which it registered this installation, or a token of the installation's user.
@@ -65,19 +65,19 @@ extension ProviderAPI {
         _ known: StoredInstallation?,
         _ id: String,
         _ registrant: Registrant,
-    ) throws(APIProblem) -> StoredInstallation {
+    ) throws(Problem) -> StoredInstallation {
         guard let known else { throw .notFound("There is no installation \(id).") }
         switch registrant {
         case .backend: return known
         case .client(let secret):
             guard known.secretDigest == secret else {
-                throw APIProblem(403, "The secret is not the one that the installation was made with.")
+                throw Problem(403, "The secret is not the one that the installation was made with.")
             }
         case .user(let name, let secret):
             let user = known.installation.user
             // An installation without a user belongs to whoever has its secret.
             guard user == name || (user == nil && secret != nil && known.secretDigest == secret) else {
-                throw APIProblem(403, "The installation belongs to another user.")
+                throw Problem(403, "The installation belongs to another user.")
             }
         }
         return known
@@ -90,17 +90,17 @@ extension ProviderAPI {
         _ old: String?,
         _ app: ProviderApp,
         _ registrant: Registrant,
-    ) throws(APIProblem) {
+    ) throws(Problem) {
         switch registrant {
         case .backend: return
         case .client:
             guard app.acceptsClaimedUsers || new == nil || new == old else {
-                throw APIProblem(
+                throw Problem(
                     403, "The app's backend says who the user is, with PATCH and its own key.", pointer: "/user")
             }
         case .user(let name, _):
             guard new == nil || new == name else {
-                throw APIProblem(403, "The token is of the user \(name).", pointer: "/user")
+                throw Problem(403, "The token is of the user \(name).", pointer: "/user")
             }
         }
     }
@@ -111,7 +111,7 @@ extension ProviderAPI {
         with new: Installation,
         _ app: ProviderApp,
         _ registrant: Registrant,
-    ) throws(APIProblem) -> StoredInstallation {
+    ) throws(Problem) -> StoredInstallation {
         var installation = new
         // If nobody has a secret for it, the device token proves that the sender is the app on that device.
         let isFound = known.map { $0.secretDigest == nil && $0.installation.deviceToken == new.deviceToken } ?? true
@@ -145,7 +145,7 @@ extension ProviderAPI {
         try rates.checkChange(id, app: app.number, registrant)
         let new = try document.installation(id, registered: now, now: now)
         guard app.endpoints[new.environment] != nil else {
-            throw APIProblem.invalid("/environment", "The app has no \(new.environment.rawValue) environment.")
+            throw Problem.invalid("/environment", "The app has no \(new.environment.rawValue) environment.")
         }
         let isBackend = if case .backend = registrant { true } else { false }
         let stored: StoredInstallation?
@@ -185,19 +185,19 @@ extension ProviderAPI {
             let document = try InstallationDocument(merging: patch, into: old)
             let bundleID = try document.bundleID
             guard bundleID == nil || bundleID == app.bundleID else {
-                throw APIProblem.invalid("/bundleID", "An installation cannot move to another app.")
+                throw Problem.invalid("/bundleID", "An installation cannot move to another app.")
             }
             // An ended installation becomes active again only if the request contains a device token.
             let hasToken = if case .object(let members) = patch { members["deviceToken"] != nil } else { false }
             var new = try document.installation(id, registered: hasToken ? now : old.registered, now: now)
             if !hasToken { new.end = old.end }
             guard app.endpoints[new.environment] != nil else {
-                throw APIProblem.invalid("/environment", "The app has no \(new.environment.rawValue) environment.")
+                throw Problem.invalid("/environment", "The app has no \(new.environment.rawValue) environment.")
             }
             try Self.checkUser(new.user, old.user, app, registrant)
             return .put(StoredInstallation(new, secretDigest: stored.secretDigest))
         }
-        guard let stored else { throw APIProblem.notFound("There is no installation \(id).") }
+        guard let stored else { throw Problem.notFound("There is no installation \(id).") }
         return InstallationDocument.show(stored.installation, bundleID: app.bundleID).response()
     }
 
@@ -205,7 +205,7 @@ extension ProviderAPI {
         let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
         let user = Self.query("user", request)
         if let form = try ListForm(of: request) {
-            guard user == nil else { throw APIProblem(400, "An export has all installations: leave out user.") }
+            guard user == nil else { throw Problem(400, "An export has all installations: leave out user.") }
             return exportInstallations(form, of: app)
         }
         let (limit, after) = try Self.page(request)

@@ -1,5 +1,6 @@
 import APNSProvider
 import Foundation
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
@@ -48,14 +49,14 @@ extension ProviderAPI {
         }
         if let name = document.savedAudience {
             guard let audience = try await store.audience(name, app: app.number) else {
-                throw APIProblem.invalid("/audience/saved", "The app has no saved audience \(name.debugDescription).")
+                throw Problem.invalid("/audience/saved", "The app has no saved audience \(name.debugDescription).")
             }
             let complete = try MessageDocument.stored(value, with: audience)
             document = try MessageDocument(complete, isStored: true)
             stored = Array(complete.text.utf8)
         }
         if let environment = document.audience.environment, app.endpoints[environment] == nil {
-            throw APIProblem.invalid("/audience/environment", "The app has no \(environment.rawValue) environment.")
+            throw Problem.invalid("/audience/environment", "The app has no \(environment.rawValue) environment.")
         }
         try document.headers.check(bundleID: app.bundleID, payload: document.template.shared)
         let now = clock.now()
@@ -79,17 +80,16 @@ extension ProviderAPI {
 
     /// The identifier that the sender chose for the request
     /// (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/).
-    private static func idempotency(_ request: Request, _ bytes: [UInt8]) throws(APIProblem) -> IdempotencyKey? {
+    private static func idempotency(_ request: Request, _ bytes: [UInt8]) throws(Problem) -> IdempotencyKey? {
         guard let name = request.headers[idempotencyHeader] else { return nil }
         let limit = ProviderServerLimits.idempotencyKeyBytes
         guard (1...limit).contains(name.utf8.count), DocumentReader.isLine(name) else {
-            throw APIProblem(400, "The header Idempotency-Key has 1 to \(limit) bytes.")
+            throw Problem(400, "The header Idempotency-Key has 1 to \(limit) bytes.")
         }
         return IdempotencyKey(name: name, digest: AccessKey.digest(String(decoding: bytes, as: UTF8.self)))
     }
 
-    /// A static name, which is always allowed.
-    private static let idempotencyHeader = HTTPField.Name("Idempotency-Key") ?? .ifMatch
+    private static let idempotencyHeader = HTTPField.Name.known("Idempotency-Key")
 
     /// Answers how many recipients the message would have now, and what the first of them would receive.
     private func dryRun(_ document: MessageDocument, _ app: ProviderApp) async throws -> Response {
@@ -135,10 +135,10 @@ extension ProviderAPI {
         case .administrator, .server: break
         }
         guard let message = try await store.message(id), let app = apps.app(number: message.app) else {
-            throw APIProblem.notFound("There is no message \(id).")
+            throw Problem.notFound("There is no message \(id).")
         }
         if case .server(let own) = caller, own.number != app.number {
-            throw APIProblem.notFound("There is no message \(id).")
+            throw Problem.notFound("There is no message \(id).")
         }
         return (message, app)
     }
@@ -152,7 +152,7 @@ extension ProviderAPI {
             switch part {
             case "recipients": members["recipients"] = .integer(try await recipients(message, app))
             case "request": members["request"] = JSONValue(message.document)
-            default: throw APIProblem(400, "include has to be recipients or request.")
+            default: throw Problem(400, "include has to be recipients or request.")
             }
         }
         return .object(members)
@@ -201,7 +201,7 @@ extension ProviderAPI {
             await desk.stop(message.id)
         }
         guard let newest = try await store.message(message.id) else {
-            throw APIProblem.notFound("There is no message \(message.id).")
+            throw Problem.notFound("There is no message \(message.id).")
         }
         return MessageView.show(newest, bundleID: app.bundleID).response()
     }
@@ -212,11 +212,11 @@ extension ProviderAPI {
         let value = try await Self.document(request, upTo: ProviderServerLimits.installationBytes)
         let reader = try DocumentReader(value, at: "", keys: ["rate"])
         guard case .object(let members) = value, members["rate"] != nil else {
-            throw APIProblem.invalid("", "The key rate is missing; null removes the rate.")
+            throw Problem.invalid("", "The key rate is missing; null removes the rate.")
         }
         let rate = try reader.integer("rate", 1...ProviderServerLimits.rate)
         let changed = try await store.changeMessage(message.id) { message in
-            guard !message.state.isOver else { throw APIProblem(409, "The message is \(message.state.rawValue).") }
+            guard !message.state.isOver else { throw Problem(409, "The message is \(message.state.rawValue).") }
             message.rate = rate
             return nil
         }
@@ -256,13 +256,13 @@ extension ProviderAPI {
     }
 
     /// Reads the parameters `outcome` and `reason`.
-    private static func outcomeFilter(_ request: Request) throws(APIProblem) -> OutcomeFilter {
+    private static func outcomeFilter(_ request: Request) throws(Problem) -> OutcomeFilter {
         if let reason = query("reason", request) { return .reason(reason) }
         switch query("outcome", request) {
         case nil: return .all
         case "accepted": return .accepted
         case "failed": return .failed
-        default: throw APIProblem(400, "outcome has to be accepted or failed.")
+        default: throw Problem(400, "outcome has to be accepted or failed.")
         }
     }
 }

@@ -1,5 +1,6 @@
 import CampaignStore
 import Foundation
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -22,12 +23,12 @@ extension ProviderAPI {
 
         /// The format that the answer to a request has. A link in a browser cannot set `Accept`, so the query may name
         /// the format too.
-        init?(of request: Request) throws(APIProblem) {
+        init?(of request: Request) throws(Problem) {
             switch ProviderAPI.query("format", request) {
             case nil: self.init(request.headers[.accept])
             case "csv": self = .csv
             case "ndjson": self = .lines
-            default: throw APIProblem(400, "format has to be csv or ndjson.")
+            default: throw Problem(400, "format has to be csv or ndjson.")
             }
         }
 
@@ -42,7 +43,7 @@ extension ProviderAPI {
     private func importInstallations(_ request: Request) async throws -> Response {
         let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
         guard let form = ListForm(request.headers[.contentType]) else {
-            throw APIProblem(415, "The body has to be text/csv or application/x-ndjson.")
+            throw Problem(415, "The body has to be text/csv or application/x-ndjson.")
         }
         var reader = InstallationImport(form == .csv ? .csv : .lines, of: app, now: clock.now())
         do {
@@ -50,7 +51,7 @@ extension ProviderAPI {
             try await store(reader.finish(), app, &reader)
         } catch let error as StoreError {
             // The file has any length, so it is stored in parts. Say how much is stored; the import can be repeated.
-            return APIProblem(error).response(with: reader.report)
+            return Response(Problem(error), with: reader.report)
         }
         return JSONValue.object(reader.report).response()
     }
@@ -103,7 +104,7 @@ extension ProviderAPI {
             form, name: "installations", columns: InstallationColumn.all.map(\.name)
         ) { after in
             let page = try await store.installations(
-                app: app.number, after: after, limit: ProviderServerLimits.listItems)
+                app: app.number, after: after, limit: APILimits.listItems)
             return page.map { ($0.number, $0.installation) }
         } fields: { installation in
             InstallationColumn.all.map { $0.field(installation) }
@@ -117,7 +118,7 @@ extension ProviderAPI {
             form, name: "outcomes-\(message.id)", columns: ["installation", "apnsID", "status", "reason", "at"]
         ) { after in
             let page = try await store.outcomes(
-                of: message.number, filter, after: after, limit: ProviderServerLimits.listItems)
+                of: message.number, filter, after: after, limit: APILimits.listItems)
             return page.map { ($0.outcome.installation, $0) }
         } fields: { kept in
             let id = NotificationName.make(message: message.id, installation: kept.outcome.installation)

@@ -1,6 +1,7 @@
 import CampaignStore
 import Console
 import Foundation
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -41,7 +42,7 @@ struct ProviderAPI: Sendable {
     private func addService(to router: Router<BasicRequestContext>) {
         router.get("/health") { _, _ in (["status": "ok"] as JSONValue).response() }
         router.get("/ready") { _, _ in
-            if let trouble = await store.trouble() { throw APIProblem(503, trouble.cause) }
+            if let trouble = await store.trouble() { throw Problem(503, trouble.cause) }
             return (["status": "ready"] as JSONValue).response()
         }
     }
@@ -59,12 +60,12 @@ struct ProviderAPI: Sendable {
     // MARK: Reading requests
 
     /// Reads the body as JSON.
-    static func document(_ request: Request, upTo limit: Int) async throws(APIProblem) -> JSONValue {
+    static func document(_ request: Request, upTo limit: Int) async throws(Problem) -> JSONValue {
         try json(try await bytes(request, upTo: limit))
     }
 
-    static func json(_ bytes: [UInt8]) throws(APIProblem) -> JSONValue {
-        let depth = ProviderServerLimits.documentDepth
+    static func json(_ bytes: [UInt8]) throws(Problem) -> JSONValue {
+        let depth = APILimits.documentDepth
         guard let value = JSONValue(bytes, maximumDepth: depth) else {
             throw .invalid(
                 "", "The body is not a JSON object, or objects and lists are nested in more than \(depth) levels.")
@@ -72,18 +73,18 @@ struct ProviderAPI: Sendable {
         return value
     }
 
-    static func bytes(_ request: Request, upTo limit: Int) async throws(APIProblem) -> [UInt8] {
+    static func bytes(_ request: Request, upTo limit: Int) async throws(Problem) -> [UInt8] {
         do {
             return Array(try await request.body.collect(upTo: limit).readableBytesView)
         } catch is NIOTooManyBytesError {
-            throw APIProblem(413, "The body may have \(limit) bytes.")
+            throw Problem(413, "The body may have \(limit) bytes.")
         } catch {
-            throw APIProblem(400, "The body did not arrive completely.")
+            throw Problem(400, "The body did not arrive completely.")
         }
     }
 
     /// Reads a parameter of the path.
-    static func parameter(_ name: String, _ context: BasicRequestContext) throws(APIProblem) -> String {
+    static func parameter(_ name: String, _ context: BasicRequestContext) throws(Problem) -> String {
         guard let value = context.parameters.get(name)?.removingPercentEncoding, !value.isEmpty else {
             throw .notFound("There is nothing at this path.")
         }
@@ -95,13 +96,13 @@ struct ProviderAPI: Sendable {
     }
 
     /// Reads the parameters `limit` and `after` of a list.
-    static func page(_ request: Request) throws(APIProblem) -> (limit: Int, after: Int64?) {
+    static func page(_ request: Request) throws(Problem) -> (limit: Int, after: Int64?) {
         let limit = query("limit", request)
-        guard let count = limit.map({ Int($0) }) ?? ProviderServerLimits.listItems,
-            (1...ProviderServerLimits.listItems).contains(count)
-        else { throw APIProblem(400, "limit has to be from 1 to \(ProviderServerLimits.listItems).") }
+        guard let count = limit.map({ Int($0) }) ?? APILimits.listItems,
+            (1...APILimits.listItems).contains(count)
+        else { throw Problem(400, "limit has to be from 1 to \(APILimits.listItems).") }
         guard let after = query("after", request) else { return (count, nil) }
-        guard let number = Int64(after), number >= 0 else { throw APIProblem(400, "after has to be what next was.") }
+        guard let number = Int64(after), number >= 0 else { throw Problem(400, "after has to be what next was.") }
         return (count, number)
     }
 
@@ -123,33 +124,35 @@ private struct Problems: RouterMiddleware {
         context: BasicRequestContext,
         next: @concurrent (Request, BasicRequestContext) async throws -> Response,
     ) async throws -> Response {
-        var response: Response
         do {
-            response = try await next(request, context)
+            return try await next(request, context).protected()
         } catch {
-            response = problem(error, request).response
+            return Response(problem(error, request)).protected()
         }
-        // Tell browsers not to guess another media type, and not to embed the answer in pages of other origins.
-        response.headers[.xContentTypeOptions] = "nosniff"
-        response.headers[Self.resourcePolicy] = "same-origin"
-        return response
     }
 
-    /// A static name, which is always allowed.
-    private static let resourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy") ?? .vary
-
-    private func problem(_ error: any Error, _ request: Request) -> APIProblem {
+    private func problem(_ error: any Error, _ request: Request) -> Problem {
         switch error {
-        case let problem as APIProblem: return problem
-        case let error as StoreError: return APIProblem(error)
+        case let problem as Problem: return problem
+        case let error as StoreError: return Problem(error)
         case let error as HTTPError where error.status == .notFound:
             return .notFound("There is no \(request.method) \(request.uri.path) here.")
-        case let error as HTTPError: return APIProblem(error.status.code, error.body ?? error.status.reasonPhrase)
+        case let error as HTTPError: return Problem(error.status.code, error.body ?? error.status.reasonPhrase)
         default:
             logger.error(
                 "A request failed",
                 metadata: ["request": "\(request.method) \(request.uri.path)", "cause": "\(error)"])
-            return APIProblem(500, "The server failed to answer this request; its log says why.")
+            return Problem(500, "The server failed to answer this request; its log says why.")
+        }
+    }
+}
+
+extension Problem {
+    init(_ error: StoreError) {
+        switch error.code {
+        case .missing: self.init(404, error.cause)
+        case .exists, .conflict, .ended, .revoked: self.init(409, error.cause)
+        case .unknown, .unavailable, .unreadable: self.init(503, error.cause)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Console
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -36,7 +37,7 @@ struct ProviderAccess: Sendable {
     let browser: BrowserRules
     let clock: ProviderClock
 
-    func caller(of request: Request) throws(APIProblem) -> ProviderCaller {
+    func caller(of request: Request) throws(Problem) -> ProviderCaller {
         guard let field = request.headers[.authorization] else {
             // Only the administrator can make a link to the console, so its sessions may do what the administrator may.
             guard try session(of: request) != nil else { throw Self.keyMissing }
@@ -48,29 +49,29 @@ struct ProviderAccess: Sendable {
         let digest = AccessKey.digest(String(parts[1]))
         if digest == administratorKeyDigest { return .administrator }
         if let (app, role) = apps.app(keyDigest: digest) { return role == .server ? .server(app) : .client(app) }
-        guard IdentityToken.isLikely(parts[1]) else { throw APIProblem(401, "The key is not known.") }
+        guard IdentityToken.isLikely(parts[1]) else { throw Problem(401, "The key is not known.") }
         return try user(of: try IdentityToken(parts[1]))
     }
 
     /// The console session of a request without a key; nil if it has none.
     /// - Throws: a problem with status 403 if the request does not come from the console's own page.
-    func session(of request: Request) throws(APIProblem) -> ConsoleSessions.Name? {
+    func session(of request: Request) throws(Problem) -> ConsoleSessions.Name? {
         guard request.headers[.authorization] == nil,
             let session = browser.session(of: request.head, now: clock.now())
         else { return nil }
         if let refusal = browser.refusal(of: request.head) ?? browser.refusalOfSession(request.head) {
-            throw APIProblem(403, refusal.detail)
+            throw Problem(403, refusal.detail)
         }
         return session
     }
 
-    private static let keyMissing = APIProblem(
+    private static let keyMissing = Problem(
         401,
         "The request needs a key: Authorization: Bearer <key>; a browser is signed in by the link that carillon provider "
             + "console prints.")
 
     /// Verifies a token with the keys of each app that names its issuer and one of its audiences.
-    private func user(of token: IdentityToken) throws(APIProblem) -> ProviderCaller {
+    private func user(of token: IdentityToken) throws(Problem) -> ProviderCaller {
         let known = apps.all.filter { app in
             app.identity.map { $0.issuer == token.issuer && token.audiences.contains($0.audience) } ?? false
         }
@@ -88,15 +89,15 @@ struct ProviderAccess: Sendable {
     }
 
     /// Throws an error unless the sender is the administrator.
-    func administrator(_ request: Request) throws(APIProblem) {
+    func administrator(_ request: Request) throws(Problem) {
         guard case .administrator = try caller(of: request) else {
-            throw APIProblem(403, "The request needs the administrator's key.")
+            throw Problem(403, "The request needs the administrator's key.")
         }
     }
 
     /// Throws an error unless the sender is a backend or the administrator. Call it before a large body is read, because
     /// anybody can read the key in an app.
-    func backend(_ request: Request) throws(APIProblem) {
+    func backend(_ request: Request) throws(Problem) {
         switch try caller(of: request) {
         case .administrator, .server: break
         case .client, .user: throw Self.onlyInstallations
@@ -105,11 +106,11 @@ struct ProviderAccess: Sendable {
 
     /// Returns the app that a request of a backend or of the administrator is about.
     /// - Parameter bundleID: the app that the request names. The administrator has to name one.
-    func sendingApp(_ request: Request, bundleID: String?) throws(APIProblem) -> ProviderApp {
+    func sendingApp(_ request: Request, bundleID: String?) throws(Problem) -> ProviderApp {
         try sendingApp(try caller(of: request), bundleID: bundleID)
     }
 
-    private func sendingApp(_ caller: ProviderCaller, bundleID: String?) throws(APIProblem) -> ProviderApp {
+    private func sendingApp(_ caller: ProviderCaller, bundleID: String?) throws(Problem) -> ProviderApp {
         switch caller {
         case .administrator: try named(bundleID)
         case .server(let app): try Self.same(app, bundleID)
@@ -118,7 +119,7 @@ struct ProviderAccess: Sendable {
     }
 
     /// An app on a device asked for something that only its backend may do.
-    static let onlyInstallations = APIProblem(403, "An app on a device may only register its installation.")
+    static let onlyInstallations = Problem(403, "An app on a device may only register its installation.")
 
     /// Returns the app whose installation a request is about, and who sent the request.
     /// - Parameter secret: the digest of the secret in the request; nil if it has none.
@@ -126,13 +127,13 @@ struct ProviderAccess: Sendable {
         _ caller: ProviderCaller,
         bundleID: String?,
         secret: [UInt8]?,
-    ) throws(APIProblem) -> (app: ProviderApp, registrant: Registrant) {
+    ) throws(Problem) -> (app: ProviderApp, registrant: Registrant) {
         switch caller {
         case .administrator, .server:
             return (try sendingApp(caller, bundleID: bundleID), .backend)
         case .client(let app):
             guard let secret else {
-                throw APIProblem(
+                throw Problem(
                     401,
                     "An app names its installation's secret: Installation-Secret: 16 to 256 bytes that it chose once.")
             }
@@ -146,20 +147,20 @@ struct ProviderAccess: Sendable {
                 return (app, .user(name, secret: secret))
             }
             guard let app = apps.first(where: { $0.bundleID == bundleID }) else {
-                throw APIProblem(403, "The token is not for the app \(bundleID).", pointer: "/bundleID")
+                throw Problem(403, "The token is not for the app \(bundleID).", pointer: "/bundleID")
             }
             return (app, .user(name, secret: secret))
         }
     }
 
-    private static func same(_ app: ProviderApp, _ bundleID: String?) throws(APIProblem) -> ProviderApp {
+    private static func same(_ app: ProviderApp, _ bundleID: String?) throws(Problem) -> ProviderApp {
         guard bundleID == nil || bundleID == app.bundleID else {
-            throw APIProblem(403, "The key is for the app \(app.bundleID) alone.", pointer: "/bundleID")
+            throw Problem(403, "The key is for the app \(app.bundleID) alone.", pointer: "/bundleID")
         }
         return app
     }
 
-    private func named(_ bundleID: String?) throws(APIProblem) -> ProviderApp {
+    private func named(_ bundleID: String?) throws(Problem) -> ProviderApp {
         guard let bundleID else {
             throw .invalid("/bundleID", "With the administrator's key, bundleID names the app, here or in the query.")
         }

@@ -1,6 +1,7 @@
 import APNSProvider
 import CampaignStore
 import Foundation
+import HTTPAPI
 import Notifications
 
 /// An app in the form that the API receives and shows.
@@ -27,7 +28,7 @@ struct AppDocument {
     private let identity: ProviderApp.IdentityProvider?
     private let places: [Environment: Place]
 
-    init(_ value: JSONValue) throws(APIProblem) {
+    init(_ value: JSONValue) throws(Problem) {
         let reader = try DocumentReader(value, at: "", keys: Self.keys)
         teamID = try reader.required("teamID", try reader.line("teamID", maximum: 10))
         guard TeamID(rawValue: teamID) != nil else { throw reader.fault("teamID", "ten capital letters and digits") }
@@ -51,10 +52,10 @@ struct AppDocument {
 
     private static let keys = ["teamID", "environments", "acceptsClaimedUsers", "identity"]
 
-    private static func identity(_ reader: DocumentReader) throws(APIProblem) -> ProviderApp.IdentityProvider? {
+    private static func identity(_ reader: DocumentReader) throws(Problem) -> ProviderApp.IdentityProvider? {
         let keys = ["issuer", "audience", "keysFile"]
         guard let identity = try reader.object("identity", keys: keys) else { return nil }
-        func line(_ key: String) throws(APIProblem) -> String {
+        func line(_ key: String) throws(Problem) -> String {
             try identity.required(key, try identity.line(key, maximum: ProviderServerLimits.identityNameBytes))
         }
         let provider = ProviderApp.IdentityProvider(
@@ -66,7 +67,7 @@ struct AppDocument {
     }
 
     /// Checks that the identity provider's keys can be read, so that a wrong path is found now.
-    func checkIdentity(_ files: IdentityKeyFiles) throws(APIProblem) {
+    func checkIdentity(_ files: IdentityKeyFiles) throws(Problem) {
         guard let identity else { return }
         do throws(ProviderServerError) {
             _ = try files.keys(identity.keysFile)
@@ -79,7 +80,7 @@ struct AppDocument {
         _ reader: DocumentReader,
         _ environment: Environment,
         teamID: String,
-    ) throws(APIProblem) -> Place {
+    ) throws(Problem) -> Place {
         let url = try reader.line("url", maximum: 300) ?? appleURL(environment)
         let authority = try reader.text("authority", maximum: 65_536)
         let credentials = try credentials(reader, teamID: teamID)
@@ -105,7 +106,7 @@ struct AppDocument {
     }
 
     /// Reads the address of the feedback service. It has a port of its own, so the address has to name one.
-    private static func feedback(_ reader: DocumentReader) throws(APIProblem) -> String? {
+    private static func feedback(_ reader: DocumentReader) throws(Problem) -> String? {
         guard let url = try reader.line("feedback", maximum: 300) else { return nil }
         guard (try? APNSEnvironment.custom(url: url)) != nil, URLComponents(string: url)?.port != nil else {
             throw reader.fault("feedback", "https://host:port; the port is usually 2196")
@@ -116,7 +117,7 @@ struct AppDocument {
     private static func credentials(
         _ reader: DocumentReader,
         teamID: String,
-    ) throws(APIProblem) -> CredentialVault.Credentials? {
+    ) throws(Problem) -> CredentialVault.Credentials? {
         let certificate = try reader.text("certificate", maximum: 65_536)
         guard let key = try reader.object("key", keys: ["keyID", "privateKey"]) else {
             return certificate.map { .certificate($0) }
@@ -148,13 +149,13 @@ struct AppDocument {
                 kept.feedback = place.feedback
                 endpoints[environment] = kept
             } else {
-                throw APIProblem.invalid(
+                throw Problem.invalid(
                     "/environments/\(environment.rawValue)", "The environment needs a key or a certificate.")
             }
         }
         for (environment, endpoint) in endpoints where endpoint.feedback != nil {
             guard endpoint.credentials == .certificate else {
-                throw APIProblem.invalid(
+                throw Problem.invalid(
                     "/environments/\(environment.rawValue)/feedback",
                     "The feedback service accepts certificates only (Guide, 3.1.3): give a certificate, or leave it out."
                 )

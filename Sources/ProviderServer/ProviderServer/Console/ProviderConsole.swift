@@ -1,4 +1,5 @@
 import Console
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
@@ -39,7 +40,7 @@ extension ProviderAPI {
         ProviderConsole.site.add(
             to: router, sessions: console.sessions, isSecure: console.isSecure, now: clock.now
         ) { [browser = access.browser] request, _ in
-            if let refusal = browser.refusal(of: request.head) { throw APIProblem(403, refusal.detail) }
+            if let refusal = browser.refusal(of: request.head) { throw Problem(403, refusal.detail) }
         }
         router.post("/v1/console/links") { request, _ in try makeConsoleLink(request) }
         router.delete("/v1/console/session") { request, _ in try endSession(request) }
@@ -57,18 +58,18 @@ extension ProviderAPI {
         try access.administrator(request)
         // Without this check a session could last for ever, because it could make links for its own successors.
         guard try access.session(of: request) == nil else {
-            throw APIProblem(
+            throw Problem(
                 403, "A session of the console cannot make links; run carillon provider console where the server runs.")
         }
         guard let link = console.makeLink(now: clock.now()) else {
-            throw APIProblem(503, "The server does not listen yet.")
+            throw Problem(503, "The server does not listen yet.")
         }
         return (["url": .string(link)] as JSONValue).response()
     }
 
     private func endSession(_ request: Request) throws -> Response {
         guard let session = try access.session(of: request), console.sessions.end(session) else {
-            throw APIProblem.notFound("The request is not of a session of the console.")
+            throw Problem.notFound("The request is not of a session of the console.")
         }
         var response = (["ended": 1] as JSONValue).response()
         response.headers[.setCookie] = ConsoleSessions.cookieRemoval(request.head.authority ?? "")

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPAPI
 import Logging
 import Synchronization
 
@@ -32,7 +33,7 @@ final class IdentityKeyFiles: Sendable {
     }
 
     /// The same for a request with a token, which is answered 503 if the file cannot be used. The log says why.
-    func keysForRequest(_ path: String) throws(APIProblem) -> IdentityKeySet {
+    func keysForRequest(_ path: String) throws(Problem) -> IdentityKeySet {
         do throws(ProviderServerError) {
             let keys = try keys(path)
             if troubles.withLock({ $0.removeValue(forKey: path) }) != nil {
@@ -46,7 +47,7 @@ final class IdentityKeyFiles: Sendable {
                     "The keys of an identity provider cannot be read",
                     metadata: ["file": "\(path)", "cause": "\(error.cause)"])
             }
-            throw APIProblem(503, "The server cannot read the identity provider's keys now; its log says why.")
+            throw Problem(503, "The server cannot read the identity provider's keys now; its log says why.")
         }
     }
 

@@ -1,6 +1,7 @@
 import Crypto
 import CryptoExtras
 import Foundation
+import HTTPAPI
 import Notifications
 
 /// The public keys of an identity provider: a JSON Web Key Set (RFC 7517) with keys for RS256 and ES256.
@@ -38,7 +39,7 @@ struct IdentityKeySet: Sendable {
     /// - Parameter text: the content of the file.
     /// - Throws: why the file cannot be used. A key of an unknown type is ignored, as RFC 7517, 5 requires.
     init(_ text: [UInt8]) throws(ProviderServerError) {
-        guard case .object(let members)? = JSONValue(text, maximumDepth: ProviderServerLimits.documentDepth),
+        guard case .object(let members)? = JSONValue(text, maximumDepth: APILimits.documentDepth),
             case .array(let values)? = members["keys"]
         else {
             throw ProviderServerError(

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPAPI
 import Notifications
 
 /// A token with which an organisation's identity provider says who the user is: a signed JSON Web Token (RFC 7519).
@@ -30,7 +31,7 @@ struct IdentityToken: Sendable {
     /// Whether a bearer credential has the form of a token. The server's own keys have no full stop.
     static func isLikely(_ text: Substring) -> Bool { text.utf8.contains(UInt8(ascii: ".")) }
 
-    init(_ text: Substring) throws(APIProblem) {
+    init(_ text: Substring) throws(Problem) {
         guard text.utf8.count <= ProviderServerLimits.identityTokenBytes else {
             throw Self.fault("may have \(ProviderServerLimits.identityTokenBytes) bytes")
         }
@@ -66,20 +67,20 @@ struct IdentityToken: Sendable {
 
     /// - Throws: a problem if the token is not valid at this time. Clocks may differ by
     ///   ``ProviderServerLimits/clockDifference``.
-    func checkTime(_ now: Timestamp) throws(APIProblem) {
+    func checkTime(_ now: Timestamp) throws(Problem) {
         let (now, difference) = (Double(now.milliseconds) / 1000, ProviderServerLimits.clockDifference)
-        guard now < expires + difference else { throw APIProblem(401, "The token has expired: ask for a new one.") }
+        guard now < expires + difference else { throw Problem(401, "The token has expired: ask for a new one.") }
         guard notBefore.map({ $0 <= now + difference }) ?? true else {
-            throw APIProblem(401, "The token is not valid yet: check the clocks.")
+            throw Problem(401, "The token is not valid yet: check the clocks.")
         }
     }
 
-    static func fault(_ what: String) -> APIProblem { APIProblem(401, "The token \(what).") }
+    static func fault(_ what: String) -> Problem { Problem(401, "The token \(what).") }
 
     private static func object(_ part: Substring) -> [String: JSONValue]? {
         guard let bytes = Base64URL.bytes(part),
             case .object(let members)? = JSONValue(
-                Array(bytes), maximumDepth: ProviderServerLimits.documentDepth)
+                Array(bytes), maximumDepth: APILimits.documentDepth)
         else { return nil }
         return members
     }

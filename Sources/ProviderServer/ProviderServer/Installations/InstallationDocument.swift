@@ -1,5 +1,6 @@
 import APNSProvider
 import Foundation
+import HTTPAPI
 import Notifications
 import CampaignStore
 
@@ -12,28 +13,28 @@ struct InstallationDocument {
     let value: JSONValue
     private let reader: DocumentReader
 
-    init(_ value: JSONValue, at pointer: String = "") throws(APIProblem) {
+    init(_ value: JSONValue, at pointer: String = "") throws(Problem) {
         self.value = value
         reader = try DocumentReader(value, at: pointer, keys: Self.keys)
     }
 
     /// Creates the document that results from a JSON Merge Patch (RFC 7396).
-    init(merging patch: JSONValue, into installation: Installation) throws(APIProblem) {
+    init(merging patch: JSONValue, into installation: Installation) throws(Problem) {
         // Check the patch first, so that an error names the place in the patch.
         _ = try DocumentReader(patch, at: "", keys: Self.keys)
         try self.init(JSONValue.object(Self.members(installation)).merging(patch))
     }
 
     var bundleID: String? {
-        get throws(APIProblem) { try reader.line("bundleID", maximum: 200) }
+        get throws(Problem) { try reader.line("bundleID", maximum: 200) }
     }
 
     var user: String? {
-        get throws(APIProblem) { try reader.line("user", maximum: ProviderServerLimits.nameBytes) }
+        get throws(Problem) { try reader.line("user", maximum: ProviderServerLimits.nameBytes) }
     }
 
     /// The installation that the document describes.
-    func installation(_ id: String, registered: Timestamp, now: Timestamp) throws(APIProblem) -> Installation {
+    func installation(_ id: String, registered: Timestamp, now: Timestamp) throws(Problem) -> Installation {
         let digits = try reader.required(
             "deviceToken", try reader.text("deviceToken", maximum: DeviceToken.maximumBytes * 2))
         guard let token = DeviceToken(digits) else {
@@ -61,7 +62,7 @@ struct InstallationDocument {
         return installation
     }
 
-    private func timeZone() throws(APIProblem) -> String? {
+    private func timeZone() throws(Problem) -> String? {
         guard let name = try reader.line("timeZone", maximum: ProviderServerLimits.nameBytes) else { return nil }
         guard TimeZone(identifier: name) != nil else {
             throw reader.fault("timeZone", "a name of the time zone database, such as Europe/Stockholm")

@@ -1,4 +1,5 @@
 import Dispatch
+import HTTPAPI
 import Notifications
 import Rates
 import Synchronization
@@ -33,21 +34,21 @@ final class InstallationRates: Sendable {
     }
 
     /// - Throws: a problem with status 429 if the installation was changed too often.
-    func checkChange(_ id: String, app: Int64, _ registrant: Registrant) throws(APIProblem) {
+    func checkChange(_ id: String, app: Int64, _ registrant: Registrant) throws(Problem) {
         guard changes.withLock({ $0.admits(Self.key(id, app, registrant), at: Self.now) }) else {
-            throw APIProblem(429, "The installation changes too often: send its newest state after a delay.")
+            throw Problem(429, "The installation changes too often: send its newest state after a delay.")
         }
     }
 
     /// - Throws: a problem with status 429 if the app asked for the installation too often.
-    func checkReading(_ id: String, app: Int64, _ registrant: Registrant) throws(APIProblem) {
+    func checkReading(_ id: String, app: Int64, _ registrant: Registrant) throws(Problem) {
         guard readings.withLock({ $0.admits(Self.key(id, app, registrant), at: Self.now) }) else {
-            throw APIProblem(429, "The installation is asked for too often: ask again after a delay.")
+            throw Problem(429, "The installation is asked for too often: ask again after a delay.")
         }
     }
 
     /// - Throws: a problem with status 429 if the app adds too many installations.
-    func checkAddition(app: Int64, _ registrant: Registrant) throws(APIProblem) {
+    func checkAddition(app: Int64, _ registrant: Registrant) throws(Problem) {
         let key: String
         switch registrant {
         case .backend: return
@@ -55,7 +56,7 @@ final class InstallationRates: Sendable {
         case .user(let name, _): key = "\(app) user \(name)"
         }
         guard additions.withLock({ $0.admits(key, at: Self.now) }) else {
-            throw APIProblem(429, "The app registers too many new installations: send again after a delay.")
+            throw Problem(429, "The app registers too many new installations: send again after a delay.")
         }
     }
 }

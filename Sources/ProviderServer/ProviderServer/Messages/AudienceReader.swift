@@ -1,3 +1,4 @@
+import HTTPAPI
 import Notifications
 import CampaignStore
 
@@ -27,7 +28,7 @@ enum AudienceReader {
         fileprivate var pointer: String { if case .saved = self { "" } else { "/audience" } }
     }
 
-    static func read(_ value: JSONValue, _ place: Place) throws(APIProblem) -> AudienceDocument {
+    static func read(_ value: JSONValue, _ place: Place) throws(Problem) -> AudienceDocument {
         try read(value, place, at: place.pointer)
     }
 
@@ -35,7 +36,7 @@ enum AudienceReader {
         _ value: JSONValue,
         _ place: Place,
         at pointer: String,
-    ) throws(APIProblem) -> AudienceDocument {
+    ) throws(Problem) -> AudienceDocument {
         var (keys, extra) = (conditions, [String]())
         if case .saved(let names) = place { extra = names } else { keys.append("saved") }
         let reader = try DocumentReader(value, at: pointer, keys: keys + extra)
@@ -54,7 +55,7 @@ enum AudienceReader {
         }
         document.audience.tags = try tags(reader)
         document.audience.language = try reader.text("language", maximum: ProviderServerLimits.languageBytes)
-            .map { (text) throws(APIProblem) in
+            .map { (text) throws(Problem) in
                 guard InstallationDocument.isLanguage(text) else {
                     throw reader.fault("language", "the tag of a language, such as sv")
                 }
@@ -83,7 +84,7 @@ enum AudienceReader {
         _ own: inout [String: [String: JSONValue]],
         _ allowed: String,
         _ isAllowed: (String) -> Bool,
-    ) throws(APIProblem) -> [String]? {
+    ) throws(Problem) -> [String]? {
         let count = 1...ProviderServerLimits.namedRecipients
         guard case .object? = reader.members[key] else {
             return try reader.list(key, count: count, of: allowed, isAllowed)
@@ -100,7 +101,7 @@ enum AudienceReader {
         return values.members.keys.sorted()
     }
 
-    private static func tags(_ reader: DocumentReader) throws(APIProblem) -> TagExpression? {
+    private static func tags(_ reader: DocumentReader) throws(Problem) -> TagExpression? {
         guard let text = try reader.text("tags", maximum: TagExpression.maximumBytes) else { return nil }
         do throws(TagExpression.Fault) {
             return try TagExpression(text)

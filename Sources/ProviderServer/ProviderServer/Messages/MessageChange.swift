@@ -1,4 +1,5 @@
 import CampaignStore
+import HTTPAPI
 
 /// The changes that a sender can make to a message that has not ended.
 enum MessageChange: String, Sendable, CaseIterable {
@@ -7,11 +8,11 @@ enum MessageChange: String, Sendable, CaseIterable {
     case cancel
 
     /// Changes the message's state. If the message has this state already, does nothing.
-    func apply(to message: inout MessageRecord) throws(APIProblem) {
+    func apply(to message: inout MessageRecord) throws(Problem) {
         switch (self, message.state) {
         case (.pause, .paused), (.resume, .scheduled), (.resume, .running), (.cancel, .cancelled): return
         case (_, .finished), (_, .cancelled):
-            throw APIProblem(409, "The message is \(message.state.rawValue).")
+            throw Problem(409, "The message is \(message.state.rawValue).")
         case (.pause, _): message.state = .paused
         // If the message had not begun, its time may be in the future. `CampaignDesk` sets it to running when it
         // begins.

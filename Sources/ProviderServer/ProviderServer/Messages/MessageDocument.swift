@@ -1,5 +1,6 @@
 import APNSProvider
 import Foundation
+import HTTPAPI
 import Notifications
 import CampaignStore
 
@@ -25,7 +26,7 @@ struct MessageDocument: Sendable {
     let isDryRun: Bool
 
     /// - Parameter isStored: whether the conditions of a saved audience replace its name; see ``stored(_:with:)``.
-    init(_ value: JSONValue, isStored: Bool = false) throws(APIProblem) {
+    init(_ value: JSONValue, isStored: Bool = false) throws(Problem) {
         let reader = try DocumentReader(value, at: "", keys: Self.keys)
         bundleID = try reader.line("bundleID", maximum: 200)
         let recipients = try AudienceReader.read(
@@ -37,7 +38,7 @@ struct MessageDocument: Sendable {
             fallback: fallback, defaults: try TemplateValues.read("values", reader) ?? [:])
         headers = try MessageHeaders(reader)
         sendAt = try Self.time(reader)
-        localTime = try reader.text("localTime", maximum: 40).map { (text) throws(APIProblem) in
+        localTime = try reader.text("localTime", maximum: 40).map { (text) throws(Problem) in
             guard let time = LocalTime(text) else {
                 throw reader.fault("localTime", "a date and time without a time zone, such as 2027-01-31T09:00")
             }
@@ -53,7 +54,7 @@ struct MessageDocument: Sendable {
     /// Reads the texts by language, and the language for recipients whose languages have no texts.
     private static func texts(
         _ reader: DocumentReader,
-    ) throws(APIProblem) -> ([String: [String: TemplateText]], fallback: String) {
+    ) throws(Problem) -> ([String: [String: TemplateText]], fallback: String) {
         guard let languages = try reader.object("texts", keys: nil) else { return ([:], "") }
         guard (1...ProviderServerLimits.textLanguages).contains(languages.members.count) else {
             throw reader.fault("texts", "an object of 1 to \(ProviderServerLimits.textLanguages) languages")
@@ -78,7 +79,7 @@ struct MessageDocument: Sendable {
         return (texts, fallback)
     }
 
-    private static func time(_ reader: DocumentReader) throws(APIProblem) -> Timestamp? {
+    private static func time(_ reader: DocumentReader) throws(Problem) -> Timestamp? {
         guard let text = try reader.text("sendAt", maximum: 40) else { return nil }
         guard let time = Timestamp(text: text) else {
             throw reader.fault("sendAt", "a time with a time zone, such as 2027-01-31T09:00:00Z")
@@ -87,7 +88,7 @@ struct MessageDocument: Sendable {
     }
 
     /// Returns the time at which sending begins.
-    func start(now: Timestamp) throws(APIProblem) -> Timestamp {
+    func start(now: Timestamp) throws(Problem) -> Timestamp {
         let latest = now.advanced(by: ProviderServerLimits.schedule)
         let (start, pointer) = (sendAt ?? localTime?.earliest ?? now, sendAt == nil ? "/localTime" : "/sendAt")
         guard start <= latest else { throw .invalid(pointer, "The time has to be within a year from now.") }
@@ -95,18 +96,18 @@ struct MessageDocument: Sendable {
     }
 
     /// Reads the document of a stored message, which was checked before.
-    init(stored bytes: [UInt8]) throws(APIProblem) {
-        guard let value = JSONValue(bytes, maximumDepth: ProviderServerLimits.documentDepth) else {
+    init(stored bytes: [UInt8]) throws(Problem) {
+        guard let value = JSONValue(bytes, maximumDepth: APILimits.documentDepth) else {
             throw .invalid("", "The stored message is not JSON.")
         }
         try self.init(value, isStored: true)
     }
 
     /// Returns a request with the conditions of its saved audience instead of the name.
-    static func stored(_ value: JSONValue, with audience: SavedAudience) throws(APIProblem) -> JSONValue {
+    static func stored(_ value: JSONValue, with audience: SavedAudience) throws(Problem) -> JSONValue {
         guard
             case .object(var conditions)? = JSONValue(
-                audience.document, maximumDepth: ProviderServerLimits.documentDepth)
+                audience.document, maximumDepth: APILimits.documentDepth)
         else { throw .invalid("/audience/saved", "The saved audience is not JSON: save it again.") }
         for name in SavedAudienceView.extraKeys { conditions[name] = nil }
         return value.merging(["audience": ["saved": .null]])

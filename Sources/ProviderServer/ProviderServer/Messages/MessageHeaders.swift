@@ -1,5 +1,6 @@
 import APNSProvider
 import Foundation
+import HTTPAPI
 import Notifications
 
 /// The headers of the notifications of a message (Guide, Table 8-2).
@@ -10,16 +11,16 @@ struct MessageHeaders: Sendable {
     private let expiration: PushNotification.Expiration
     private let collapseID: String?
 
-    init(_ reader: DocumentReader) throws(APIProblem) {
+    init(_ reader: DocumentReader) throws(Problem) {
         topic = try reader.line("topic", maximum: 255)
-        pushType = try reader.text("pushType", maximum: 40).map { (text) throws(APIProblem) in
+        pushType = try reader.text("pushType", maximum: 40).map { (text) throws(Problem) in
             guard let type = PushNotification.PushType(rawValue: text) else {
                 throw reader.fault(
                     "pushType", "one of " + PushNotification.PushType.allCases.map(\.rawValue).joined(separator: ", "))
             }
             return type
         }
-        priority = try reader.integer("priority", 1...10).map { (number) throws(APIProblem) in
+        priority = try reader.integer("priority", 1...10).map { (number) throws(Problem) in
             guard let priority = PushNotification.Priority(rawValue: UInt8(clamping: number)) else {
                 throw reader.fault("priority", "10, 5 or 1")
             }
@@ -37,7 +38,7 @@ struct MessageHeaders: Sendable {
     /// Checks what can be checked before there is a recipient, so that a message that must fail for everybody is
     /// refused.
     /// - Parameter payload: the payload of all recipients; nil if each gets another one.
-    func check(bundleID: String, payload: PushPayload?) throws(APIProblem) {
+    func check(bundleID: String, payload: PushPayload?) throws(Problem) {
         // Apps of a team may share a signing key, so the service would not refuse the topic of another app.
         if let topic, topic != bundleID, !topic.hasPrefix(bundleID + ".") {
             throw .invalid(

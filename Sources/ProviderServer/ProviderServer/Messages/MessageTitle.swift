@@ -1,3 +1,4 @@
+import HTTPAPI
 import Notifications
 
 /// The text by which people recognise a message in a list.
@@ -9,7 +10,7 @@ enum MessageTitle {
     /// Returns the title or the body of the alert, in the message's fallback language; nil if there is none.
     static func text(of document: [UInt8]) -> String? {
         guard document.count <= maximumBytes,
-            let value = JSONValue(document, maximumDepth: ProviderServerLimits.documentDepth),
+            let value = JSONValue(document, maximumDepth: APILimits.documentDepth),
             let alert = value.member("payload")?.member("aps")?.member("alert")
         else { return nil }
         let texts = value.member("fallbackLanguage")?.string.flatMap { value.member("texts")?.member($0) }

@@ -1,4 +1,5 @@
 import APNSProvider
+import HTTPAPI
 import Notifications
 import CampaignStore
 
@@ -30,7 +31,7 @@ struct PayloadTemplate: Sendable {
         texts: [String: [String: TemplateText]],
         fallback: String,
         defaults: [String: JSONValue],
-    ) throws(APIProblem) {
+    ) throws(Problem) {
         guard payload.text.utf8.count <= ProviderServerLimits.templateBytes else {
             throw .invalid(
                 pointer, "The payload may have \(ProviderServerLimits.templateBytes) bytes before it is filled.")
@@ -49,7 +50,7 @@ struct PayloadTemplate: Sendable {
         }
     }
 
-    private static func read(_ value: JSONValue, at pointer: String) throws(APIProblem) -> Node {
+    private static func read(_ value: JSONValue, at pointer: String) throws(Problem) -> Node {
         switch value {
         case .null, .bool, .integer, .number: return .constant(value)
         case .string(let text):

@@ -1,3 +1,4 @@
+import HTTPAPI
 import Notifications
 import CampaignStore
 
@@ -7,7 +8,7 @@ enum SavedAudienceView {
     static let extraKeys = ["bundleID"]
 
     static func show(_ audience: SavedAudience, bundleID: String) -> [String: JSONValue] {
-        var conditions = JSONValue(audience.document, maximumDepth: ProviderServerLimits.documentDepth) ?? [:]
+        var conditions = JSONValue(audience.document, maximumDepth: APILimits.documentDepth) ?? [:]
         if case .object(var members) = conditions {
             for name in extraKeys { members[name] = nil }
             conditions = .object(members)

@@ -1,14 +1,15 @@
+import HTTPAPI
 import Notifications
 
 /// The values that a template may name: texts, numbers and booleans.
 enum TemplateValues {
     /// Reads an object of values.
-    static func read(_ key: String, _ reader: DocumentReader) throws(APIProblem) -> [String: JSONValue]? {
+    static func read(_ key: String, _ reader: DocumentReader) throws(Problem) -> [String: JSONValue]? {
         guard let values = try reader.object(key, keys: nil) else { return nil }
         return try read(values)
     }
 
-    static func read(_ reader: DocumentReader) throws(APIProblem) -> [String: JSONValue] {
+    static func read(_ reader: DocumentReader) throws(Problem) -> [String: JSONValue] {
         guard reader.members.count <= ProviderServerLimits.values else {
             throw .invalid(reader.pointer, "There may be \(ProviderServerLimits.values) values.")
         }

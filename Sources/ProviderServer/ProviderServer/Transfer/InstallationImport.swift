@@ -1,4 +1,5 @@
 import Foundation
+import HTTPAPI
 import Notifications
 import CampaignStore
 
@@ -7,7 +8,7 @@ struct InstallationImport {
     /// What is wrong with a line.
     private struct BadLine {
         let line: Int
-        let problem: APIProblem
+        let problem: Problem
     }
 
     private let app: ProviderApp
@@ -56,9 +57,9 @@ struct InstallationImport {
             badCount += row.lines
             return
         }
-        do throws(APIProblem) {
+        do throws(Problem) {
             guard var text = row.text else {
-                throw APIProblem(400, "The line is longer than \(ProviderServerLimits.installationBytes) bytes.")
+                throw Problem(400, "The line is longer than \(ProviderServerLimits.installationBytes) bytes.")
             }
             if row.line == 1, text.starts(with: Self.mark) { text.removeFirst(Self.mark.count) }
             guard let document = try document(text) else { return }
@@ -73,7 +74,7 @@ struct InstallationImport {
                 problem.detail += " The \(row.lines - 1) lines after it belong to it, and are not imported either."
             }
             badCount += row.lines
-            if bad.count < ProviderServerLimits.listItems { bad.append(BadLine(line: row.line, problem: problem)) }
+            if bad.count < APILimits.listItems { bad.append(BadLine(line: row.line, problem: problem)) }
         }
     }
 
@@ -81,9 +82,9 @@ struct InstallationImport {
     private static let mark: [UInt8] = [0xef, 0xbb, 0xbf]
 
     /// - Returns: nil for the header of CSV.
-    private mutating func document(_ text: [UInt8]) throws(APIProblem) -> JSONValue? {
+    private mutating func document(_ text: [UInt8]) throws(Problem) -> JSONValue? {
         guard form == .csv else {
-            guard let value = JSONValue(text, maximumDepth: ProviderServerLimits.documentDepth) else {
+            guard let value = JSONValue(text, maximumDepth: APILimits.documentDepth) else {
                 throw .invalid("", "The line is not a JSON object.")
             }
             return value
@@ -103,7 +104,7 @@ struct InstallationImport {
         return .object(try Self.members(fields, header))
     }
 
-    private static func check(header: [String]) throws(APIProblem) {
+    private static func check(header: [String]) throws(Problem) {
         let columns = InstallationColumn.members.map(\.name)
         for name in header where !InstallationColumn.all.contains(where: { $0.name == name }) {
             throw .invalid(
@@ -118,7 +119,7 @@ struct InstallationImport {
     }
 
     /// Makes the members of the JSON that describes the installation in a row.
-    private static func members(_ fields: [String], _ header: [String]) throws(APIProblem) -> [String: JSONValue] {
+    private static func members(_ fields: [String], _ header: [String]) throws(Problem) -> [String: JSONValue] {
         guard fields.count == header.count else {
             throw .invalid("", "The line has \(fields.count) fields; the header has \(header.count).")
         }
@@ -138,7 +139,7 @@ struct InstallationImport {
         return members
     }
 
-    private func installation(_ value: JSONValue) throws(APIProblem) -> Installation {
+    private func installation(_ value: JSONValue) throws(Problem) -> Installation {
         guard case .object(var members) = value else { throw .invalid("", "The line is not a JSON object.") }
         guard case .string(let id)? = members.removeValue(forKey: "id"), InstallationDocument.isIdentifier(id) else {
             throw .invalid(
@@ -163,7 +164,7 @@ struct InstallationImport {
     /// without a time of registration every 410 ends the installation (Guide, Table 8-5).
     private func history(
         _ members: [String: JSONValue],
-    ) throws(APIProblem) -> (registered: Timestamp, end: Installation.End?) {
+    ) throws(Problem) -> (registered: Timestamp, end: Installation.End?) {
         let reader = try DocumentReader(.object(members), at: "", keys: nil)
         let registered = try time("registeredAt", reader) ?? Timestamp(milliseconds: 0)
         guard let ended = try reader.object("ended", keys: ["at", "reason"]) else { return (registered, nil) }
@@ -174,7 +175,7 @@ struct InstallationImport {
     }
 
     /// A time in the future counts as now: it would let the installation outlast every 410.
-    private func time(_ key: String, _ reader: DocumentReader) throws(APIProblem) -> Timestamp? {
+    private func time(_ key: String, _ reader: DocumentReader) throws(Problem) -> Timestamp? {
         guard let text = try reader.text(key, maximum: 40) else { return nil }
         guard let time = Timestamp(text: text) else {
             throw reader.fault(key, "a time with a time zone, such as 2027-01-31T09:00:00Z")

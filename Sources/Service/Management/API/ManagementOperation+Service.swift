@@ -1,20 +1,21 @@
+import HTTPAPI
 import Hummingbird
 import Notifications
 
 // The state of the service and its last hour, as the console's page "Service" shows them.
-extension ManagementOperation {
+extension ManagementOperations {
     static let service = [
         ManagementOperation(
             method: .get, path: "/v1/service", summary: "Whether the service is ready, and its last hour",
             parameters: [
-                Parameter(
-                    place: .query, name: "after", schema: .integer(0...Int64.max),
-                    meaning: "Only samples from after this moment, in milliseconds since 1970.")
+                .query(
+                    "after", .integer(0...Int64.max), "Only samples from after this moment, in milliseconds since 1970."
+                )
             ],
             answer: .json(ManagementSchemas.service)
         ) { api, call in
             let reason = await api.parts.unreadiness()
-            return try JSONAnswer.make(
+            return try .json(
                 ManagementMessages.Service(
                     ready: reason == nil, reason: reason, time: api.now.milliseconds,
                     started: api.parts.started.milliseconds,

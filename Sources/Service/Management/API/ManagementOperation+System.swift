@@ -1,35 +1,40 @@
 import Foundation
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 
 // Health, readiness, metrics and the API's description.
-extension ManagementOperation {
+extension ManagementOperations {
     static let system = [
         ManagementOperation(
             method: .get, path: "/health", summary: "Whether the process lives",
             answer: .json(ManagementSchemas.status), access: .everybody
         ) { _, _ in
-            try JSONAnswer.make(ManagementMessages.Status(status: "alive"))
+            try .json(ManagementMessages.Status(status: "alive"))
         },
         ManagementOperation(
             method: .get, path: "/ready", summary: "Whether the listeners and the store take requests",
             answer: .json(ManagementSchemas.status), problems: [503], access: .everybody
         ) { api, _ in
             if let reason = await api.parts.unreadiness() { throw Problem(503, reason) }
-            return try JSONAnswer.make(ManagementMessages.Status(status: "ready"))
+            return try .json(ManagementMessages.Status(status: "ready"))
         },
         ManagementOperation(
             method: .get, path: "/metrics", summary: "The metrics, in Prometheus' text format",
             answer: .other(["text/plain"]), access: .loopback
         ) { api, _ in
-            JSONAnswer.response(
-                .ok, "text/plain; version=0.0.4; charset=utf-8", Data(api.parts.metrics().utf8))
+            Response(.ok, "text/plain; version=0.0.4; charset=utf-8", text: api.parts.metrics())
         },
         ManagementOperation(
             method: .get, path: "/openapi.json", summary: "This API's description",
             answer: .json(ManagementSchemas.anything)
         ) { _, _ in
-            try JSONAnswer.make(OpenAPI.document)
+            description.response()
         },
     ]
+
+    static let description = OpenAPI<ManagementAPI>.document(
+        title: "Carillon management API",
+        description: "Accounts, health, metrics and the delivery log of a Carillon service.",
+        key: "The key in management.key. The Unix socket and administrators' certificates need none.")
 }

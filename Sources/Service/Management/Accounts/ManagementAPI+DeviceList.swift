@@ -1,4 +1,5 @@
 import Delivery
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
@@ -9,7 +10,7 @@ import VirtualDevices
 extension ManagementAPI {
     /// Lists the devices that have an app, are connected, or are virtual.
     func listDevices(_ call: ManagementCall) async throws -> Response {
-        let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
+        let limit = call.limit
         var after = try call.query("after").map { try deviceID($0) }
         var messages: [ManagementMessages.Device] = []
         var cluster = ClusterDevices(parts.otherDevices)
@@ -25,7 +26,7 @@ extension ManagementAPI {
             guard seen.count > limit, let last = seen.last?.key.device else { break }
             after = last
         }
-        return try ListPage.answer(messages, of: limit, name: \.deviceID, call).naming(unanswered: cluster.unanswered)
+        return try ListPage.answer(messages, name: \.deviceID, call).naming(unanswered: cluster.unanswered)
     }
 
     /// One device, in the form of the list.
@@ -41,7 +42,7 @@ extension ManagementAPI {
         }
         for seen in try await complete(found, &cluster) {
             guard let message = try await message(seen) else { continue }
-            return try JSONAnswer.make(message).naming(unanswered: cluster.unanswered)
+            return try .json(message).naming(unanswered: cluster.unanswered)
         }
         let silent = cluster.unanswered.sorted().joined(separator: ", ")
         throw Problem.notFound(
@@ -148,6 +149,5 @@ extension Response {
 }
 
 extension HTTPField.Name {
-    /// A static name, which is always allowed.
-    fileprivate static let unanswered = HTTPField.Name(OtherDevices.unansweredField) ?? .contentLocation
+    fileprivate static let unanswered = known(OtherDevices.unansweredField)
 }

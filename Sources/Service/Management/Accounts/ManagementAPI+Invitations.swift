@@ -1,4 +1,5 @@
 import Delivery
+import HTTPAPI
 import Hummingbird
 import Notifications
 import Trust
@@ -20,11 +21,10 @@ extension ManagementAPI {
     }
 
     func listInvitations(_ call: ManagementCall) async throws -> Response {
-        let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
         let after = try call.query("after").map { try invitationDigest($0) }
         // One more than the page has shows whether there is another page.
-        let invitations = try await parts.invitations.invitations(after: after, limit: limit + 1, at: now)
-        return try ListPage.answer(invitations.map { message($0) }, of: limit, name: \.id, call)
+        let invitations = try await parts.invitations.invitations(after: after, limit: call.limit + 1, at: now)
+        return try ListPage.answer(invitations.map { message($0) }, name: \.id, call)
     }
 
     func invitation(_ id: String) async throws -> ManagementMessages.Invitation {

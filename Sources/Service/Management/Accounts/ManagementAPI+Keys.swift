@@ -1,6 +1,7 @@
 import Crypto
 import Delivery
 import Foundation
+import HTTPAPI
 import Notifications
 import Trust
 

@@ -1,15 +1,16 @@
 import Delivery
 import Foundation
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
 import Trust
 
 // Teams, apps, keys and certificates.
-extension ManagementOperation {
+extension ManagementOperations {
     static let teams = [
         ManagementOperation(
-            method: .get, path: "/v1/teams", summary: "All teams", parameters: listParameters(after: "team ID"),
+            method: .get, path: "/v1/teams", summary: "All teams", parameters: .list(after: "team ID"),
             answer: .json(.array(ManagementSchemas.shownTeam))
         ) { api, call in
             let accounts = api.accounts.current
@@ -21,26 +22,26 @@ extension ManagementOperation {
             method: .post, path: "/v1/teams", summary: "Make a team", body: Body(schema: ManagementSchemas.newTeam),
             answer: .json(ManagementSchemas.teamMade), problems: [409, 413, 415]
         ) { api, call in
-            try JSONAnswer.make(try await api.createTeam(call.message()))
+            try .json(try await api.createTeam(call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/teams/{teamID}", summary: "One team", parameters: [teamID],
             answer: .json(ManagementSchemas.shownTeam), problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try api.team(call.parameter("teamID")))
+            try .json(try api.team(call.parameter("teamID")))
         },
         ManagementOperation(
             method: .delete, path: "/v1/teams/{teamID}",
             summary: "Delete a team with its apps, keys and certificates", parameters: [teamID],
             answer: .json(ManagementSchemas.shownTeam), problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try await api.deleteTeam(call.parameter("teamID")))
+            try .json(try await api.deleteTeam(call.parameter("teamID")))
         },
     ]
 
     static let apps = [
         ManagementOperation(
-            method: .get, path: "/v1/apps", summary: "All apps", parameters: listParameters(after: "bundle ID"),
+            method: .get, path: "/v1/apps", summary: "All apps", parameters: .list(after: "bundle ID"),
             answer: .json(.array(ManagementSchemas.app))
         ) { api, call in
             let accounts = api.accounts.current
@@ -53,13 +54,13 @@ extension ManagementOperation {
             body: Body(schema: ManagementSchemas.newApp), answer: .json(ManagementSchemas.appMade),
             problems: [409, 413, 415]
         ) { api, call in
-            try JSONAnswer.make(try await api.createApp(call.message()))
+            try .json(try await api.createApp(call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/apps/{bundleID}", summary: "One app, with every topic that reaches it",
             parameters: [bundleID], answer: .json(ManagementSchemas.app), problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try api.app(call.parameter("bundleID")))
+            try .json(try api.app(call.parameter("bundleID")))
         },
         ManagementOperation(
             method: .delete, path: "/v1/apps/{bundleID}",
@@ -67,13 +68,13 @@ extension ManagementOperation {
             parameters: [bundleID],
             answer: .json(ManagementSchemas.app), problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try await api.deleteApp(call.parameter("bundleID")))
+            try .json(try await api.deleteApp(call.parameter("bundleID")))
         },
     ]
 
     static let keys = [
         ManagementOperation(
-            method: .get, path: "/v1/keys", summary: "All signing keys", parameters: listParameters(after: "key ID"),
+            method: .get, path: "/v1/keys", summary: "All signing keys", parameters: .list(after: "key ID"),
             answer: .json(.array(ManagementSchemas.shownKey))
         ) { api, call in
             let accounts = api.accounts.current
@@ -87,26 +88,26 @@ extension ManagementOperation {
             body: Body(schema: ManagementSchemas.newKey), answer: .json(ManagementSchemas.keyMade),
             problems: [409, 413, 415]
         ) { api, call in
-            try JSONAnswer.make(try await api.createKey(call.message()))
+            try .json(try await api.createKey(call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/keys/{keyID}", summary: "One signing key", parameters: [keyID],
             answer: .json(ManagementSchemas.shownKey), problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try api.key(call.parameter("keyID")))
+            try .json(try api.key(call.parameter("keyID")))
         },
         ManagementOperation(
             method: .delete, path: "/v1/keys/{keyID}", summary: "Revoke a signing key", parameters: [keyID],
             answer: .json(ManagementSchemas.keyRevoked), problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try await api.revokeKey(call.parameter("keyID")))
+            try .json(try await api.revokeKey(call.parameter("keyID")))
         },
     ]
 
     static let certificates = [
         ManagementOperation(
             method: .get, path: "/v1/certificates", summary: "All provider certificates",
-            parameters: listParameters(after: "serial"), answer: .json(.array(ManagementSchemas.certificate))
+            parameters: .list(after: "serial"), answer: .json(.array(ManagementSchemas.certificate))
         ) { api, call in
             let accounts = api.accounts.current
             return try ListPage.make(of: accounts.certificates.keys.map(\.description), call) { name in
@@ -118,31 +119,31 @@ extension ManagementOperation {
             body: Body(schema: ManagementSchemas.newCertificate), answer: .json(ManagementSchemas.certificateMade),
             problems: [409, 413, 415]
         ) { api, call in
-            try JSONAnswer.make(try await api.createCertificate(call.message()))
+            try .json(try await api.createCertificate(call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/certificates/{serial}", summary: "One provider certificate",
             parameters: [serial], answer: .json(ManagementSchemas.certificate), problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try api.certificate(call.parameter("serial")))
+            try .json(try api.certificate(call.parameter("serial")))
         },
         ManagementOperation(
             method: .delete, path: "/v1/certificates/{serial}", summary: "Revoke a provider certificate",
             parameters: [serial], answer: .json(ManagementSchemas.certificateRevoked), problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try await api.revokeCertificate(call.parameter("serial")))
+            try .json(try await api.revokeCertificate(call.parameter("serial")))
         },
         ManagementOperation(
             method: .get, path: "/v1/crl", summary: "The list of revoked provider certificates (RFC 5280)",
             answer: .other([RevocationList.mediaType])
         ) { api, _ in
-            JSONAnswer.response(.ok, RevocationList.mediaType, Data(try api.parts.revocationList().der))
+            Response(.ok, RevocationList.mediaType, Data(try api.parts.revocationList().der))
         },
     ]
 
-    private static let teamID = path("teamID", .tenCharacters, "The team's ID.")
-    private static let bundleID = path("bundleID", .bundleID, "The app's bundle ID.")
-    private static let keyID = path("keyID", .tenCharacters, "The key's ID.")
+    private static let teamID = Parameter.path("teamID", .tenCharacters, "The team's ID.")
+    private static let bundleID = Parameter.path("bundleID", .bundleID, "The app's bundle ID.")
+    private static let keyID = Parameter.path("keyID", .tenCharacters, "The key's ID.")
     /// Of a provider's or an administrator's certificate.
-    static let serial = path("serial", .serial, "The certificate's serial.")
+    static let serial = Parameter.path("serial", .serial, "The certificate's serial.")
 }

@@ -1,13 +1,14 @@
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
 
 // The certificates with which administrators use the API over TLS.
-extension ManagementOperation {
+extension ManagementOperations {
     static let administrators = [
         ManagementOperation(
             method: .get, path: "/v1/administrators", summary: "All administrators' certificates that have not expired",
-            parameters: listParameters(after: "serial"), answer: .json(.array(ManagementSchemas.administrator))
+            parameters: .list(after: "serial"), answer: .json(.array(ManagementSchemas.administrator))
         ) { api, call in
             let administrators = api.administrators
             return try ListPage.make(of: administrators.keys.map(\.description), call) { name in
@@ -20,30 +21,28 @@ extension ManagementOperation {
             body: Body(schema: ManagementSchemas.nothing, isOptional: true),
             answer: .json(ManagementSchemas.administratorMade), problems: [409, 413, 415]
         ) { api, call in
-            guard call.caller.mayMakeAdministrators else {
+            guard call.caller.kind.mayMakeAdministrators else {
                 throw Problem(403, "Administrators can be made only over the socket in the data folder.")
             }
-            return try JSONAnswer.make(try await api.makeAdministrator())
+            return try .json(try await api.makeAdministrator())
         },
         ManagementOperation(
             method: .get, path: "/v1/administrators/{serial}", summary: "One administrator's certificate",
             parameters: [serial], answer: .json(ManagementSchemas.administrator), problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try api.administrator(call.parameter("serial")))
+            try .json(try api.administrator(call.parameter("serial")))
         },
         ManagementOperation(
             method: .delete, path: "/v1/administrators/{serial}", summary: "Revoke an administrator's certificate",
             parameters: [
                 serial,
-                Parameter(
-                    place: .query, name: "unlisted", schema: .boolean,
-                    meaning: "true: also if the certificate is not listed; only over the Unix socket."),
+                .query("unlisted", .boolean, "true: also if the certificate is not listed; only over the Unix socket."),
             ],
             answer: .json(ManagementSchemas.administratorRevoked), problems: [404, 409]
         ) { api, call in
-            try JSONAnswer.make(
+            try .json(
                 try await api.revokeAdministrator(
-                    call.parameter("serial"), isUnlisted: call.query("unlisted") == "true", by: call.caller))
+                    call.parameter("serial"), isUnlisted: call.isOn("unlisted"), by: call.caller.kind))
         },
     ]
 }

@@ -1,20 +1,21 @@
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
 
 // Devices, and the keys of device tokens.
-extension ManagementOperation {
+extension ManagementOperations {
     static let devices = [
         ManagementOperation(
             method: .get, path: "/v1/devices", summary: "All devices, virtual ones too",
-            parameters: listParameters(after: "device ID", .deviceID),
+            parameters: .list(after: "device ID", .deviceID),
             answer: .json(.array(ManagementSchemas.device)), headers: unanswered
         ) { api, call in
             try await api.listDevices(call)
         },
         ManagementOperation(
             method: .get, path: "/v1/devices/{deviceID}", summary: "One device",
-            parameters: [path("deviceID", .deviceID, "The device's ID.")],
+            parameters: [.path("deviceID", .deviceID, "The device's ID.")],
             answer: .json(ManagementSchemas.device), headers: unanswered, problems: [404]
         ) { api, call in
             try await api.showDevice(try call.parameter("deviceID"))
@@ -22,14 +23,14 @@ extension ManagementOperation {
         ManagementOperation(
             method: .delete, path: "/v1/devices/{deviceID}", summary: "Revoke a device",
             parameters: [
-                path("deviceID", .deviceID, "The device's ID."),
-                Parameter(
-                    place: .query, name: "environment", schema: .string(.environment),
-                    meaning: "The environment to revoke the device in; both if it is not given."),
+                .path("deviceID", .deviceID, "The device's ID."),
+                .query(
+                    "environment", .string(.environment),
+                    "The environment to revoke the device in; both if it is not given."),
             ],
             answer: .json(ManagementSchemas.revokedDevice)
         ) { api, call in
-            try JSONAnswer.make(
+            try .json(
                 try await api.revokeDevice(call.parameter("deviceID"), in: call.query("environment")))
         },
         ManagementOperation(
@@ -39,7 +40,7 @@ extension ManagementOperation {
             answer: .json(ManagementSchemas.tokenKey), problems: [409, 413, 415]
         ) { api, _ in
             let number = try await api.parts.rotateTokenKey()
-            return try JSONAnswer.make(ManagementMessages.TokenKey(tokenKeyID: number))
+            return try .json(ManagementMessages.TokenKey(tokenKeyID: number))
         },
     ]
 

@@ -1,12 +1,13 @@
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 
 // The one-time activation codes of devices.
-extension ManagementOperation {
+extension ManagementOperations {
     static let invitations = [
         ManagementOperation(
             method: .get, path: "/v1/invitations", summary: "The unused activation codes, by their IDs",
-            parameters: listParameters(after: "invitation's ID", .invitationID),
+            parameters: .list(after: "invitation's ID", .invitationID),
             answer: .json(.array(ManagementSchemas.invitation))
         ) { api, call in
             try await api.listInvitations(call)
@@ -16,22 +17,23 @@ extension ManagementOperation {
             body: Body(schema: ManagementSchemas.newInvitation), answer: .json(ManagementSchemas.invitationMade),
             problems: [409, 413, 415]
         ) { api, call in
-            try JSONAnswer.make(try await api.invite(call.message()))
+            try .json(try await api.invite(call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/invitations/{id}", summary: "One unused activation code", parameters: [id],
             answer: .json(ManagementSchemas.invitation), problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try await api.invitation(call.parameter("id")))
+            try .json(try await api.invitation(call.parameter("id")))
         },
         ManagementOperation(
             method: .delete, path: "/v1/invitations/{id}",
             summary: "Withdraw an activation code, so that no device can use it", parameters: [id],
             answer: .json(ManagementSchemas.invitation), problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try await api.withdrawInvitation(call.parameter("id")))
+            try .json(try await api.withdrawInvitation(call.parameter("id")))
         },
     ]
 
-    private static let id = path("id", .invitationID, "The invitation's ID. It is not the code, which is a secret.")
+    private static let id = Parameter.path(
+        "id", .invitationID, "The invitation's ID. It is not the code, which is a secret.")
 }

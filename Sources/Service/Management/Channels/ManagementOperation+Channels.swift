@@ -1,14 +1,15 @@
 import Delivery
 import Foundation
+import HTTPAPI
 import Hummingbird
 import Notifications
 
 // Operations for broadcast channels (docs/channels.md).
-extension ManagementOperation {
+extension ManagementOperations {
     static let channels = [
         ManagementOperation(
             method: .get, path: "/v1/channels", summary: "The broadcast channels of an app in one environment",
-            parameters: channelParameters + listParameters(after: "channel ID", .channelID),
+            parameters: channelParameters + .list(after: "channel ID", .channelID),
             answer: .json(.array(ManagementSchemas.channel)), problems: [409]
         ) { api, call in
             try await api.channels(call)
@@ -18,22 +19,22 @@ extension ManagementOperation {
             body: Body(schema: ManagementSchemas.newChannel), answer: .json(ManagementSchemas.channel),
             problems: [409, 413, 415]
         ) { api, call in
-            try JSONAnswer.make(try await api.createChannel(call.message()))
+            try .json(try await api.createChannel(call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/channels/{channelID}", summary: "One broadcast channel",
-            parameters: [path("channelID", .channelID, "The channel's ID.")] + channelParameters,
+            parameters: [.path("channelID", .channelID, "The channel's ID.")] + channelParameters,
             answer: .json(ManagementSchemas.channel), problems: [404, 409]
         ) { api, call in
-            try JSONAnswer.make(try await api.channel(call))
+            try .json(try await api.channel(call))
         },
         ManagementOperation(
             method: .delete, path: "/v1/channels/{channelID}",
             summary: "Delete a broadcast channel with its stored broadcast and its subscriptions",
-            parameters: [path("channelID", .channelID, "The channel's ID.")] + channelParameters,
+            parameters: [.path("channelID", .channelID, "The channel's ID.")] + channelParameters,
             answer: .json(ManagementSchemas.channel), problems: [404, 409]
         ) { api, call in
-            try JSONAnswer.make(try await api.deleteChannel(call))
+            try .json(try await api.deleteChannel(call))
         },
     ]
 
@@ -42,27 +43,25 @@ extension ManagementOperation {
             method: .post, path: "/v1/broadcasts",
             summary: "Send to a broadcast channel by the gateway's rules, without provider trust",
             parameters: [
-                Parameter(
-                    place: .query, name: "dryRun", schema: .boolean,
-                    meaning: "Whether the broadcast is only checked, also by the rules of strict, and not sent.")
+                .query(
+                    "dryRun", .boolean,
+                    "Whether the broadcast is only checked, also by the rules of strict, and not sent.")
             ],
             body: Body(schema: ManagementSchemas.newBroadcast),
             answer: .json(ManagementSchemas.notificationSent), problems: [413, 415]
         ) { api, call in
-            let isChecked = call.query("dryRun") == "true"
-            return try JSONAnswer.make(
+            let isChecked = call.isOn("dryRun")
+            return try .json(
                 isChecked
                     ? try await api.check(broadcast: call.message()) : try await api.send(broadcast: call.message()))
         }
     ]
 
     /// The parameters that identify the owner of a channel. A channel's ID does not reveal its app and its environment.
-    private static let channelParameters = [
-        Parameter(
-            place: .query, name: "bundleID", schema: .string(.bundleID), meaning: "The app of the channels, required."),
-        Parameter(
-            place: .query, name: "environment", schema: .string(.environment),
-            meaning: "The environment of the channels; development if it is not given."),
+    private static let channelParameters: [Parameter] = [
+        .query("bundleID", .string(.bundleID), "The app of the channels, required."),
+        .query(
+            "environment", .string(.environment), "The environment of the channels; development if it is not given."),
     ]
 }
 
@@ -106,14 +105,11 @@ extension TextFormat {
 extension ManagementAPI {
     fileprivate func channels(_ call: ManagementCall) async throws -> Response {
         let (app, list) = try channelList(call)
-        let limit = call.query("limit").flatMap(Int.init) ?? ManagementLimits.listItems
-        let after = call.query("after").flatMap { ChannelID(rawValue: $0.removingPercentEncoding ?? $0) }
+        let after = call.query("after").flatMap(ChannelID.init(rawValue:))
         let channels = try await carryingOut { broadcasts async throws(Rejection) in
-            try await broadcasts.channels(of: list, after: after, limit: limit + 1)
+            try await broadcasts.channels(of: list, after: after, limit: call.limit + 1)
         }
-        return try ListPage.answer(
-            channels.map { message($0, of: app) }, of: limit,
-            name: { "\($0.channelID)&bundleID=\($0.bundleID)&environment=\($0.environment)" }, call)
+        return try ListPage.answer(channels.map { message($0, of: app) }, name: \.channelID, call)
     }
 
     fileprivate func createChannel(

@@ -1,24 +1,25 @@
 import Delivery
 import Foundation
+import HTTPAPI
 import Hummingbird
 import Matching
 import Notifications
 
 // Reads and advances the service's clock.
-extension ManagementOperation {
+extension ManagementOperations {
     static let clock = [
         ManagementOperation(
             method: .get, path: "/v1/clock", summary: "The service's time",
             answer: .json(ManagementSchemas.clockReading)
         ) { api, _ in
-            try JSONAnswer.make(ManagementMessages.ClockReading(api.parts.clock.time))
+            try .json(ManagementMessages.ClockReading(api.parts.clock.time))
         },
         ManagementOperation(
             method: .post, path: "/v1/clock", summary: "Advance the virtual clock",
             body: Body(schema: ManagementSchemas.clockAdvance), answer: .json(ManagementSchemas.clockReading),
             problems: [409, 413, 415]
         ) { api, call in
-            try JSONAnswer.make(try await api.advanceClock(try call.message()))
+            try .json(try await api.advanceClock(try call.message()))
         },
     ]
 }

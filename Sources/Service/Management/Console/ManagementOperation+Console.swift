@@ -1,10 +1,11 @@
 import Console
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
 
 // Signing in to the console and out of it, and the table of reasons that the console shows.
-extension ManagementOperation {
+extension ManagementOperations {
     static let console = [
         ManagementOperation(
             method: .post, path: "/v1/console/links", summary: "Make a link that signs a browser in, once",
@@ -12,20 +13,20 @@ extension ManagementOperation {
             answer: .json(ManagementSchemas.consoleLink), problems: [409, 413, 415]
         ) { api, call in
             // Without this check a session could last for ever, because it could make links for its own successors.
-            guard call.session == nil else {
+            guard call.caller.session == nil else {
                 throw Problem(
                     403, "A session of the console cannot make links; run carillon console where the service runs.")
             }
-            return try JSONAnswer.make(try api.makeConsoleLink())
+            return try .json(try api.makeConsoleLink())
         },
         ManagementOperation(
             method: .delete, path: "/v1/console/session", summary: "End the session that asks",
             answer: .json(ManagementSchemas.endedSessions), problems: [404]
         ) { api, call in
-            guard let session = call.session, api.console.end(session) else {
+            guard let session = call.caller.session, api.console.end(session) else {
                 throw Problem.notFound("The request is not of a session of the console.")
             }
-            var response = try JSONAnswer.make(ManagementMessages.EndedSessions(ended: 1))
+            var response = try Response.json(ManagementMessages.EndedSessions(ended: 1))
             response.headers[.setCookie] = ConsoleSessions.cookieRemoval(call.request.head.authority ?? "")
             return response
         },
@@ -33,7 +34,7 @@ extension ManagementOperation {
             method: .delete, path: "/v1/console/sessions", summary: "End all sessions of the console, and its links",
             answer: .json(ManagementSchemas.endedSessions)
         ) { api, _ in
-            try JSONAnswer.make(ManagementMessages.EndedSessions(ended: api.console.endAll()))
+            try .json(ManagementMessages.EndedSessions(ended: api.console.endAll()))
         },
     ]
 
@@ -43,7 +44,7 @@ extension ManagementOperation {
             method: .get, path: "/v1/reasons", summary: "What each reason of a rejection means, and what to do",
             answer: .json(.array(ManagementSchemas.reason))
         ) { _, _ in
-            try JSONAnswer.make(
+            try .json(
                 Rejection.Reason.allCases.map { reason in
                     ManagementMessages.Reason(
                         reason: reason.rawValue, status: reason.status, meaning: reason.row.meaning,

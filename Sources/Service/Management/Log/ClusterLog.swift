@@ -1,4 +1,5 @@
 import DeliveryLogFiles
+import HTTPAPI
 package import Notifications
 
 /// What other nodes have in their delivery logs about a notification.

@@ -1,5 +1,6 @@
 import Delivery
 import DeliveryLogFiles
+import HTTPAPI
 import Notifications
 
 /// Selects the entries of the delivery log that a request asks for.

@@ -1,6 +1,7 @@
 import Delivery
 import DeliveryLogFiles
 import Dispatch
+import HTTPAPI
 import Notifications
 import Synchronization
 

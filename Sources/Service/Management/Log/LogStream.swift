@@ -1,5 +1,6 @@
 import Delivery
 import DeliveryLogFiles
+import HTTPAPI
 import Hummingbird
 import NIOCore
 
@@ -19,8 +20,8 @@ struct LogStream: Sendable {
 
         var mediaType: String {
             switch self {
-            case .lines: "application/x-ndjson"
-            case .events: "text/event-stream"
+            case .lines: MediaType.lines
+            case .events: MediaType.events
             }
         }
     }

@@ -1,27 +1,28 @@
 import Delivery
 import DeliveryLogFiles
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import NIOCore
 import Notifications
 
 // The delivery log.
-extension ManagementOperation {
+extension ManagementOperations {
     static let log = [
         ManagementOperation(
             method: .get, path: "/v1/log", summary: "The delivery log, oldest entry first",
             parameters: [
-                query(
+                .query(
                     "follow", .boolean, "Whether the answer continues with later events, until the client closes it."),
-                query(
+                .query(
                     "sample", .boolean,
                     "With follow: whether a busy log shows some notifications only, \(ManagementLimits.sampledEntries) new "
                         + "ones four times a second, and says {\"leftOut\":n} of the other entries."),
-                query("id", .string(.uuid), "Only the notification with this identifier (apns-id)."),
-                query("token", .string(.hexadecimal), "Only notifications to this device token."),
-                query("team", .string(.tenCharacters), "Only notifications to apps of this team."),
-                query("limit", .integer(1...Int64(Int32.max)), "How many entries at most; all if it is not given."),
-                query(
+                .query("id", .string(.uuid), "Only the notification with this identifier (apns-id)."),
+                .query("token", .string(.hexadecimal), "Only notifications to this device token."),
+                .query("team", .string(.tenCharacters), "Only notifications to apps of this team."),
+                .query("limit", .integer(1...Int64(Int32.max)), "How many entries at most; all if it is not given."),
+                .query(
                     "after", .string(.logMark),
                     "Only what happened after this moment, in milliseconds since 1970, or stands after this position, "
                         + "the id of an event."),
@@ -32,10 +33,6 @@ extension ManagementOperation {
             return try api.streamLog(call)
         }
     ]
-
-    private static func query(_ name: String, _ schema: Schema, _ meaning: String) -> Parameter {
-        Parameter(place: .query, name: name, schema: schema, meaning: meaning)
-    }
 }
 
 extension TextFormat {
@@ -53,7 +50,7 @@ extension ManagementAPI {
         let form = LogStream.Form(call.request)
         let asksForMore = ["token", "team", "limit", "after"].contains { call.query($0) != nil }
         guard let id = call.query("id").flatMap({ NotificationID($0) }), let otherLogs = parts.otherLogs,
-            form == .lines, call.query("follow") != "true", !asksForMore
+            form == .lines, !call.isOn("follow"), !asksForMore
         else { return nil }
         async let others = otherLogs(id)
         let own = try await parts.log.lines(of: id, limit: ManagementLimits.entriesOfOne)
@@ -80,10 +77,10 @@ extension ManagementAPI {
                 team: call.query("team").flatMap(TeamID.init(rawValue:)),
                 after: mark.flatMap { UInt64($0) }),
             position: mark.flatMap { LogPosition($0) },
-            isFollowing: call.query("follow") == "true",
-            limit: call.query("limit").flatMap(Int.init) ?? .max,
-            isSampled: call.query("sample") == "true" && call.query("follow") == "true",
-            whenOver: { call.whenOver($0) },
+            isFollowing: call.isOn("follow"),
+            limit: call.query("limit") == nil ? .max : call.limit,
+            isSampled: call.isOn("sample") && call.isOn("follow"),
+            whenOver: { call.caller.whenOver($0) },
         )
         let permit = stream.isFollowing ? try streams.take() : nil
         var headers = HTTPFields()
@@ -98,6 +95,5 @@ extension ManagementAPI {
 }
 
 extension HTTPField.Name {
-    // This literal is always a valid name.
-    fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID") ?? .eTag
+    fileprivate static let lastEventID = known("Last-Event-ID")
 }

@@ -1,3 +1,4 @@
+import HTTPAPI
 import Synchronization
 
 /// Limits the number of open streams: answers that do not end by themselves.

@@ -1,14 +1,15 @@
 import Delivery
+import HTTPAPI
 import Hummingbird
 import Matching
 import Storage
 
 // The nodes of a cluster.
-extension ManagementOperation {
+extension ManagementOperations {
     static let nodes = [
         ManagementOperation(
             method: .get, path: "/v1/nodes", summary: "The nodes that use the store",
-            parameters: listParameters(after: "name", .nodeName), answer: .json(.array(ManagementSchemas.node)),
+            parameters: .list(after: "name", .nodeName), answer: .json(.array(ManagementSchemas.node)),
             problems: [409]
         ) { api, call in
             let nodes = try await api.cluster().nodes()
@@ -20,7 +21,7 @@ extension ManagementOperation {
             method: .get, path: "/v1/nodes/{name}", summary: "One node", parameters: [name],
             answer: .json(ManagementSchemas.node), problems: [404, 409]
         ) { api, call in
-            try JSONAnswer.make(try await api.node(call.parameter("name")))
+            try .json(try await api.node(call.parameter("name")))
         },
         ManagementOperation(
             method: .post, path: "/v1/nodes/{name}/drain",
@@ -28,17 +29,17 @@ extension ManagementOperation {
             body: Body(schema: ManagementSchemas.nodeDrain, isOptional: true), answer: .json(ManagementSchemas.node),
             problems: [404, 409, 413, 415]
         ) { api, call in
-            try JSONAnswer.make(try await api.drain(call.parameter("name"), try call.message()))
+            try .json(try await api.drain(call.parameter("name"), try call.message()))
         },
         ManagementOperation(
             method: .delete, path: "/v1/nodes/{name}", summary: "Forget a node that does not run", parameters: [name],
             answer: .json(ManagementSchemas.node), problems: [404, 409]
         ) { api, call in
-            try JSONAnswer.make(try await api.removeNode(call.parameter("name")))
+            try .json(try await api.removeNode(call.parameter("name")))
         },
     ]
 
-    private static let name = path("name", .nodeName, "The node's name.")
+    private static let name = Parameter.path("name", .nodeName, "The node's name.")
 }
 
 extension ManagementAPI {

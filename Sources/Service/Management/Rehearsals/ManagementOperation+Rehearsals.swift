@@ -1,21 +1,22 @@
+import HTTPAPI
 import Hummingbird
 import Matching
 import Notifications
 import Rehearsals
 
 // Begins, shows and ends rehearsals, which are scripted faults.
-extension ManagementOperation {
+extension ManagementOperations {
     static let rehearsals = [
         ManagementOperation(
             method: .post, path: "/v1/rehearsals", summary: "Begin a rehearsal",
             body: Body(schema: ManagementSchemas.newRehearsal), answer: .json(ManagementSchemas.rehearsalBegun),
             problems: [409, 413, 415]
         ) { api, call in
-            try JSONAnswer.make(try api.beginRehearsal(try call.message()))
+            try .json(try api.beginRehearsal(try call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/rehearsals", summary: "The rehearsals, also those that have ended",
-            parameters: listParameters(after: "rehearsal"), answer: .json(.array(ManagementSchemas.rehearsal))
+            parameters: .list(after: "rehearsal"), answer: .json(.array(ManagementSchemas.rehearsal))
         ) { api, call in
             let shown = try api.director.all.map(ManagementMessages.Rehearsal.init)
             let page = ListPage(inOrder: shown.map(\.rehearsal), call)
@@ -25,17 +26,17 @@ extension ManagementOperation {
             method: .get, path: "/v1/rehearsals/{id}", summary: "A rehearsal, with how often its rules fired",
             parameters: [rehearsalID], answer: .json(ManagementSchemas.rehearsal), problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try api.shown(try call.parameter("id")) { $0.rehearsal($1) })
+            try .json(try api.shown(try call.parameter("id")) { $0.rehearsal($1) })
         },
         ManagementOperation(
             method: .delete, path: "/v1/rehearsals/{id}", summary: "End a rehearsal",
             parameters: [rehearsalID], answer: .json(ManagementSchemas.rehearsal), problems: [404]
         ) { api, call in
-            try JSONAnswer.make(try api.shown(try call.parameter("id")) { $0.end($1) })
+            try .json(try api.shown(try call.parameter("id")) { $0.end($1) })
         },
     ]
 
-    private static let rehearsalID = path("id", .any, "The rehearsal's identifier.")
+    private static let rehearsalID = Parameter.path("id", .any, "The rehearsal's identifier.")
 }
 
 extension ManagementAPI {

@@ -1,3 +1,4 @@
+import HTTPAPI
 import Hummingbird
 import Journal
 import Matching
@@ -6,17 +7,16 @@ import Rehearsals
 import Reports
 
 // The report about providers' clients.
-extension ManagementOperation {
+extension ManagementOperations {
     static let reports = [
         ManagementOperation(
             method: .get, path: "/v1/reports", summary: "What providers' clients did, judged by the Guide",
             parameters: [
-                Parameter(
-                    place: .query, name: "team", schema: .string(.tenCharacters), meaning: "Only this team's requests.")
+                .query("team", .string(.tenCharacters), "Only this team's requests.")
             ],
             answer: .json(ManagementSchemas.report), problems: [409]
         ) { api, call in
-            try JSONAnswer.make(try api.report(team: call.query("team")))
+            try .json(try api.report(team: call.query("team")))
         }
     ]
 }

@@ -1,6 +1,7 @@
 import Console
 import Crypto
 import Foundation
+import HTTPAPI
 import HTTPTypes
 import Notifications
 import Trust
@@ -28,7 +29,7 @@ struct AccessRules: Sendable {
     func refusal(
         of request: HTTPRequest,
         from caller: ManagementCaller,
-        access: ManagementOperation.Access,
+        access: ManagementAccess,
         trust: AdministratorTrust,
         now: Timestamp,
     ) -> Problem? {
@@ -92,7 +93,7 @@ struct AccessRules: Sendable {
 
     private static func isJSON(_ type: String) -> Bool {
         let essence = type.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
-        return essence == JSONAnswer.mediaType || essence == "application/merge-patch+json"
+        return essence == MediaType.json || essence == "application/merge-patch+json"
     }
 }
 

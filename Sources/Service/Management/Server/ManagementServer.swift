@@ -1,5 +1,6 @@
 package import Connections
 import Console
+import HTTPAPI
 package import Logging
 import NIOCore
 import NIOPosix

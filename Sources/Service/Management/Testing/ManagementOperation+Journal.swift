@@ -1,4 +1,5 @@
 import Foundation
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Journal
@@ -6,13 +7,13 @@ import Matching
 import Notifications
 
 // Reads, follows and switches the journal of providers' requests.
-extension ManagementOperation {
+extension ManagementOperations {
     static let journal = [
         ManagementOperation(
             method: .get, path: "/v1/journal", summary: "How many requests the journal keeps; 0 if it is off",
             answer: .json(ManagementSchemas.journal)
         ) { api, _ in
-            try JSONAnswer.make(ManagementMessages.Journal(keep: try api.testing("The journal").journal.keep))
+            try .json(ManagementMessages.Journal(keep: try api.testing("The journal").journal.keep))
         },
         ManagementOperation(
             method: .put, path: "/v1/journal", summary: "Switch the journal on or off",
@@ -20,22 +21,22 @@ extension ManagementOperation {
             problems: [413, 415]
         ) { api, call in
             let message: ManagementMessages.Journal = try call.message()
-            return try JSONAnswer.make(try api.setJournal(message))
+            return try .json(try api.setJournal(message))
         },
         ManagementOperation(
             method: .get, path: "/v1/requests", summary: "What providers sent, oldest request first",
             parameters: matchParameters + [
-                query("follow", .boolean, "Whether the answer continues with new requests, one line for each."),
-                query(
+                .query("follow", .boolean, "Whether the answer continues with new requests, one line for each."),
+                .query(
                     "changes", .boolean,
                     "With follow: whether the answer has only new requests, and repeats a request when it changes."),
-                query(
+                .query(
                     "sample", .boolean,
                     "With follow and changes: whether a busy stream shows only some requests, at most \(JournalLimits.sampled) "
                         + "at a time, and reports the number of the others as {\"leftOut\":n}."),
-                query("limit", .integer(1...Int64(ManagementLimits.listItems)), "How many at most."),
+                .query("limit", .integer(1...Int64(APILimits.listItems)), "How many at most."),
             ],
-            answer: .other([JSONAnswer.mediaType, LogStream.Form.lines.mediaType, LogStream.Form.events.mediaType])
+            answer: .other([MediaType.json, LogStream.Form.lines.mediaType, LogStream.Form.events.mediaType])
         ) { api, call in
             try api.requests(call)
         },
@@ -44,7 +45,7 @@ extension ManagementOperation {
             parameters: matchParameters, answer: .json(ManagementSchemas.deletedRequests)
         ) { api, call in
             let count = try api.testing("The journal").journal.clear(call.match())
-            return try JSONAnswer.make(ManagementMessages.DeletedRequests(deleted: count))
+            return try .json(ManagementMessages.DeletedRequests(deleted: count))
         },
         ManagementOperation(
             method: .post, path: "/v1/requests/wait", summary: "Wait until providers have sent something",
@@ -55,12 +56,8 @@ extension ManagementOperation {
         },
     ]
 
-    private static func query(_ name: String, _ schema: Schema, _ meaning: String) -> Parameter {
-        Parameter(place: .query, name: name, schema: schema, meaning: meaning)
-    }
-
     /// The keys of a match, as parameters of the query.
-    private static let matchParameters = RequestMatch.Key.allCases.map { key in
+    private static let matchParameters: [Parameter] = RequestMatch.Key.allCases.map { key -> Parameter in
         let schema: Schema
         switch key {
         case .status: schema = .integer(0...599)
@@ -68,7 +65,7 @@ extension ManagementOperation {
         default: schema = .string(.any)
         }
         let meaning = key == .payload ? "A JSON object; the payload must contain all of its members." : "As in a match."
-        return query(key.rawValue, schema, meaning)
+        return .query(key.rawValue, schema, meaning)
     }
 }
 
@@ -123,14 +120,12 @@ extension ManagementAPI {
     fileprivate func requests(_ call: ManagementCall) throws -> Response {
         let journal = try testing("The journal").journal
         let match = try call.match()
-        let limit = call.query("limit").flatMap(Int.init)
-        guard call.query("follow") == "true" else {
-            return page(journal.requests(match, limit: (limit ?? ManagementLimits.listItems) + 1), limit, call)
-        }
+        guard call.isOn("follow") else { return page(journal.requests(match, limit: call.limit + 1), call) }
         let permit = try streams.take()
-        if call.query("sample") == "true", call.query("changes") == "true" {
+        if call.isOn("sample"), call.isOn("changes") {
             let stream = SampledRequestStream(
-                journal: journal, match: match, form: LogStream.Form(call.request), whenOver: { call.whenOver($0) })
+                journal: journal, match: match, form: LogStream.Form(call.request),
+                whenOver: { call.caller.whenOver($0) })
             return streamed(
                 stream.form,
                 ResponseBody { writer in
@@ -138,8 +133,9 @@ extension ManagementAPI {
                     try await stream.write(to: &writer)
                 })
         }
-        let entries = journal.follow(match, changes: call.query("changes") == "true") { call.whenOver($0) }
-        let stream = RequestStream(entries: entries, form: LogStream.Form(call.request), limit: limit ?? .max)
+        let entries = journal.follow(match, changes: call.isOn("changes")) { call.caller.whenOver($0) }
+        let stream = RequestStream(
+            entries: entries, form: LogStream.Form(call.request), limit: call.query("limit") == nil ? .max : call.limit)
         return streamed(
             stream.form,
             ResponseBody { writer in
@@ -154,18 +150,12 @@ extension ManagementAPI {
         return Response(status: .ok, headers: headers, body: body)
     }
 
-    private func page(_ entries: [JournalEntry], _ limit: Int?, _ call: ManagementCall) -> Response {
-        let limit = limit ?? ManagementLimits.listItems
-        let shown = entries.prefix(limit)
+    private func page(_ entries: [JournalEntry], _ call: ManagementCall) -> Response {
+        let shown = entries.prefix(call.limit)
         let text = "[" + shown.map(\.json).joined(separator: ",") + "]"
-        var response = JSONAnswer.response(.ok, JSONAnswer.mediaType, Data(text.utf8))
-        if entries.count > limit, let last = shown.last {
-            let others =
-                call.request.uri.query?.split(separator: "&")
-                .filter { !$0.hasPrefix("after=") && !$0.hasPrefix("limit=") } ?? []
-            let query = others.map(String.init) + ["limit=\(limit)", "after=\(last.facts.number)"]
-            response.headers[.link] =
-                "<\(call.request.uri.path)?\(query.joined(separator: "&"))>; rel=\"next\""
+        var response = Response(.ok, MediaType.json, text: text)
+        if entries.count > call.limit, let last = shown.last {
+            response.headers[.link] = call.link(after: "\(last.facts.number)")
         }
         return response
     }
@@ -187,9 +177,9 @@ extension ManagementAPI {
         let permit = try streams.take()
         defer { withExtendedLifetime(permit) {} }
         let result = await journal.wait(
-            for: match, count: message.count ?? 1, limit: ManagementLimits.listItems, timeout: timeout
+            for: match, count: message.count ?? 1, limit: APILimits.listItems, timeout: timeout
         ) { finish in
-            call.whenOver(finish)
+            call.caller.whenOver(finish)
         }
         return Self.answer(result)
     }
@@ -198,13 +188,13 @@ extension ManagementAPI {
         switch result {
         case .done(let entries):
             let text = #"{"requests":["# + entries.map(\.json).joined(separator: ",") + "]}"
-            return JSONAnswer.response(.ok, JSONAnswer.mediaType, Data(text.utf8))
+            return Response(.ok, MediaType.json, text: text)
         case .timedOut(let matched, let nearest):
             let requests = nearest.map { entry, differs in
                 #"{"request":\#(entry.json),"differs":["# + differs.map(JSONString.quoted).joined(separator: ",") + "]}"
             }
             let text = #"{"matched":\#(matched),"nearest":["# + requests.joined(separator: ",") + "]}"
-            return JSONAnswer.response(.requestTimeout, JSONAnswer.mediaType, Data(text.utf8))
+            return Response(.requestTimeout, MediaType.json, text: text)
         }
     }
 }

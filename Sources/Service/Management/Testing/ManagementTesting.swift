@@ -1,4 +1,5 @@
 package import Delivery
+import HTTPAPI
 package import Journal
 package import Matching
 package import Notifications

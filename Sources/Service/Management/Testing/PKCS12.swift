@@ -1,4 +1,5 @@
 import Foundation
+import HTTPAPI
 import NIOSSL
 
 /// A provider certificate and its key as PKCS#12 (RFC 7292), as many client libraries want them.

@@ -1,8 +1,8 @@
-import Foundation
 import HTTPTypes
+package import Notifications
 
-/// Why a request fails. All errors of the API have this form (RFC 9457).
-package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
+/// Why a request fails. All errors of an API have this form (RFC 9457).
+package struct Problem: DocumentFault, Sendable, Hashable, CustomStringConvertible {
     /// The HTTP status.
     package var status: Int
     /// What happened and what to do, in one sentence for a person.
@@ -11,7 +11,7 @@ package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     /// is not in a document.
     package var pointer: String?
     /// With status 405: the methods that the path allows.
-    var allow: String?
+    package var allow: String?
 
     package init(_ status: Int, _ detail: String, pointer: String? = nil) {
         self.status = status
@@ -27,11 +27,13 @@ package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
 
 extension Problem {
     /// A problem for an invalid value in a document.
-    static func invalid(_ pointer: String, _ detail: String) -> Problem { Problem(400, detail, pointer: pointer) }
+    package static func invalid(_ pointer: String, _ detail: String) -> Problem {
+        Problem(400, detail, pointer: pointer)
+    }
 
-    static func notFound(_ detail: String) -> Problem { Problem(404, detail) }
+    package static func notFound(_ detail: String) -> Problem { Problem(404, detail) }
 
-    static func methodNotAllowed(_ method: String, allowed: [String]) -> Problem {
+    package static func methodNotAllowed(_ method: String, allowed: [String]) -> Problem {
         var problem = Problem(
             405, "This path does not take \(method); it takes \(allowed.joined(separator: ", ")).")
         problem.allow = allowed.joined(separator: ", ")
@@ -55,26 +57,30 @@ extension Problem: Codable {
         pointer = try container.decodeIfPresent(String.self, forKey: .pointer)
     }
 
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        // This type means that the status says what kind of error it is (RFC 9457, 4.2.1).
-        try container.encode("about:blank", forKey: .type)
-        try container.encode(title, forKey: .title)
-        try container.encode(status, forKey: .status)
-        try container.encode(detail, forKey: .detail)
-        try container.encodeIfPresent(pointer, forKey: .pointer)
+    package func encode(to encoder: any Encoder) throws { try document.encode(to: encoder) }
+
+    /// The problem as JSON.
+    package var document: JSONValue {
+        var members: [String: JSONValue] = [
+            // This type means that the status says what kind of error it is (RFC 9457, 4.2.1).
+            "type": "about:blank", "title": .string(title), "status": .integer(Int64(status)),
+            "detail": .string(detail),
+        ]
+        members["pointer"] = pointer.map(JSONValue.string)
+        return .object(members)
     }
 
     /// The name of the status (RFC 9110, 15).
     private var title: String {
         let known: [HTTPResponse.Status] = [
             .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .requestTimeout, .conflict,
-            .contentTooLarge, .unsupportedMediaType, .internalServerError, .serviceUnavailable,
+            .contentTooLarge, .unsupportedMediaType, .tooManyRequests, .requestHeaderFieldsTooLarge,
+            .internalServerError, .serviceUnavailable,
         ]
         return known.first { $0.code == status }?.reasonPhrase ?? "Error"
     }
 
-    static let schema = Schema.named(
+    package static let schema = Schema.named(
         "Problem",
         .object([
             .required("type", .string(.any)),

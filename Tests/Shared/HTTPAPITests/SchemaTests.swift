@@ -2,7 +2,7 @@ import Foundation
 import Notifications
 import Testing
 
-@testable import Management
+@testable import HTTPAPI
 
 /// How bodies are checked, and which message a fault gets.
 struct SchemaTests {

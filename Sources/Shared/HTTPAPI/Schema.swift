@@ -1,4 +1,4 @@
-import Notifications
+package import Notifications
 
 /// The allowed form of a JSON value in a request or an answer.
 ///
@@ -14,7 +14,7 @@ package indirect enum Schema: Sendable {
     case object([Member])
     /// Any object.
     case openObject
-    /// Another schema, with its name in ``ManagementSchemas``.
+    /// Another schema, with its name in the description.
     case named(String, Schema)
 
     /// One member of an object.
@@ -24,11 +24,11 @@ package indirect enum Schema: Sendable {
         let isRequired: Bool
         let meaning: String
 
-        static func required(_ name: String, _ schema: Schema, _ meaning: String = "") -> Member {
+        package static func required(_ name: String, _ schema: Schema, _ meaning: String = "") -> Member {
             Member(name: name, schema: schema, isRequired: true, meaning: meaning)
         }
 
-        static func optional(_ name: String, _ schema: Schema, _ meaning: String = "") -> Member {
+        package static func optional(_ name: String, _ schema: Schema, _ meaning: String = "") -> Member {
             Member(name: name, schema: schema, isRequired: false, meaning: meaning)
         }
     }
@@ -40,7 +40,7 @@ extension Schema {
     /// Checks a value.
     /// - Parameter pointer: the place of the value in the document (RFC 6901).
     /// - Throws: a problem with the place of the first fault and what is allowed there.
-    func check(_ value: JSONValue, at pointer: String = "") throws(Problem) {
+    package func check(_ value: JSONValue, at pointer: String = "") throws(Problem) {
         switch (self, value) {
         case (.string(let format), .string(let text)):
             guard format.allows(text) else { throw .invalid(pointer, "The value has to be \(format.name).") }
@@ -58,6 +58,9 @@ extension Schema {
             try check(values, members, at: pointer)
         case (.named(_, let schema), _):
             try schema.check(value, at: pointer)
+        case (.integer, .number(let number)) where Int64(exactly: number) != nil:
+            // 1.0 is an integer as well (JSON Schema, 6.1.1).
+            try check(.integer(Int64(exactly: number) ?? 0), at: pointer)
         default:
             throw .invalid(pointer, "The value is of the type \(value.typeName); it has to be \(kind).")
         }
@@ -97,7 +100,7 @@ extension Schema {
 
 extension Schema {
     /// The schema in OpenAPI 3.1, with references to named schemas.
-    var description: JSONValue {
+    package var description: JSONValue {
         switch self {
         case .named(let name, _): ["$ref": .string("#/components/schemas/\(name)")]
         default: definition
@@ -105,7 +108,7 @@ extension Schema {
     }
 
     /// The schema in OpenAPI 3.1, with its members written out.
-    var definition: JSONValue {
+    package var definition: JSONValue {
         switch self {
         case .string(let format): Self.definition(of: format)
         case .integer(let range):
@@ -154,7 +157,7 @@ extension Schema {
     }
 
     /// The named schemas that this one refers to, including itself.
-    var references: [String: Schema] {
+    package var references: [String: Schema] {
         switch self {
         case .named(let name, let schema):
             return schema.references.merging([name: schema], uniquingKeysWith: { $1 })

@@ -1,0 +1,126 @@
+import Foundation
+package import Hummingbird
+import NIOCore
+package import Notifications
+
+/// A request that has passed the checks of its operation.
+package struct Call<Caller: Sendable>: Sendable {
+    package let request: Request
+    package let caller: Caller
+    private let input: CallInput
+
+    init(_ request: Request, _ input: CallInput, caller: Caller) {
+        self.request = request
+        self.input = input
+        self.caller = caller
+    }
+
+    /// The body; `{}` if there was none and the operation allows that.
+    package var body: [UInt8] { input.body }
+
+    /// The body as JSON. Its schema was checked before.
+    package var document: JSONValue { input.document }
+
+    /// The body as a message. Its schema was checked before.
+    package func message<Message: Decodable>() throws -> Message {
+        do {
+            return try JSONDecoder().decode(Message.self, from: Data(input.body))
+        } catch {
+            throw Problem.invalid("", "The body is not the JSON that \(request.method) \(request.uri.path) takes.")
+        }
+    }
+
+    /// The value of a path parameter. The operation's path must contain the name.
+    package func parameter(_ name: String) throws(Problem) -> String {
+        guard let value = input.parameters[name] else { throw .notFound("There is nothing at this path.") }
+        return value
+    }
+
+    /// The value of a query parameter; nil if the request does not have it.
+    package func query(_ name: String) -> String? { input.query[name] }
+
+    /// Whether a query parameter is `true`.
+    package func isOn(_ name: String) -> Bool { query(name) == "true" }
+
+    /// The most items of the page that a list request asks for.
+    package var limit: Int { query("limit").flatMap { Int($0) } ?? APILimits.listItems }
+}
+
+/// The parameters and the body of a request, after the checks of its operation.
+struct CallInput: Sendable {
+    var parameters: [String: String] = [:]
+    let query: [String: String]
+    var body = Array("{}".utf8)
+    var document: JSONValue = [:]
+
+    /// - Throws: a ``Problem`` that names the first fault.
+    init<Server>(_ request: Request, _ operation: APIOperation<Server>, _ context: Server.Context) async throws {
+        for (name, value) in context.parameters {
+            guard let decoded = value.removingPercentEncoding else {
+                throw Problem(400, "The path has a percent sign without two hexadecimal digits after it.")
+            }
+            parameters[String(name)] = decoded
+        }
+        query = try Self.query(request.uri.query ?? "")
+        for parameter in operation.parameters {
+            let text = (parameter.place == .path ? parameters : query)[parameter.name]
+            if let text { try Self.check(parameter, text) }
+        }
+        let known = operation.parameters.filter { $0.place == .query }.map(\.name)
+        for name in query.keys.sorted() where !known.contains(name) {
+            let allowed = known.isEmpty ? "it takes none" : "it takes \(known.joined(separator: ", "))"
+            throw Problem(400, "The query has the unknown parameter \(name.debugDescription); \(allowed).")
+        }
+        guard let expected = operation.body, let schema = expected.schema else { return }
+        let bytes = try await Self.bytes(of: request, upTo: expected.maximumBytes)
+        if !bytes.isEmpty || !expected.isOptional { body = bytes }
+        let depth = APILimits.documentDepth
+        // JSONDecoder takes the first of two values with the same key; the schema would check the last.
+        guard let value = JSONValue(any: body, maximumDepth: depth, refusesRepeatedKeys: true) else {
+            throw Problem.invalid(
+                "", "The body is not JSON, has a key twice in one object, or is nested in more than \(depth) levels.")
+        }
+        try schema.check(value)
+        document = value
+    }
+
+    /// Reads a query as browsers write it: `+` is a space (URL Standard, 5.1).
+    private static func query(_ text: String) throws(Problem) -> [String: String] {
+        var query: [String: String] = [:]
+        for pair in text.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { $0.replacing("+", with: " ").removingPercentEncoding }
+            guard let first = parts.first, let name = first, let value = parts.count > 1 ? parts[1] : "" else {
+                throw Problem(400, "The query has a percent sign without two hexadecimal digits after it.")
+            }
+            guard query.updateValue(value, forKey: name) == nil else {
+                throw Problem(400, "The query has the parameter \(name.debugDescription) twice.")
+            }
+        }
+        return query
+    }
+
+    private static func check(_ parameter: Parameter, _ text: String) throws(Problem) {
+        let value: JSONValue =
+            switch parameter.schema {
+            case .integer: Int64(text).map(JSONValue.integer) ?? .string(text)
+            case .boolean: Bool(text).map(JSONValue.bool) ?? .string(text)
+            default: .string(text)
+            }
+        do throws(Problem) {
+            try parameter.schema.check(value)
+        } catch {
+            throw Problem(400, "\(parameter.name) is \(text.debugDescription). \(error.detail)")
+        }
+    }
+
+    private static func bytes(of request: Request, upTo limit: Int) async throws(Problem) -> [UInt8] {
+        do {
+            return Array(try await request.body.collect(upTo: limit).readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw Problem(413, "The body may have \(limit) bytes.")
+        } catch {
+            throw Problem(400, "The body did not arrive completely.")
+        }
+    }
+}

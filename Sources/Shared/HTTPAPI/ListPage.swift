@@ -1,0 +1,79 @@
+import Foundation
+import HTTPTypes
+package import Hummingbird
+
+/// One page of a list. The parameters `limit` and `after` select it.
+package struct ListPage {
+    /// The names of the items on the page.
+    package let names: ArraySlice<String>
+    /// The address of the next page; nil if this one is the last.
+    private let next: String?
+
+    /// - Parameter names: the names of all items, in any order.
+    package init(sorting names: some Sequence<String>, _ call: Call<some Sendable>) {
+        let all = names.sorted()
+        let start = call.query("after").map { after in all.firstIndex { $0 > after } ?? all.endIndex }
+        self.init(all[(start ?? 0)...], call)
+    }
+
+    /// - Parameter names: the names of all items, in the order of the list. If the name in `after` is not among them,
+    ///   the page is the first one.
+    package init(inOrder names: [String], _ call: Call<some Sendable>) {
+        let last = call.query("after").flatMap(names.firstIndex(of:))
+        self.init(names[(last.map { $0 + 1 } ?? 0)...], call)
+    }
+
+    private init(_ rest: ArraySlice<String>, _ call: Call<some Sendable>) {
+        names = rest.prefix(call.limit)
+        next = rest.count > call.limit ? names.last.map { call.link(after: $0) } : nil
+    }
+
+    /// - Parameter items: the items on the page, as they are shown.
+    package func answer(_ items: some Encodable) throws -> Response { try Self.answer(items, next: next) }
+
+    /// The answer with one page of a list, when only the items of this page were read.
+    /// - Parameter items: the items of the page, and one more if there is another page.
+    package static func answer<Item: Encodable>(
+        _ items: [Item],
+        name: (Item) -> String,
+        _ call: Call<some Sendable>,
+    ) throws -> Response {
+        let page = Array(items.prefix(call.limit))
+        return try answer(page, next: items.count > call.limit ? page.last.map { call.link(after: name($0)) } : nil)
+    }
+
+    private static func answer(_ items: some Encodable, next: String?) throws -> Response {
+        var response = try Response.json(items)
+        response.headers[.link] = next
+        return response
+    }
+
+    /// - Parameters:
+    ///   - names: the names of all items, in any order.
+    ///   - message: returns the item with that name as it is shown; nil if it was deleted meanwhile.
+    package static func make<Message: Encodable>(
+        of names: some Sequence<String>,
+        _ call: Call<some Sendable>,
+        _ message: (String) -> Message?,
+    ) throws -> Response {
+        let page = ListPage(sorting: names, call)
+        return try page.answer(page.names.compactMap(message))
+    }
+}
+
+extension Call {
+    /// The value of the header field `Link` that names the next page (RFC 8288). It has the query of this request, so the
+    /// next page is of the same list.
+    package func link(after name: String) -> String {
+        let others = (request.uri.query ?? "").split(separator: "&")
+            .filter { !$0.hasPrefix("after=") && !$0.hasPrefix("limit=") }
+        let query = others.map(String.init) + ["limit=\(limit)", "after=\(Self.encoded(name))"]
+        return "<\(request.uri.path)?\(query.joined(separator: "&"))>; rel=\"next\""
+    }
+
+    /// A value of a query. The IDs of channels have characters with a meaning of their own, such as `+`.
+    private static func encoded(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~")))
+            ?? text
+    }
+}

@@ -1,0 +1,219 @@
+import HTTPTypes
+package import NIOCore
+import NIOHTTP1
+package import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import Notifications
+
+/// Watches the requests of one connection, or of one HTTP/2 stream. It closes the channel if a request arrives too slowly,
+/// if the client does not read an answer, or if it goes on sending after its answer: a few such clients would otherwise
+/// take all connections. Confined to the channel's event loop.
+package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
+    package typealias InboundIn = HTTPRequestPart
+    package typealias InboundOut = HTTPRequestPart
+    package typealias OutboundIn = HTTPResponsePart
+    package typealias OutboundOut = HTTPResponsePart
+
+    private let limits: RequestLimits
+    /// When the request that is arriving began; nil if no request is arriving.
+    private var began: NIODeadline?
+    /// How many bytes of its body have arrived, and how many of them after its answer.
+    private var (arrived, drained) = (0, 0)
+    /// Checks the request that is arriving.
+    private var check: Scheduled<Void>?
+    /// Closes the channel if the client does not read.
+    private var unread: Scheduled<Void>?
+    /// How many requests have begun and have no complete answer.
+    private var unanswered = 0
+    /// Whether an answer has begun that is not complete.
+    private var isAnswering = false
+    /// Whether nothing more is read or answered.
+    private var hasEnded = false
+    /// Whether the client offered an upgrade to another protocol, as curl and Java's client do without TLS. The server
+    /// ignores the offer, which is allowed (RFC 9110, 7.8). But SwiftNIO reads nothing after such a request, so the
+    /// connection ends after the answer.
+    private var hasOfferedUpgrade = false
+    /// The guard of the connection, which counts the requests under way.
+    private var connection: ConnectionGuard?
+
+    package init(_ limits: RequestLimits) { self.limits = limits }
+
+    package func handlerAdded(context: ChannelHandlerContext) {
+        // With HTTP/2, this channel is a stream, and its parent is the connection.
+        let pipelines = [context.pipeline, context.channel.parent?.pipeline]
+        connection = pipelines.lazy.compactMap { try? $0?.syncOperations.handler(type: ConnectionGuard.self) }.first
+        // There is no such handler on an HTTP/2 stream.
+        if let codec = try? context.pipeline.syncOperations.handler(type: HTTP1ToHTTPServerCodec.self) {
+            // This can fail only if the channel is being closed.
+            try? context.pipeline.syncOperations.addHandler(RequestTargetCheck(), position: .before(codec))
+        }
+    }
+
+    package func handlerRemoved(context: ChannelHandlerContext) { end() }
+
+    package func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    /// Nothing happens any more.
+    private func end() {
+        check?.cancel()
+        unread?.cancel()
+        connection?.requestsEnded(unanswered)
+        (connection, unanswered) = (nil, 0)
+    }
+
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !hasEnded else { return }
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            // The client waits for 100 (Continue) before it sends the body (RFC 9110, 10.1.1).
+            if head.headerFields[.expect]?.lowercased() == "100-continue" {
+                context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+            }
+            if head.headerFields[.upgrade] != nil { hasOfferedUpgrade = true }
+            let now = context.eventLoop.now
+            (began, arrived, drained) = (now, 0, 0)
+            unanswered += 1
+            connection?.requestBegan()
+            // The memory for the answers to requests that a client sends ahead has to be bounded.
+            guard unanswered <= RequestLimits.requestsAhead else { return context.close(promise: nil) }
+            schedule(at: now + limits.request, context)
+        case .body(let part):
+            arrived += part.readableBytes
+            if unanswered == 0 { drained += part.readableBytes }
+            // The answer is complete, so nobody needs the rest.
+            guard drained <= RequestLimits.drainedBytes else { return linger(context) }
+        case .end:
+            began = nil
+            check?.cancel()
+        }
+        context.fireChannelRead(data)
+    }
+
+    package func read(context: ChannelHandlerContext) {
+        if !hasEnded { context.read() }
+    }
+
+    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        // Two answers to one request would confuse the client.
+        guard !hasEnded else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        switch unwrapOutboundIn(data) {
+        case .head(var head):
+            isAnswering = head.status.kind != .informational
+            if hasOfferedUpgrade, isAnswering { head.headerFields[.connection] = "close" }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .body: context.write(data, promise: promise)
+        case .end:
+            isAnswering = false
+            if unanswered > 0 {
+                unanswered -= 1
+                connection?.requestsEnded()
+            }
+            guard hasOfferedUpgrade else { return context.write(data, promise: promise) }
+            let written = promise ?? context.eventLoop.makePromise()
+            context.write(data, promise: written)
+            written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        }
+    }
+
+    package func flush(context: ChannelHandlerContext) {
+        context.flush()
+        connection?.flushed()
+    }
+
+    // MARK: Slow clients
+
+    private func schedule(at time: NIODeadline, _ context: ChannelHandlerContext) {
+        check?.cancel()
+        check = context.eventLoop.assumeIsolated().scheduleTask(deadline: time) { self.checkRequest(context) }
+    }
+
+    private func checkRequest(_ context: ChannelHandlerContext) {
+        guard let began else { return }
+        // A large import takes longer than any fixed time, so each part of a body allows more time.
+        let seconds = limits.bodyBytesPerSecond.map { min(arrived / max(1, $0), 1_000_000_000) } ?? 0
+        let latest = began + limits.request + .seconds(Int64(seconds))
+        guard context.eventLoop.now >= latest else { return schedule(at: latest, context) }
+        let pace = limits.bodyBytesPerSecond.map { ", with at least \($0) bytes a second" } ?? ""
+        refuse(
+            Problem(408, "The request arrived too slowly: its body has to be complete in time\(pace)."), context)
+    }
+
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
+        defer { context.fireChannelWritabilityChanged() }
+        guard !hasEnded else { return }
+        unread?.cancel()
+        unread = nil
+        if !context.channel.isWritable {
+            unread = context.eventLoop.assumeIsolated().scheduleTask(in: limits.answer) { context.close(promise: nil) }
+        }
+    }
+
+    // MARK: Refusals
+
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // The parser also reports each byte that it gets after a fault.
+        guard !hasEnded else { return }
+        switch error {
+        case HTTPParserError.headerOverflow:
+            refuse(
+                Problem(
+                    431,
+                    "The header fields may have \(RequestLimits.headerBytes) bytes, and there may be "
+                        + "\(RequestLimits.headerFields) of them."), context)
+        case let problem as Problem: refuse(problem, context)
+        default: context.fireErrorCaught(error)
+        }
+    }
+
+    /// Answers the request that is arriving with a problem, and closes the channel. If another answer is not complete,
+    /// the channel is closed without this one.
+    private func refuse(_ problem: Problem, _ context: ChannelHandlerContext) {
+        let others = began == nil ? unanswered : unanswered - 1
+        guard !isAnswering, others == 0 else { return context.close(promise: nil) }
+        let body = ByteBuffer(string: problem.document.text)
+        var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
+        head.headerFields[.contentType] = Problem.mediaType
+        // No `connection`: HTTP/2 does not allow it.
+        head.headerFields[.contentLength] = String(body.readableBytes)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(body)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        linger(context)
+    }
+
+    /// Closes the channel after the client had time to read its answer. If the channel were closed now, and the client
+    /// still sends, the system would tell the client so at once, and the answer would be lost.
+    private func linger(_ context: ChannelHandlerContext) {
+        hasEnded = true
+        began = nil
+        context.close(mode: .output, promise: nil)
+        unread?.cancel()
+        unread = context.eventLoop.assumeIsolated().scheduleTask(in: RequestLimits.linger) {
+            context.close(promise: nil)
+        }
+    }
+}
+
+/// Refuses a request whose target is a whole URL, as clients send it to proxies (RFC 9112, 3.2.2). The URL would name a
+/// second host beside `Host`, and the next handler throws it away.
+private final class RequestTargetCheck: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+
+    private var hasRefused = false
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !hasRefused else { return }
+        if case .head(let head) = unwrapInboundIn(data), !head.uri.hasPrefix("/"), head.uri != "*" {
+            hasRefused = true
+            return context.fireErrorCaught(
+                Problem(400, "The request's target has to be a path, as in /v1/teams."))
+        }
+        context.fireChannelRead(data)
+    }
+}
