@@ -2,6 +2,7 @@ import Delivery
 import DeliveryTesting
 import Foundation
 import Notifications
+import Storage
 import Synchronization
 import Testing
 import Trust

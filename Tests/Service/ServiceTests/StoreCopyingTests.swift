@@ -4,6 +4,7 @@
     import Foundation
     import Notifications
     import PostgresTesting
+    import Storage
     import Testing
 
     @testable import Service
