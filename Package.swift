@@ -274,10 +274,14 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"), coreMetrics, tracing,
+                "Rates", "Delivery", "ProviderGateway", "Management", "Service", "ServiceTesting", "APNSDevice",
             ]),
         tests(
             "Tests/Libraries/APNSDeviceTests",
-            ["Notifications", "Trust", "HTTP2", "APNSDevice", "CommonTesting", nioCore, nioPosix, nioSSL, crypto]),
+            [
+                "Notifications", "Trust", "Delivery", "HTTP2", "Service", "ServiceTesting", "APNSDevice",
+                "CommonTesting", nioCore, nioPosix, nioSSL, crypto,
+            ]),
         tests("Tests/Libraries/CarillonTestingTests", ["Matching", "APNSProvider", "CarillonTesting"]),
         // MARK: Tests/Shared
         tests("Tests/Shared/NotificationsTests", ["Notifications", "CommonTesting"]),
@@ -335,24 +339,39 @@ let package = Package(
             "Tests/Service/ManagementTests",
             [
                 "CommonTesting",
-                "Notifications", "Trust", "Delivery", "DeliveryTesting", "Console", "HTTPAPI", "Management", "Service",
-                "ServiceTesting", "APNSProvider", nioCore, nioPosix, nioEmbedded, nioSSL, crypto, httpClient,
+                "Rates", "Notifications", "Trust", "Delivery", "DeliveryTesting", "VirtualDevices", "Console",
+                "HTTPAPI", "Management", "Service", "ServiceTesting", "APNSProvider", nioCore, nioPosix, nioEmbedded,
+                nioSSL, crypto, httpClient,
                 .product(name: "NIOHTTP1", package: "swift-nio"), httpTypes, nioHTTPTypes,
             ]),
         tests(
             "Tests/Service/ServiceTests",
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
-                "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore",
-                "VirtualDevices", "Service", "ServiceTesting", "APNSProvider", "APNSDevice", "CFaultyDisk",
-                "CommonTesting", "DeliveryTesting", nioCore, nioPosix, nioTLS, nioSSL, crypto, x509, logging,
-                configuration, httpClient, .product(name: "NIOHTTP1", package: "swift-nio"), inMemoryLogging, grdb,
+                "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore", "Service",
+                "ServiceTesting", "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting", nioCore, nioPosix,
+                nioTLS, nioSSL, crypto, x509, logging, configuration, inMemoryLogging, grdb,
             ] + postgresTesting),
         // MARK: Tests/TestKit
         tests("Tests/TestKit/MatchingTests", ["Notifications", "Matching"]),
-        tests("Tests/TestKit/JournalTests", ["Notifications", "Delivery", "Matching", "Journal"]),
-        tests("Tests/TestKit/RehearsalsTests", ["CommonTesting", "Notifications", "Matching", "Rehearsals"]),
-        tests("Tests/TestKit/ReportsTests", ["Notifications", "Matching", "Reports"]),
+        tests(
+            "Tests/TestKit/JournalTests",
+            [
+                "Notifications", "Delivery", "Matching", "Journal", "Service", "ServiceTesting",
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        tests(
+            "Tests/TestKit/RehearsalsTests",
+            [
+                "CommonTesting", "Notifications", "Matching", "Rehearsals", "HTTP2", "Management", "Service",
+                "ServiceTesting", .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        tests(
+            "Tests/TestKit/ReportsTests",
+            [
+                "Notifications", "Matching", "Reports", "ProviderGateway", "Management", "Service", "ServiceTesting",
+                "APNSProvider", nioCore,
+            ]),
         // MARK: Tests/Stores
         tests(
             "Tests/Stores/SQLiteStoreTests",
@@ -384,14 +403,21 @@ let package = Package(
         tests(
             "Tests/ProviderServer/CampaignStoreTests",
             ["Notifications", "Storage", "CommonTesting", "CampaignStore"] + postgresCampaignStore + postgresTesting),
+        // MARK: Tests/carillon
+        tests(
+            "Tests/carillon/CarillonCommandTests",
+            [
+                "Notifications", "HTTP2", "Service", "APNSProvider", "ProviderTesting", "ServiceTesting", "carillon",
+                nioCore, nioPosix, crypto, logging,
+            ] + postgresTesting),
         // MARK: Tests/Journeys
         tests(
-            "Tests/Journeys/IntegrationTests",
+            "Tests/Journeys/JourneyTests",
             [
-                "CommonTesting",
-                "Notifications", "Trust", "Delivery", "HTTP2", "Service", "APNSProvider", "ProviderTesting",
-                "APNSDevice", "ServiceTesting", "carillon", nioCore, nioPosix, nioSSL, crypto, logging, grdb,
-            ] + postgresTesting, exclude: ["Clients", "Console", "Folders"]),
+                "CommonTesting", "Rates", "Notifications", "Delivery", "Management", "Service", "APNSProvider",
+                "APNSDevice", "ServiceTesting", "carillon", nioCore, nioPosix, nioSSL, httpClient, grdb,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ] + postgresTesting, exclude: ["Folders"]),
         // MARK: Tests/Documents
         tests(
             "Tests/Documents/DocumentsTests",

@@ -1,0 +1,131 @@
+#if PostgreSQL
+    import Foundation
+    import PostgresClient
+    import PostgresTesting
+    import Testing
+
+    @testable import Service
+    @testable import ServiceTesting
+
+    /// A service whose store is a PostgreSQL database, over real TLS.
+    @Suite(.timeLimit(.minutes(2)))
+    struct PostgresOutageTests {
+        /// A database with its store key, which several services use one after the other.
+        private struct Place {
+            let location: PostgresLocation
+            let keyFile: String
+
+            func settings(_ settings: inout Settings) {
+                settings.store = .postgresql(location)
+                settings.storeKeyFile = keyFile
+            }
+        }
+
+        private func withPlace(_ url: String, _ body: (Place) async throws -> Void) async throws {
+            let file = FileManager.default.temporaryDirectory.appendingPathComponent(
+                "key-\(UUID().uuidString.prefix(8))")
+            defer { try? FileManager.default.removeItem(at: file) }
+            try Data((String(repeating: "5a", count: 32) + "\n").utf8).write(to: file)
+            try await body(Place(location: try PostgresLocation(url), keyFile: file.path))
+        }
+
+        private func headers(_ method: String, _ path: String) -> [(String, String)] {
+            [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
+        }
+
+        private func push(_ token: String, _ test: TestService) async throws -> (status: Int?, body: String) {
+            let client = try await test.connectProvider()
+            let answer = try await client.send(ProviderHeaders(token, token: try test.providerToken()).fields)
+            await client.close()
+            return (answer.status, answer.body)
+        }
+
+        @Test func `A stored notification reaches the device after a restart with another data folder`() async throws {
+            try await withPlace(try await TestServer.makeURL()) { place in
+                var kept: (certificate: ClientCertificate, token: String)?
+                try await TestService.run(place.settings) { test in
+                    let certificate = try await test.makeDeviceCertificate()
+                    let device = try await test.connectCourier(certificate)
+                    let answer = try await device.send(headers("PUT", "/1/apps/com.example.app"), body: "")
+                    let token = try required(answer.body.split(separator: "\"").dropFirst(3).first.map(String.init))
+                    await device.close()
+                    #expect(try await push(token, test).status == 200)
+                    kept = (certificate, token)
+                }
+                let known = try required(kept)
+                // The secrets are in the database, so certificates and tokens stay valid.
+                try await TestService.run(place.settings) { test in
+                    let device = try await test.connectCourier(known.certificate)
+                    let answer = try await device.send(headers("PUT", "/1/apps/com.example.app"), body: "")
+                    #expect(answer.body.contains(known.token))
+                    let stream = try await device.open(headers("GET", "/1/notifications"), endStream: true)
+                    #expect(try await stream.nextLine()?.contains("Hello") == true)
+                    await device.close()
+                    let ready = try await test.ask("GET", "/ready")
+                    #expect(ready.status == 200)
+                }
+            }
+        }
+
+        @Test func `While PostgreSQL is gone nothing is accepted, and afterwards the service recovers by itself`()
+            async throws
+        {
+            try await TestServer.withOwn { server in
+                try await withPlace(try await server.makeURL()) { place in
+                    try await TestService.run(place.settings) { test in
+                        let token = try await test.makeDeviceToken()
+                        #expect(try await push(token, test).status == 200)
+                        try await server.crash()
+                        let refused = try await push(token, test)
+                        #expect(refused.status == 503 && refused.body.contains("ServiceUnavailable"))
+                        let ready = try await test.ask("GET", "/ready")
+                        #expect(ready.status == 503 && ready.text.contains("PostgreSQL cannot be reached"))
+                        try await server.start()
+                        while try await push(token, test).status != 200 { await Task.yield() }
+                        while try await test.ask("GET", "/ready").status != 200 { await Task.yield() }
+                    }
+                }
+            }
+        }
+
+        @Test func `While PostgreSQL is read-only or full nothing is accepted`() async throws {
+            try await withPlace(try await TestServer.makeURL()) { place in
+                try await TestService.run(place.settings) { test in
+                    let token = try await test.makeDeviceToken()
+                    #expect(try await push(token, test).status == 200)
+
+                    try await TestServer.set("default_transaction_read_only", to: "on", in: place.location)
+                    while try await push(token, test).status != 503 { await Task.yield() }
+                    while try await test.ask("GET", "/ready").text.contains("is read-only") != true {
+                        await Task.yield()
+                    }
+                    try await TestServer.set("default_transaction_read_only", to: "off", in: place.location)
+                    while try await push(token, test).status != 200 { await Task.yield() }
+
+                    let connection = PostgresConnection(place.location, name: "test")
+                    try await fill(connection)
+                    #expect(try await push(token, test).status == 503)
+                    #expect(try await test.ask("GET", "/ready").text.contains("disk of PostgreSQL is full"))
+                    _ = try await connection.execute("DROP TRIGGER full_disk ON carillon.destination")
+                    #expect(try await push(token, test).status == 200)
+                    while try await test.ask("GET", "/ready").status != 200 { await Task.yield() }
+                    await connection.close()
+                }
+            }
+        }
+
+        /// Makes every change of a registration fail as if the disk were full.
+        private func fill(_ connection: PostgresConnection) async throws {
+            _ = try await connection.execute(
+                """
+                CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+                $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$
+                """)
+            _ = try await connection.execute(
+                """
+                CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON carillon.destination
+                FOR EACH ROW EXECUTE FUNCTION full_disk()
+                """)
+        }
+    }
+#endif

@@ -1,0 +1,27 @@
+import Foundation
+import Testing
+
+@testable import ServiceTesting
+
+/// `carillon feedback --every`. It has a service of its own, because reading the list empties it.
+@Suite(.service(), .timeLimit(.minutes(2))) struct FeedbackCommandTests {
+    @Test func `The list is read and the command stays until it is ended`() async throws {
+        try await withTemporaryFolder { folder in
+            let service = try CarillonProcess.current
+            let certificate = try await BinaryCommandTests.certificate(service, in: folder)
+            let identity = try await service.activate()
+            let token = try await service.register("com.example.app", on: identity)
+            _ = try await service.carillon(
+                "device", "unregister", "--identity", identity, "--bundle-id", "com.example.app")
+            let sent = try await BinaryCommandTests.send(token, certificate)
+            #expect(sent.status == 0, "\(sent.errors)")
+            let arguments = service.arguments("feedback", "--certificate", certificate, "--every", "24")
+            try await ChildProcess.with(BuiltCommand.path, arguments) { child in
+                let line = try FoundationJSON(await child.output.nextLine().orThrow("it ended: \(child.errors.text)"))
+                #expect(line["token"] == .string(token))
+                child.signal(SIGTERM)
+                #expect(await child.finished().status == 0)
+            }
+        }
+    }
+}
