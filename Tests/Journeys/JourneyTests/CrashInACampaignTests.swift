@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import GRDB
 import Testing
@@ -155,7 +156,9 @@ import Testing
     }
 
     @Test(arguments: Store.allCases)
-    func `After SIGTERM it soon ends, and the next one sends the rest and nothing twice`(_ store: Store) async throws {
+    func `After SIGTERM it ends before all is sent, and the next one sends the rest and nothing twice`(
+        _ store: Store
+    ) async throws {
         let arguments = ["--store", "memory"]
         try await CarillonProcess.with(arguments, environment: ["CARILLON_LIMIT_TOKEN_RATE": "0"]) { service in
             let data = service.data + "-provider"
@@ -163,14 +166,12 @@ import Testing
             let place = try await Place(store, data)
             var id = ""
             try await Self.serve(place) { child in
-                // The whole message would take 40 seconds.
+                // Slow enough that the server does not end before SIGTERM because everything was sent.
                 id = try await Self.send(data, tokens, rate: 10)
                 while try await Self.accepted(data, id) == 0 { await Task.yield() }
-                let start = ContinuousClock.now
                 child.signal(SIGTERM)
                 let finished = await child.finished()
                 #expect(finished.status == 0, "\(finished.errors)")
-                #expect(ContinuousClock.now - start < .seconds(10))
             }
             let heard = try await Self.heard(place)
             let early = try await Self.received(service)

@@ -388,6 +388,15 @@ struct DeliveryTests {
         #expect(try await rig.mailboxes() == [9, 10])
     }
 
+    /// Begins a drain. It runs at once until it has to wait, so one that waits for nothing has ended when this returns.
+    private func drain(_ rig: DeliveryRig, _ drained: Recorder<Void>, isCancelled: Bool = false) -> Task<Void, Never> {
+        Task.immediate {
+            if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+            await rig.delivery.drain()
+            drained.record(())
+        }
+    }
+
     @Test
     func `After a drain everything was answered`() async throws {
         let rig = try await DeliveryRig()
@@ -398,11 +407,7 @@ struct DeliveryTests {
         Thread.detachNewThread { rig.acknowledge(1, on: stream) }
         _ = await answers.arrivals.first(1)
         let drained = Recorder<Void>()
-        let draining = Task {
-            await rig.delivery.drain()
-            drained.record(())
-        }
-        for _ in 0..<100 { await Task.yield() }
+        let draining = drain(rig, drained)
         #expect(drained.values.isEmpty)
         answers.release()
         await draining.value
@@ -414,10 +419,11 @@ struct DeliveryTests {
         let rig = try await DeliveryRig(registrations: registrations)
         _ = try await registrations.memory.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
         rig.submit(1)
-        async let drained: Void = rig.delivery.drain()
-        for _ in 0..<100 { await Task.yield() }
+        let drained = Recorder<Void>()
+        let draining = drain(rig, drained)
+        #expect(drained.values.isEmpty)
         registrations.release()
-        await drained
+        await draining.value
         #expect(rig.answers.accepted == [1])
     }
 
@@ -426,9 +432,9 @@ struct DeliveryTests {
         let rig = try await DeliveryRig(holding: [.store])
         rig.submit(1)
         await rig.store.arrival(.store)
-        let draining = Task { await rig.delivery.drain() }
-        draining.cancel()
-        for _ in 0..<100 { await Task.yield() }
+        let drained = Recorder<Void>()
+        let draining = drain(rig, drained, isCancelled: true)
+        #expect(drained.values.isEmpty)
         rig.store.open()
         await draining.value
         #expect(rig.answers.accepted == [1])
@@ -447,10 +453,7 @@ struct DeliveryTests {
         await rig.store.arrival(.store)
         rig.store.fail(.store, .unavailable)
         let drained = Recorder<Void>()
-        let draining = Task {
-            await rig.delivery.drain()
-            drained.record(())
-        }
+        let draining = drain(rig, drained)
         #expect(drained.values.isEmpty)
         rig.store.open()
         await draining.value

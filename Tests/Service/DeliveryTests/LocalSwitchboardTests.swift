@@ -4,7 +4,7 @@ import SQLiteStore
 import Storage
 import Testing
 
-@Suite("LocalSwitchboard", .timeLimit(.minutes(1)))
+@Suite("The devices that are connected here", .timeLimit(.minutes(1)))
 struct LocalSwitchboardTests {
     private let store: HeldStore
     private let clock = SettableClock()
@@ -254,7 +254,8 @@ struct LocalSwitchboardTests {
         let clock = self.clock
         let switchboard = LocalSwitchboard(mailboxes: store, clock: { clock.now })
         let (first, second) = (RecordingStream(), RecordingStream())
-        switchboard.attach(first, of: Example.device)
+        let firstReadingEnded = Recorder<Void>()
+        TaskEnd.$current.withValue(TaskEnd(firstReadingEnded)) { switchboard.attach(first, of: Example.device) }
         await store.arrival(.readAnswer)
         clock.advance(by: .milliseconds(1))
         switchboard.attach(second, of: Example.device)
@@ -263,11 +264,21 @@ struct LocalSwitchboardTests {
         store.fail(.read, .unavailable)
         store.pass(.readAnswer)
         _ = await store.failures.first(1)
-        for _ in 0..<100 { await Task.yield() }
+        _ = await firstReadingEnded.first(1)
         #expect(switchboard.offer(Example.offer(1)) == .taken)
         store.pass(.readAnswer)
         await second.isSentOrEnded()
         #expect(second.ends.values.isEmpty)
         #expect(switchboard.connectedDevices == 1)
     }
+}
+
+/// Records that all tasks have ended which were started while this was the current value: each keeps a reference.
+private final class TaskEnd: Sendable {
+    @TaskLocal static var current: TaskEnd?
+    private let ended: Recorder<Void>
+
+    init(_ ended: Recorder<Void>) { self.ended = ended }
+
+    deinit { ended.record(()) }
 }
