@@ -62,6 +62,7 @@ let postgresCampaignStore: [Target.Dependency] = [
 let postgresTesting: [Target.Dependency] = [
     postgresClient, .target(name: "PostgresTesting", condition: postgres),
 ]
+let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess", condition: service)
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system", condition: service)
 
 /// A target by its folder, which ends in its name.
@@ -114,6 +115,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
         // MARK: Sources/Libraries: Public: what other packages depend on.
@@ -291,8 +293,10 @@ let package = Package(
             ["Notifications", "Trust", "CommonTesting", crypto, x509, asn1, nioCore, nioPosix, nioTLS, nioSSL]),
         tests(
             "Tests/Shared/ConnectionsTests",
-            ["Rates", "Connections", nioCore, nioEmbedded, nioSSL, logging, inMemoryLogging]),
-        tests("Tests/Shared/HTTP2Tests", ["Rates", "Connections", "HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL]),
+            ["Rates", "Connections", nioCore, nioPosix, nioEmbedded, nioSSL, logging, inMemoryLogging]),
+        tests(
+            "Tests/Shared/HTTP2Tests",
+            ["CommonTesting", "Rates", "Connections", "HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL]),
         tests("Tests/Shared/PrivateFilesTests", ["Storage", "PrivateFiles", "CommonTesting"]),
         tests("Tests/Shared/PrometheusMetricsTests", ["PrometheusMetrics", coreMetrics]),
         tests("Tests/Shared/ConsoleTests", ["CommonTesting", "Notifications", "Console", httpTypes]),
@@ -323,7 +327,8 @@ let package = Package(
         tests(
             "Tests/Service/CourierTests",
             [
-                "Notifications", "Trust", "Delivery", "HTTP2", "Courier", "Management", "PrivateFiles", "Service",
+                "CommonTesting", "Notifications", "Trust", "Delivery", "HTTP2", "Courier", "Management", "PrivateFiles",
+                "Service",
                 "ServiceTesting", "APNSDevice", nioCore, crypto,
             ]),
         tests(
@@ -407,7 +412,8 @@ let package = Package(
         tests(
             "Tests/carillon/CarillonCommandTests",
             [
-                "Notifications", "HTTP2", "Service", "APNSProvider", "ProviderTesting", "ServiceTesting", "carillon",
+                "CommonTesting", "Notifications", "HTTP2", "Service", "APNSProvider", "ProviderTesting",
+                "ServiceTesting", "carillon",
                 nioCore, nioPosix, crypto, logging,
             ] + postgresTesting),
         // MARK: Tests/Journeys
@@ -428,17 +434,20 @@ let package = Package(
             ["Notifications", "Trust", "Connections", "ProviderGateway", "BinaryGateway", "Courier", nioCore, crypto]),
         tests("Tests/Fuzzing/FuzzEntriesTests", ["CommonTesting", "FuzzEntries"]),
         // MARK: Tests/Support
-        module("Tests/Support/CommonTesting"),
-        module("Tests/Support/DeliveryTesting", ["Notifications", "Storage", "Delivery"]),
-        module("Tests/Support/PostgresTesting", ["PostgresClient"]),
+        module("Tests/Support/CommonTesting", [subprocess, systemPackage]),
+        module("Tests/Support/DeliveryTesting", ["CommonTesting", "Notifications", "Storage", "Delivery"]),
+        module("Tests/Support/PostgresTesting", ["CommonTesting", "PostgresClient"]),
         module(
             "Tests/Support/ProviderTesting",
-            ["Notifications", "Trust", "HTTP2", "APNSProvider", nioCore, nioPosix, nioTLS, nioSSL, crypto]),
+            [
+                "CommonTesting", "Notifications", "Trust", "HTTP2", "APNSProvider", nioCore, nioPosix, nioTLS, nioSSL,
+                crypto,
+            ]),
         module(
             "Tests/Support/ServiceTesting",
             [
-                "Rates", "Notifications", "Storage", "Trust", "Delivery", "HTTP2", "ProviderGateway", "Management",
-                "PrivateFiles",
+                "CommonTesting", "Rates", "Notifications", "Storage", "Trust", "Delivery", "HTTP2", "ProviderGateway",
+                "Management", "PrivateFiles",
                 "DeliveryTesting", "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore,
                 nioPosix, nioSSL, crypto, x509, asn1, logging, httpClient,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Foundation
 import Notifications
@@ -28,32 +29,6 @@ struct BroadcastTests {
         try JSONDecoder().decode(Line.self, from: Data(try required(await stream.nextLine()).utf8))
     }
 
-    /// A provider's connection with one provider token, which must not change often.
-    private struct Provider {
-        let client: WireClient
-        let token: String
-
-        init(_ test: TestService, certificate: ClientCertificate? = nil) async throws {
-            token = try test.providerToken()
-            if let certificate {
-                client = try await test.connectProvider(certificate)
-            } else {
-                client = try await test.connectProvider()
-            }
-        }
-    }
-
-    /// Sends a broadcast.
-    private static func send(
-        _ provider: Provider, _ channel: String, score: Int = 1,
-        _ change: (inout ChannelHeaders) -> Void = { _ in },
-    ) async throws -> WireClient.Answer {
-        var headers = ChannelHeaders(broadcastTo: channel, token: provider.token)
-        headers.body = #"{"aps":{"event":"update","content-state":{"score":\#(score)}}}"#
-        change(&headers)
-        return try await provider.client.send(headers.fields, body: headers.body)
-    }
-
     @Test(arguments: [false, true])
     func `A broadcast reaches every connected subscriber with the same line`(keepsNewest: Bool) async throws {
         try await TestService.run { test in
@@ -68,8 +43,8 @@ struct BroadcastTests {
             // The last device ends its subscription.
             #expect(try await streams[2].0.subscribe(to: channel, "DELETE").status == 204)
             try await test.waitForSubscribers(2, of: channel)
-            let provider = try await Provider(test)
-            let answer = try await Self.send(provider, channel) { $0.set("apns-request-id", Self.id) }
+            let provider = try await BroadcastProvider(test)
+            let answer = try await provider.broadcast(to: channel) { $0.set("apns-request-id", Self.id) }
             #expect(answer.status == 200)
             #expect(answer.headers["apns-request-id"] == [Self.id])
             #expect(answer.headers["apns-unique-id"] == [Self.id])
@@ -92,13 +67,13 @@ struct BroadcastTests {
             let channel = try await test.makeChannel()
             let (device, certificate) = try await test.connectRegistered()
             #expect(try await device.subscribe(to: channel).status == 204)
-            let provider = try await Provider(test)
-            #expect(try await Self.send(provider, channel, score: 1).status == 200)
+            let provider = try await BroadcastProvider(test)
+            #expect(try await provider.broadcast(to: channel, score: 1).status == 200)
             await device.close()
             let again = try await test.connectCourier(certificate)
             let stream = try await again.listen()
             try await test.waitForSubscribers(1, of: channel)
-            #expect(try await Self.send(provider, channel, score: 2).status == 200)
+            #expect(try await provider.broadcast(to: channel, score: 2).status == 200)
             #expect(try await Self.next(stream).payload.text.contains(#""score":2"#))
             await again.close()
             await provider.client.close()
@@ -109,10 +84,10 @@ struct BroadcastTests {
     {
         try await TestService.run { test in
             let channel = try await test.makeChannel(keepsNewest: true)
-            let provider = try await Provider(test)
+            let provider = try await BroadcastProvider(test)
             let (device, certificate) = try await test.connectRegistered()
             #expect(try await device.subscribe(to: channel).status == 204)
-            for score in 1...2 { #expect(try await Self.send(provider, channel, score: score).status == 200) }
+            for score in 1...2 { #expect(try await provider.broadcast(to: channel, score: score).status == 200) }
             let line = try await Self.next(try await device.listen())
             #expect(line.payload.text.contains(#""score":2"#))
             #expect(try await device.acknowledge([line.sending]).status == 204)
@@ -122,7 +97,7 @@ struct BroadcastTests {
             let again = try await test.connectCourier(certificate)
             let stream = try await again.listen()
             try await test.waitForSubscribers(1, of: channel)
-            #expect(try await Self.send(provider, channel, score: 3).status == 200)
+            #expect(try await provider.broadcast(to: channel, score: 3).status == 200)
             #expect(try await Self.next(stream).payload.text.contains(#""score":3"#))
             // A device that subscribes while it is connected gets the stored broadcast too.
             let other = try await test.connectRegistered().client
@@ -136,12 +111,12 @@ struct BroadcastTests {
     @Test func `Stored broadcasts and acknowledgements survive a restart`() async throws {
         try await TestService.runTwice { test in
             let channel = try await test.makeChannel(keepsNewest: true)
-            let provider = try await Provider(test)
+            let provider = try await BroadcastProvider(test)
             let (device, certificate) = try await test.connectRegistered()
             let (other, otherCertificate) = try await test.connectRegistered()
             for device in [device, other] { #expect(try await device.subscribe(to: channel).status == 204) }
             let stream = try await device.listen()
-            #expect(try await Self.send(provider, channel, score: 1).status == 200)
+            #expect(try await provider.broadcast(to: channel, score: 1).status == 200)
             #expect(try await device.acknowledge([try await Self.next(stream).sending]).status == 204)
             for client in [device, other, provider.client] { await client.close() }
             return (channel, certificate, otherCertificate)
@@ -152,8 +127,8 @@ struct BroadcastTests {
             let device = try await test.connectCourier(certificate)
             let stream = try await device.listen()
             try await test.waitForSubscribers(2, of: channel)
-            let provider = try await Provider(test)
-            #expect(try await Self.send(provider, channel, score: 2).status == 200)
+            let provider = try await BroadcastProvider(test)
+            #expect(try await provider.broadcast(to: channel, score: 2).status == 200)
             #expect(try await Self.next(stream).payload.text.contains(#""score":2"#))
             for client in [device, other, provider.client] { await client.close() }
         }
@@ -162,16 +137,16 @@ struct BroadcastTests {
     @Test func `An expired broadcast is not stored, and neither is one with expiration 0`() async throws {
         try await TestService.run { test in
             let channel = try await test.makeChannel(keepsNewest: true)
-            let provider = try await Provider(test)
+            let provider = try await BroadcastProvider(test)
             for expiration in ["0", "1"] {
-                let answer = try await Self.send(provider, channel) { $0.set("apns-expiration", expiration) }
+                let answer = try await provider.broadcast(to: channel) { $0.set("apns-expiration", expiration) }
                 #expect(answer.status == 200)
             }
             let device = try await test.connectRegistered().client
             let stream = try await device.listen()
             #expect(try await device.subscribe(to: channel).status == 204)
             try await test.waitForSubscribers(1, of: channel)
-            #expect(try await Self.send(provider, channel, score: 7).status == 200)
+            #expect(try await provider.broadcast(to: channel, score: 7).status == 200)
             #expect(try await Self.next(stream).payload.text.contains(#""score":7"#))
             for client in [device, provider.client] { await client.close() }
         }
@@ -180,17 +155,19 @@ struct BroadcastTests {
     @Test func `A broadcast that is not stored leaves the stored one for devices that come later`() async throws {
         try await TestService.run { test in
             let channel = try await test.makeChannel(keepsNewest: true)
-            let provider = try await Provider(test)
-            #expect(try await Self.send(provider, channel, score: 3).status == 200)
+            let provider = try await BroadcastProvider(test)
+            #expect(try await provider.broadcast(to: channel, score: 3).status == 200)
             for expiration in ["0", "1"] {
-                let answer = try await Self.send(provider, channel, score: 4) { $0.set("apns-expiration", expiration) }
+                let answer = try await provider.broadcast(to: channel, score: 4) {
+                    $0.set("apns-expiration", expiration)
+                }
                 #expect(answer.status == 200)
             }
             let device = try await test.connectRegistered().client
             let stream = try await device.listen()
             #expect(try await device.subscribe(to: channel).status == 204)
             #expect(try await Self.next(stream).payload.text.contains(#""score":3"#))
-            #expect(try await Self.send(provider, channel, score: 7).status == 200)
+            #expect(try await provider.broadcast(to: channel, score: 7).status == 200)
             #expect(try await Self.next(stream).payload.text.contains(#""score":7"#))
             for client in [device, provider.client] { await client.close() }
         }
@@ -254,8 +231,8 @@ struct BroadcastTests {
             let stream = try await device.listen()
             #expect(try await device.subscribe(to: channel).status == 204)
             try await test.waitForSubscribers(1, of: channel)
-            let provider = try await Provider(test)
-            for score in 1...5 { #expect(try await Self.send(provider, channel, score: score).status == 200) }
+            let provider = try await BroadcastProvider(test)
+            for score in 1...5 { #expect(try await provider.broadcast(to: channel, score: score).status == 200) }
             let lines = [try await Self.next(stream), try await Self.next(stream)]
             #expect(try await device.acknowledge(lines.map(\.sending)).status == 204)
             #expect(try await Self.next(stream).payload.text.contains(#""score":5"#))
@@ -264,9 +241,11 @@ struct BroadcastTests {
     }
 
     /// Sends each score to each channel.
-    private static func send(_ scores: ClosedRange<Int>, to channels: [String], from provider: Provider) async throws {
+    private static func send(
+        _ scores: ClosedRange<Int>, to channels: [String], from provider: BroadcastProvider
+    ) async throws {
         for score in scores {
-            for channel in channels { #expect(try await send(provider, channel, score: score).status == 200) }
+            for channel in channels { #expect(try await provider.broadcast(to: channel, score: score).status == 200) }
         }
     }
 
@@ -277,7 +256,7 @@ struct BroadcastTests {
             let (kept, passing) = (try await test.makeChannel(keepsNewest: true), try await test.makeChannel())
             let device = try await test.connectRegistered().client
             let stream = try await device.listen()
-            let provider = try await Provider(test)
+            let provider = try await BroadcastProvider(test)
             let last = 50
             async let sent: Void = Self.send(1...last, to: [passing, kept], from: provider)
             for channel in [passing, kept] { #expect(try await device.subscribe(to: channel).status == 204) }
@@ -308,9 +287,9 @@ struct BroadcastTests {
                 devices.append(device)
             }
             try await test.waitForSubscribers(2, of: channel)
-            let provider = try await Provider(test)
+            let provider = try await BroadcastProvider(test)
             for wrong in [false, true] {
-                _ = try await Self.send(provider, channel) {
+                _ = try await provider.broadcast(to: channel) {
                     $0.set("apns-request-id", Self.id)
                     if wrong { $0.set("apns-priority", "none") }
                 }

@@ -1,3 +1,4 @@
+import CommonTesting
 import APNSProvider
 import Foundation
 import Notifications
@@ -11,14 +12,14 @@ import Testing
     @Test func `The feedback service feeds the record of device tokens`() async throws {
         try await withTemporaryFolder { folder in
             let service = try CarillonProcess.current
-            let certificate = try await BinaryCommandTests.certificate(service, in: folder)
+            let certificate = try await service.makeProviderCertificate(in: folder)
             var tokens: [String] = []
             for _ in 0..<2 {
                 let identity = try await service.activate()
                 tokens.append(try await service.register("com.example.app", on: identity))
                 _ = try await service.carillon(
                     "device", "unregister", "--identity", identity, "--bundle-id", "com.example.app")
-                #expect(try await BinaryCommandTests.send(tokens[tokens.count - 1], certificate).status == 0)
+                #expect(try await service.sendBinary(tokens[tokens.count - 1], certificate).status == 0)
             }
             let parsed = tokens.compactMap { APNSProvider.DeviceToken($0) }
             try #require(parsed.count == 2)

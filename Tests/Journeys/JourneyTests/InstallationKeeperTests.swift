@@ -1,3 +1,4 @@
+import CommonTesting
 import APNSDevice
 import Foundation
 import Synchronization
@@ -165,13 +166,13 @@ import Testing
         try await withTemporaryFolder { tls in
             let (certificate, key) = (tls + "/server.pem", tls + "/server.key")
             let made = try await ChildProcess.run(
-                "/usr/bin/env",
+                "openssl",
                 [
-                    "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                    "-days",
-                    "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout",
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                    "-keyout",
                     key, "-out", certificate,
-                ], environment: [:], folder: nil, input: [])
+                ])
             try #require(made.status == 0, "\(made.errors)")
             try await ProviderServerProcess.run(["--certificate", certificate, "--key", key]) { server, folder in
                 #expect(server.url.hasPrefix("https://"))

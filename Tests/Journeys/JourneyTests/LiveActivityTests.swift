@@ -1,3 +1,4 @@
+import CommonTesting
 import APNSDevice
 import Foundation
 import Notifications

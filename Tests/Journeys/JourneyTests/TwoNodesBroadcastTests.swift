@@ -1,5 +1,6 @@
 #if PostgreSQL
     import Delivery
+    import CommonTesting
     import Foundation
     import Notifications
     import PostgresClient

@@ -1,6 +1,7 @@
 #if PostgreSQL
     import AsyncHTTPClient
     import Delivery
+    import CommonTesting
     import Foundation
     import NIOHTTP1
     import PostgresClient

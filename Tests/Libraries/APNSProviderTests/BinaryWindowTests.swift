@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNSProvider
 
-@Suite("BinaryWindow")
+@Suite("Notifications that a binary connection may still refuse")
 struct BinaryWindowTests {
     private static let lost = BinaryWindow.End.lost(ProviderError(.connectionLost, "A test wants it so."))
 

@@ -1,4 +1,5 @@
 #if PostgreSQL
+    import CommonTesting
     import CampaignStore
     import Notifications
     import PostgresCampaignStore
@@ -8,7 +9,7 @@
     import Testing
 
     /// Several servers on one database, and a database that is not suitable or not there.
-    @Suite("A store that servers share", .timeLimit(.minutes(3))) struct SharedStoreTests {
+    @Suite("A store that servers share", .startsPrograms, .timeLimit(.minutes(3))) struct SharedStoreTests {
         /// Two servers on one database.
         private func withTwo(
             _ body: (_ first: PostgresCampaignStore, _ second: PostgresCampaignStore) async throws -> Void
@@ -16,13 +17,11 @@
             let location = try await TestServer.makeDatabase()
             let first = try await StoreKind.open(location, identity: 1)
             let second = try await StoreKind.open(location, identity: 2)
-            do {
+            try await withCleanUp {
                 try await body(first, second)
-            } catch {
+            } cleanUp: {
                 for store in [first, second] { await store.close() }
-                throw error
             }
-            for store in [first, second] { await store.close() }
         }
 
         @Test func `One server at a time holds a message, until it releases it or its time ends`() async throws {

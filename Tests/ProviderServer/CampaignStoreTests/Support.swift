@@ -13,11 +13,19 @@ import Testing
 #endif
 
 /// The stores that keep the same promises.
-enum StoreKind: Sendable, CaseIterable {
+enum StoreKind: Sendable {
     case sqlite
     #if PostgreSQL
         case postgresql
     #endif
+
+    static var allCases: [StoreKind] {
+        #if PostgreSQL
+            // PostgreSQL is another program.
+            if !TestRun.isFast { return [.sqlite, .postgresql] }
+        #endif
+        return [.sqlite]
+    }
 
     /// Calls `body` with an empty store.
     func with(
@@ -41,13 +49,11 @@ enum StoreKind: Sendable, CaseIterable {
     }
 
     private static func use(_ store: any CampaignStore, _ body: (any CampaignStore) async throws -> Void) async throws {
-        do {
+        try await withCleanUp {
             try await body(store)
-        } catch {
+        } cleanUp: {
             await store.close()
-            throw error
         }
-        await store.close()
     }
 
     #if PostgreSQL

@@ -1,3 +1,4 @@
+import CommonTesting
 import AsyncHTTPClient
 import Foundation
 import HTTPAPI
@@ -196,13 +197,11 @@ import Trust
         tls.trustRoots = .file(authority)
         configuration.tlsConfiguration = tls
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        do {
+        try await withCleanUp {
             try await body(client)
-        } catch {
+        } cleanUp: {
             try await client.shutdown()
-            throw error
         }
-        try await client.shutdown()
     }
 
     @Test(arguments: [false, true])

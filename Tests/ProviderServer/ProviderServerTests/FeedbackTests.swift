@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import Management
 import NIOHTTP1
@@ -122,7 +123,8 @@ import Testing
     }
 
     #if PostgreSQL
-        @Test func `A server reads the feedback service of an app that another server has changed`() async throws {
+        @Test(.startsPrograms)
+        func `A server reads the feedback service of an app that another server has changed`() async throws {
             let day = Day()
             let location = try await TestServer.makeDatabase()
             let store = try await CampaignStoreChoice.test(location)

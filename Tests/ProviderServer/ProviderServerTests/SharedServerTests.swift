@@ -1,4 +1,5 @@
 #if PostgreSQL
+    import CommonTesting
     import Foundation
     import NIOHTTP1
     import Notifications
@@ -24,7 +25,7 @@
     }
 
     /// Two provider servers on one database.
-    @Suite(.timeLimit(.minutes(3))) struct SharedServerTests {
+    @Suite(.startsPrograms, .timeLimit(.minutes(3))) struct SharedServerTests {
         /// - Parameter body: gets the shop with each of the servers.
         private func withTwo(
             devices: Int,

@@ -1,3 +1,4 @@
+import CommonTesting
 import CFaultyDisk
 import Foundation
 import NIOHTTP1
@@ -118,7 +119,9 @@ import Testing
     }
 
     #if PostgreSQL
-        @Test func `While PostgreSQL is away nothing is accepted, and everything is when it is back`() async throws {
+        @Test(.startsPrograms) func `While PostgreSQL is away nothing is accepted, and everything is when it is back`()
+            async throws
+        {
             try await TestServer.withOwn { database in
                 let store = try await CampaignStoreChoice.test(try PostgresLocation(try await database.makeURL()))
                 try await TestShop.run(devices: [nil, nil]) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BinaryGateway
 
-@Suite("BinaryDecoder")
+@Suite("Reading the commands of the binary API")
 struct DecoderTests {
     /// The results of decoding bytes that arrive in fragments.
     struct Decoded: Equatable {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BinaryGateway
 
-@Suite("BinaryExchange")
+@Suite("What a binary connection answers")
 struct ExchangeTests {
     private static func packet(_ status: BinaryStatus, _ identifier: UInt32) -> BinaryExchange.Action {
         .end(BinaryErrorPacket(status: status, identifier: identifier))

@@ -1,3 +1,4 @@
+import CommonTesting
 import APNSDevice
 import Crypto
 import Foundation
@@ -148,14 +149,14 @@ struct DeviceTrustTests {
         }
     }
 
-    @Test(arguments: ["sha1", "weak", "tampered", "none", "long"])
+    @Test(.startsPrograms, arguments: ["sha1", "weak", "tampered", "none", "long"])
     func `A bad certificate request does not make a device`(fault: String) async throws {
         try await TestService.run { test in
             let good = try SigningRequest.pem(for: P256.Signing.PrivateKey())
             let body =
                 switch fault {
-                case "sha1": try OpenSSLRequest.make(["-newkey", "rsa:2048", "-sha1"])
-                case "weak": try OpenSSLRequest.make(["-newkey", "rsa:1024"])
+                case "sha1": try await OpenSSLRequest.make(["-newkey", "rsa:2048", "-sha1"])
+                case "weak": try await OpenSSLRequest.make(["-newkey", "rsa:1024"])
                 case "tampered": try OpenSSLRequest.tampered(good)
                 case "long": good + String(repeating: " ", count: 10_000)
                 default: "nothing"

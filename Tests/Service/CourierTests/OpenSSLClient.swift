@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 
 @testable import ServiceTesting
@@ -21,7 +22,7 @@ struct OpenSSLClient {
         let identity = folder.appendingPathComponent("identity.pem")
         try Data((certificate.chainPEM + certificate.keyPEM).utf8).write(to: identity)
         arguments = [
-            "openssl", "s_client", "-connect", "127.0.0.1:\(port)", "-CAfile", authorityFile, "-cert", identity.path,
+            "s_client", "-connect", "127.0.0.1:\(port)", "-CAfile", authorityFile, "-cert", identity.path,
             "-cert_chain", identity.path, "-key", identity.path, "-alpn", "h2", "-ign_eof", version,
         ]
     }
@@ -38,39 +39,12 @@ struct OpenSSLClient {
         until isEnough: @escaping @Sendable (String) -> Bool,
     ) async throws -> String {
         let file = folder.appendingPathComponent("session.pem").path
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = arguments + (session == .keep ? ["-sess_out", file] : ["-sess_in", file])
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        let arguments = arguments + (session == .keep ? ["-sess_out", file] : ["-sess_in", file])
         // The input stays open until the end, because openssl ends the connection when its input ends.
-        try input.fileHandleForWriting.write(contentsOf: Self.bytes(method, path))
-        let text = await Self.read(output.fileHandleForReading, until: isEnough)
-        // Do not send SIGTERM: the program inherits the signal mask of the thread that starts it, which may block
-        // SIGTERM.
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-        try input.fileHandleForWriting.close()
-        return text
-    }
-
-    private static func read(
-        _ output: FileHandle,
-        until isEnough: @escaping @Sendable (String) -> Bool,
-    ) async -> String {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                var all = Data()
-                while true {
-                    let some = output.availableData
-                    all += some
-                    let text = String(decoding: all, as: UTF8.self)
-                    if some.isEmpty || isEnough(text) { return continuation.resume(returning: text) }
-                }
-            }
+        return try await ChildProcess.with("openssl", arguments, staysOpen: true) { client in
+            try client.type(Self.bytes(method, path))
+            await client.output.wait(until: isEnough)
+            return client.output.text
         }
     }
 

@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import Management
 import PrivateFiles
@@ -10,7 +11,7 @@ import Trust
 /// A revoked device, or one whose certificate has expired, resumes an earlier TLS session (RFC 8446, 2.2). The handshake
 /// does not check its certificate, so the service has to say afterwards what is wrong. Otherwise the device would try for
 /// ever.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.startsPrograms, .timeLimit(.minutes(2)))
 struct ResumedSessionTests {
     /// Makes a device, has it keep a TLS session, and revokes the device.
     private func withRevokedSession(

@@ -3,7 +3,7 @@ import Notifications
 import Testing
 
 /// Tests every order of events that may happen at the same time.
-@Suite("Delivery: interleavings", .timeLimit(.minutes(1)))
+@Suite("Delivery: the store and the device in every order", .timeLimit(.minutes(1)))
 struct DeliveryInterleavingTests {
     /// All orders in which the two sequences can be mixed.
     private static func mixes(_ first: [InterleavedEvent], _ second: [InterleavedEvent]) -> [[InterleavedEvent]] {

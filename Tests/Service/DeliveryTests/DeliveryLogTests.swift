@@ -5,7 +5,7 @@ import Storage
 import Testing
 
 /// The events of a notification's life in the delivery log.
-@Suite("Delivery: the log", .timeLimit(.minutes(1)))
+@Suite("Delivery: what the log says", .timeLimit(.minutes(1)))
 struct DeliveryLogTests {
     /// The kinds of the events, without times.
     private func kinds(_ rig: DeliveryRig, _ number: UInt64) -> [String] {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Quality of service (Guide, 2.1.3) with thousands of random events for each seed.
-@Suite("Delivery simulated")
+@Suite("Simulated delivery")
 struct DeliverySimulationTests {
     private static let rounds = 20
     private static let steps = 150

@@ -5,7 +5,7 @@ import Testing
 @testable import Delivery
 
 /// Notifications that depend on the device's power (Guide, Table 8-2 and 2.2.2).
-@Suite("DeviceLine: power")
+@Suite("The notifications of a device with low power")
 struct DeviceLinePowerTests {
     private static func stored(
         _ number: UInt64,

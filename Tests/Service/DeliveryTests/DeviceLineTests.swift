@@ -4,7 +4,7 @@ import Rates
 import Testing
 
 /// How one device's stream handles offers, mailboxes and acknowledgements.
-@Suite("DeviceLine")
+@Suite("The notifications of a device")
 struct DeviceLineTests {
     // MARK: Reading
 

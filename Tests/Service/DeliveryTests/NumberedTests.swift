@@ -3,7 +3,7 @@ import Testing
 
 @testable import Delivery
 
-@Suite("Elements by number")
+@Suite("Elements that are found by their number")
 struct NumberedTests {
     @Test(arguments: UInt64(1)...20)
     func `Numbered elements behave like a dictionary, in whatever order they are removed`(seed: UInt64) {

@@ -5,7 +5,7 @@ import Testing
 @testable import Delivery
 
 /// The decisions about power, throttling and silent notifications, without a line.
-@Suite("SendingPolicy")
+@Suite("When a notification may be sent")
 struct SendingPolicyTests {
     private static let interval = Duration.seconds(30)
 

@@ -11,32 +11,6 @@ import Testing
 /// Why the provider API refuses a broadcast (docs/channels.md).
 @Suite(.timeLimit(.minutes(5)))
 struct BroadcastRejectionTests {
-    /// A provider's connection with one provider token, which must not change often.
-    private struct Provider {
-        let client: WireClient
-        let token: String
-
-        init(_ test: TestService, certificate: ClientCertificate? = nil) async throws {
-            token = try test.providerToken()
-            if let certificate {
-                client = try await test.connectProvider(certificate)
-            } else {
-                client = try await test.connectProvider()
-            }
-        }
-    }
-
-    /// Sends a broadcast.
-    private static func send(
-        _ provider: Provider, _ channel: String, score: Int = 1,
-        _ change: (inout ChannelHeaders) -> Void = { _ in },
-    ) async throws -> WireClient.Answer {
-        var headers = ChannelHeaders(broadcastTo: channel, token: provider.token)
-        headers.body = #"{"aps":{"event":"update","content-state":{"score":\#(score)}}}"#
-        change(&headers)
-        return try await provider.client.send(headers.fields, body: headers.body)
-    }
-
     /// Each reason for rejecting a broadcast, with the fault of the request. The channel stores nothing.
     static let rejections: [(reason: Rejection.Reason, change: @Sendable (inout ChannelHeaders) -> Void)] = [
         (.methodNotAllowed, { $0.set(":method", "GET") }),
@@ -66,15 +40,15 @@ struct BroadcastRejectionTests {
         let (reason, change) = Self.rejections[index]
         try await TestService.run { test in
             let channel = try await test.makeChannel()
-            let provider = try await Provider(test)
-            let answer = try await Self.send(provider, channel, change)
+            let provider = try await BroadcastProvider(test)
+            let answer = try await provider.broadcast(to: channel, change)
             #expect((answer.status, answer.reason) == (reason.status, reason.rawValue))
             // Only an answer to a broadcast has the other identifier.
             let id = index == 3 ? "apns-id" : "apns-request-id"
             #expect(Set(answer.headers.keys) == [":status", id, "content-type"])
             // The connection goes on with the next request.
             #expect(
-                try await Self.send(provider, channel) { $0.set("apns-push-type", "LiveActivity") }.status == 200)
+                try await provider.broadcast(to: channel) { $0.set("apns-push-type", "LiveActivity") }.status == 200)
             await provider.client.close()
         }
     }
@@ -82,7 +56,7 @@ struct BroadcastRejectionTests {
     @Test func `The order of the checks decides if several things are wrong`() async throws {
         try await TestService.run { test in
             let channel = try await test.makeChannel()
-            let provider = try await Provider(test)
+            let provider = try await BroadcastProvider(test)
             var headers = ChannelHeaders(broadcastTo: nil, bundleID: "com.example.other", token: nil)
             headers.set(":method", "GET")
             for (name, value) in [
@@ -119,7 +93,7 @@ struct BroadcastRejectionTests {
                 $0.conformance = conformance
             } _: { test in
                 let channel = try await test.makeChannel()
-                let provider = try await Provider(test)
+                let provider = try await BroadcastProvider(test)
                 for (body, isStrict) in [
                     (#"{"aps":{"event":"update","timestamp":1,"content-state":{},"stale-date":2}}"#, false),
                     (#"{"aps":{"event":"finish","timestamp":1,"content-state":{}}}"#, true),
@@ -127,7 +101,7 @@ struct BroadcastRejectionTests {
                     (#"{"aps":{"event":"update","timestamp":1,"content_state":{}}}"#, true),
                     (#"{"event":"update"}"#, true),
                 ] {
-                    let answer = try await Self.send(provider, channel) { $0.body = body }
+                    let answer = try await provider.broadcast(to: channel) { $0.body = body }
                     #expect(answer.reason == (isStrict && conformance == .strict ? "PayloadEmpty" : nil), "\(body)")
                 }
                 await provider.client.close()
@@ -140,9 +114,9 @@ struct BroadcastRejectionTests {
             $0.channels.broadcastsPerChannel = Rate(burst: 1, perSecond: 0.001)
         } _: { test in
             let channel = try await test.makeChannel()
-            let provider = try await Provider(test)
-            #expect(try await Self.send(provider, channel).status == 200)
-            let refused = try await Self.send(provider, channel)
+            let provider = try await BroadcastProvider(test)
+            #expect(try await provider.broadcast(to: channel).status == 200)
+            let refused = try await provider.broadcast(to: channel)
             #expect((refused.status, refused.reason) == (429, "TooManyRequests"))
             await provider.client.close()
         }
@@ -151,8 +125,8 @@ struct BroadcastRejectionTests {
     @Test func `A certificate broadcasts to its own app`() async throws {
         try await TestService.run { test in
             let channel = try await test.makeChannel()
-            let provider = try await Provider(test, certificate: try await test.makeCertificate())
-            #expect(try await Self.send(provider, channel) { $0.set("authorization", nil) }.status == 200)
+            let provider = try await BroadcastProvider(test, certificate: try await test.makeCertificate())
+            #expect(try await provider.broadcast(to: channel) { $0.set("authorization", nil) }.status == 200)
             let headers = ChannelHeaders(broadcastTo: channel, bundleID: "com.example.other", token: nil)
             let other = try await provider.client.send(headers.fields, body: headers.body)
             #expect((other.status, other.reason) == (400, "TopicMismatch"), "\(other)")

@@ -95,7 +95,7 @@ struct ChannelRejectionTests {
             given.formUnion(ChannelManagementTests.rejections.map(\.reason) + [.cannotCreateChannelConfig])
             others = [.badExpirationDate, .badPriority, .tooManyRequests]
         case .broadcasts:
-            given.formUnion(BroadcastTests.rejections.map(\.reason) + [.tooManyRequests])
+            given.formUnion(BroadcastRejectionTests.rejections.map(\.reason) + [.tooManyRequests])
             others = [.cannotCreateChannelConfig]
         }
         let never = Self.ofOtherRequests.union(others)

@@ -10,7 +10,7 @@
     @testable import Service
 
     /// Copies of stores with something of each kind, there and back.
-    @Suite(.timeLimit(.minutes(2)))
+    @Suite(.startsPrograms, .timeLimit(.minutes(2)))
     struct StoreCopyingTests {
         private let device = DeviceKey(environment: .production, device: DeviceID(rawValue: .max - 1))
         private let app = AppID(rawValue: 2)

@@ -2,7 +2,7 @@ import Connections
 import NIOCore
 import Testing
 
-@Suite("ClientHello")
+@Suite("The names in a ClientHello")
 struct ClientHelloTests {
     private static func int16(_ value: Int) -> [UInt8] { [UInt8(value >> 8), UInt8(value & 0xff)] }
 

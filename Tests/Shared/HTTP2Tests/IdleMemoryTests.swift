@@ -1,4 +1,5 @@
 #if os(Linux)
+    import CommonTesting
     import Foundation
     import NIOCore
     import NIOEmbedded
@@ -76,7 +77,9 @@
             #expect(Self.residentPages(of: peer.session.memory) == 0)
         }
 
-        @Test func `TLS works after its buffers were released, even if they had grown before`() async throws {
+        @Test(.startsPrograms) func `TLS works after its buffers were released, even if they had grown before`()
+            async throws
+        {
             var configuration = HTTP2Configuration()
             configuration.idleMemory = .releasedAfter(.milliseconds(1))
             try await Loopback.withServer(configuration) { port in
@@ -99,7 +102,7 @@
             }
         }
 
-        @Test func `A closed connection does not release the buffers of another`() async throws {
+        @Test(.startsPrograms) func `A closed connection does not release the buffers of another`() async throws {
             try await Loopback.withServer { port in
                 let first = try await Loopback.connect(port: port)
                 _ = try await first.post("/echo", body: "1")

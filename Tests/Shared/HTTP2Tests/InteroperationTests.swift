@@ -1,15 +1,18 @@
+import CommonTesting
 import Foundation
 import HTTP2
 import Testing
 
 /// The session, tested with other implementations and with itself, over real TLS.
-@Suite struct InteroperationTests {
-    private func curl(_ port: Int, _ path: String, _ more: [String] = [], input: String = "") async throws -> Command {
-        try await Command.run(
+@Suite(.startsPrograms) struct InteroperationTests {
+    private func curl(
+        _ port: Int, _ path: String, _ more: [String] = [], input: String = ""
+    ) async throws -> ChildProcess.Finished {
+        try await ChildProcess.run(
             "curl",
             ["--http2", "-sS", "-k", "--max-time", "30", "-w", "|%{http_code} %{http_version}"] + more
                 + ["https://127.0.0.1:\(port)\(path)"],
-            input: input)
+            input: Array(input.utf8))
     }
 
     @Test func `Curl posts`() async throws {
@@ -66,7 +69,7 @@ import Testing
         try await Loopback.withServer { port in
             let file = try await Certificate.shared.value.folder.appendingPathComponent("long-body")
             try Data(repeating: 120, count: 300_000).write(to: file)
-            let command = try await Command.run("nghttp", ["-d", file.path, "https://127.0.0.1:\(port)/early"])
+            let command = try await ChildProcess.run("nghttp", ["-d", file.path, "https://127.0.0.1:\(port)/early"])
             #expect(command.output.contains("too large"))
         }
     }
@@ -76,7 +79,7 @@ import Testing
         configuration.announcedConcurrentStreams = 1
         try await Loopback.withServer(configuration) { port in
             let urls = (1...5).map { "https://127.0.0.1:\(port)/echo?\($0)" }
-            let command = try await Command.run(
+            let command = try await ChildProcess.run(
                 "curl", ["--http2", "-sS", "-k", "--parallel", "--max-time", "30", "-d", "x"] + urls)
             #expect(command.output == "xxxxx")
             #expect(command.status == 0)
@@ -85,7 +88,7 @@ import Testing
 
     @Test func `Nghttp gets`() async throws {
         try await Loopback.withServer { port in
-            let command = try await Command.run("nghttp", ["-nv", "https://127.0.0.1:\(port)/lines"])
+            let command = try await ChildProcess.run("nghttp", ["-nv", "https://127.0.0.1:\(port)/lines"])
             #expect(command.status == 0)
             #expect(command.output.contains(":status: 200"))
             #expect(command.output.contains("SETTINGS_MAX_CONCURRENT_STREAMS(0x03):1000"))
@@ -99,7 +102,7 @@ import Testing
         configuration.maxHeaderListBytes = 32_768
         try await Loopback.withServer(configuration) { port in
             let file = try await Certificate.shared.value.certificate
-            let command = try await Command.run(
+            let command = try await ChildProcess.run(
                 "nghttp",
                 ["-nv", "-m", "20", "--continuation", "--trailer", "checksum: 1", "-d", file]
                     + ["https://127.0.0.1:\(port)/echo"])
@@ -109,7 +112,7 @@ import Testing
 
     @Test func `Nghttp with a small window`() async throws {
         try await Loopback.withServer { port in
-            let command = try await Command.run(
+            let command = try await ChildProcess.run(
                 "nghttp", ["-n", "-s", "-w", "10", "-W", "10", "https://127.0.0.1:\(port)/large"])
             #expect(command.status == 0)
             #expect(command.output.contains(" 200 "))

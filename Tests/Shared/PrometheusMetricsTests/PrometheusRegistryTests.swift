@@ -4,7 +4,7 @@ import Testing
 @testable import PrometheusMetrics
 
 /// What Prometheus reads.
-@Suite("Prometheus")
+@Suite("Metrics in the text format of Prometheus")
 struct PrometheusRegistryTests {
     private let registry = PrometheusRegistry()
 

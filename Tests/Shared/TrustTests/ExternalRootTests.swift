@@ -1,3 +1,4 @@
+import CommonTesting
 import Crypto
 import Foundation
 import Notifications
@@ -5,11 +6,11 @@ import Testing
 import Trust
 import X509
 
-@Suite("An authority under an operator's root")
+@Suite("An authority under an operator's root", .startsPrograms)
 struct ExternalRootTests {
     /// A root that openssl makes.
-    private func root(_ extensions: [String], newKey: String = "ec_paramgen_curve:P-256") throws -> ExternalRoot {
-        let made = try OpenSSL.run(
+    private func root(_ extensions: [String], newKey: String = "ec_paramgen_curve:P-256") async throws -> ExternalRoot {
+        let made = try await OpenSSL.run(
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", newKey, "-nodes", "-days", "30", "-subj", "/CN=Ours",
                 "-keyout", "-", "-out", "-",
@@ -32,14 +33,14 @@ struct ExternalRootTests {
     }
 
     @Test
-    func `According to openssl its certificates lead to the root; the root's key is not kept`() throws {
-        let externalRoot = try root(["keyUsage=critical,keyCertSign"])
+    func `According to openssl its certificates lead to the root; the root's key is not kept`() async throws {
+        let externalRoot = try await root(["keyUsage=critical,keyCertSign"])
         let authority = try create(externalRoot)
         #expect(authority.secrets.root.keyPEM == nil)
         #expect(externalRoot.isRoot(of: authority))
         let loaded = try CertificateAuthority(secrets: authority.secrets)
         let issued = try loaded.providerChain(now: now)
-        let result = try OpenSSL.run(
+        let result = try await OpenSSL.run(
             [
                 "verify", "-x509_strict", "-purpose", "sslclient", "-CAfile", "ca.pem", "-untrusted", "chain.pem",
                 "chain.pem",
@@ -48,30 +49,30 @@ struct ExternalRootTests {
     }
 
     @Test
-    func `A root knows that another root's authority is not its own`() throws {
-        #expect(try !root([]).isRoot(of: Fixture.authority()))
+    func `A root knows that another root's authority is not its own`() async throws {
+        #expect(try await !root([]).isRoot(of: Fixture.authority()))
     }
 
     @Test(arguments: [
         "basicConstraints=critical,CA:TRUE,pathlen:0", "basicConstraints=critical,CA:FALSE",
         "keyUsage=critical,cRLSign",
     ])
-    func `A root that must not sign intermediates is refused`(extension: String) throws {
-        let root = try root([`extension`])
+    func `A root that must not sign intermediates is refused`(extension: String) async throws {
+        let root = try await root([`extension`])
         expect(.wrongUse) { try create(root) }
     }
 
     @Test
-    func `A root that has expired is refused`() throws {
-        let root = try root([])
+    func `A root that has expired is refused`() async throws {
+        let root = try await root([])
         var generator = SystemRandomNumberGenerator()
         let later = now + 31 * Fixture.day
         expect(.expired) { try CertificateAuthority.create(under: root, now: later, using: &generator) }
     }
 
     @Test
-    func `A key of another curve is refused`() throws {
-        let root = try root([], newKey: "ec_paramgen_curve:P-384")
+    func `A key of another curve is refused`() async throws {
+        let root = try await root([], newKey: "ec_paramgen_curve:P-384")
         expect(.malformed) { try create(root) }
     }
 

@@ -7,7 +7,7 @@ import Testing
 import Trust
 import X509
 
-@Suite("Issued certificates, according to openssl")
+@Suite("Issued certificates, according to openssl", .startsPrograms)
 struct IssuedCertificateTests {
     private let authority: CertificateAuthority
 
@@ -15,16 +15,17 @@ struct IssuedCertificateTests {
         authority = try Fixture.authority()
     }
 
-    private func text(_ issued: IssuedCertificate) throws -> String {
-        try OpenSSL.run(["x509", "-in", "leaf.pem", "-noout", "-text"], files: ["leaf.pem": issued.chainPEM]).output
+    private func text(_ issued: IssuedCertificate) async throws -> String {
+        try await OpenSSL.run(["x509", "-in", "leaf.pem", "-noout", "-text"], files: ["leaf.pem": issued.chainPEM])
+            .output
     }
 
     private func verify(
         _ issued: IssuedCertificate,
         purpose: String,
         options: [String] = [],
-    ) throws -> OpenSSL.Result {
-        try OpenSSL.run(
+    ) async throws -> OpenSSL.Result {
+        try await OpenSSL.run(
             [
                 "verify", "-x509_strict", "-purpose", purpose, "-attime", "\(Int(Fixture.now))", "-ignore_critical",
                 "-CAfile", "ca.pem", "-untrusted", "chain.pem",
@@ -33,10 +34,10 @@ struct IssuedCertificateTests {
     }
 
     @Test
-    func `Server: the certificate is valid for a server, under each of its names`() throws {
+    func `Server: the certificate is valid for a server, under each of its names`() async throws {
         let issued = try authority.serverChain(names: ["push.example.com", "10.0.0.7", "fd00::7"])
-        #expect(try verify(issued, purpose: "sslserver").status == 0)
-        let text = try text(issued)
+        #expect(try await verify(issued, purpose: "sslserver").status == 0)
+        let text = try await text(issued)
         #expect(
             text.contains(
                 "DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, DNS:push.example.com, "
@@ -51,14 +52,14 @@ struct IssuedCertificateTests {
         (["-verify_hostname", "other.example.com"], false), (["-verify_ip", "127.0.0.1"], true),
         (["-verify_ip", "::1"], true), (["-verify_ip", "10.0.0.7"], true), (["-verify_ip", "10.0.0.8"], false),
     ])
-    func `Server: valid under its names and under no other`(options: [String], good: Bool) throws {
+    func `Server: valid under its names and under no other`(options: [String], good: Bool) async throws {
         let issued = try authority.serverChain(names: ["push.example.com", "10.0.0.7"])
-        #expect(try (verify(issued, purpose: "sslserver", options: options).status == 0) == good)
+        #expect(try await (verify(issued, purpose: "sslserver", options: options).status == 0) == good)
     }
 
     @Test
-    func `Server: the certificate is not valid for a client`() throws {
-        #expect(try verify(authority.serverChain(), purpose: "sslclient").status != 0)
+    func `Server: the certificate is not valid for a client`() async throws {
+        #expect(try await verify(authority.serverChain(), purpose: "sslclient").status != 0)
     }
 
     @Test
@@ -82,8 +83,9 @@ struct IssuedCertificateTests {
     }
 
     @Test
-    func `Server: accepts a wildcard and an underscore`() throws {
-        #expect(try text(authority.serverChain(names: ["*.example.com", "my_host"])).contains("DNS:*.example.com"))
+    func `Server: accepts a wildcard and an underscore`() async throws {
+        #expect(
+            try await text(authority.serverChain(names: ["*.example.com", "my_host"])).contains("DNS:*.example.com"))
     }
 
     @Test
@@ -92,17 +94,19 @@ struct IssuedCertificateTests {
     }
 
     @Test
-    func `Server: a name that is given twice occurs once`() throws {
-        let text = try text(authority.serverChain(names: ["LOCALHOST", "127.0.0.1"]))
+    func `Server: a name that is given twice occurs once`() async throws {
+        let text = try await text(authority.serverChain(names: ["LOCALHOST", "127.0.0.1"]))
         #expect(text.components(separatedBy: "localhost").count == 2)
         #expect(text.components(separatedBy: "127.0.0.1").count == 2)
     }
 
     @Test
-    func `Device: the certificate is valid for a client, with the role as the only other critical extension`() throws {
+    func `Device: the certificate is valid for a client, with the role as the only other critical extension`()
+        async throws
+    {
         let issued = try authority.deviceChain()
-        #expect(try verify(issued, purpose: "sslclient").status == 0)
-        let text = try text(issued)
+        #expect(try await verify(issued, purpose: "sslclient").status == 0)
+        let text = try await text(issued)
         #expect(text.contains("1.3.6.1.4.1.32473.1.1: critical"))
         #expect(text.contains("TLS Web Client Authentication"))
         #expect(!text.contains("TLS Web Server Authentication"))
@@ -112,13 +116,13 @@ struct IssuedCertificateTests {
     }
 
     @Test
-    func `Device: the certificate is not valid for a server`() throws {
-        #expect(try verify(authority.deviceChain(), purpose: "sslserver").status != 0)
+    func `Device: the certificate is not valid for a server`() async throws {
+        #expect(try await verify(authority.deviceChain(), purpose: "sslserver").status != 0)
     }
 
     @Test
-    func `Device: software that does not know the role's extension refuses it`() throws {
-        let result = try OpenSSL.run(
+    func `Device: software that does not know the role's extension refuses it`() async throws {
+        let result = try await OpenSSL.run(
             [
                 "verify", "-attime", "\(Int(Fixture.now))", "-CAfile", "ca.pem", "-untrusted", "chain.pem", "chain.pem",
             ],
@@ -127,10 +131,10 @@ struct IssuedCertificateTests {
     }
 
     @Test
-    func `Provider: the certificate is valid for a client; its UID is the bundle ID`() throws {
+    func `Provider: the certificate is valid for a client; its UID is the bundle ID`() async throws {
         let issued = try authority.providerChain()
-        #expect(try verify(issued, purpose: "sslclient").status == 0)
-        #expect(try text(issued).contains("Subject: UID = com.yourcompany.yourexampleapp, CN = "))
+        #expect(try await verify(issued, purpose: "sslclient").status == 0)
+        #expect(try await text(issued).contains("Subject: UID = com.yourcompany.yourexampleapp, CN = "))
         #expect(issued.validUntil == Fixture.now + 396 * Fixture.day)
     }
 
@@ -141,8 +145,8 @@ struct IssuedCertificateTests {
         ] as [(Set<Environment>, String)])
     func `Provider: the common name is written as Apple writes it`(
         environments: Set<Environment>, services: String
-    ) throws {
-        let text = try text(authority.providerChain(environments: environments))
+    ) async throws {
+        let text = try await text(authority.providerChain(environments: environments))
         #expect(text.contains("CN = \(services): com.yourcompany.yourexampleapp"))
     }
 
@@ -152,19 +156,19 @@ struct IssuedCertificateTests {
         ] as [(Set<Environment>, Bool, Bool)])
     func `Provider: has markers for its environments`(
         environments: Set<Environment>, development: Bool, production: Bool
-    ) throws {
-        let text = try text(authority.providerChain(environments: environments))
+    ) async throws {
+        let text = try await text(authority.providerChain(environments: environments))
         #expect(text.contains("1.2.840.113635.100.6.3.1: \n") == development)
         #expect(text.contains("1.2.840.113635.100.6.3.2: \n") == production)
     }
 
     @Test
-    func `Provider: topics and kinds are in the Guide's order, and not critical`() throws {
+    func `Provider: topics and kinds are in the Guide's order, and not critical`() async throws {
         let issued = try authority.providerChain()
         let leaf = try Fixture.leaf(issued)
         let value = try #require(leaf.extensions[oid: [1, 2, 840, 113_635, 100, 6, 3, 6]])
         #expect(!value.critical)
-        let parsed = try OpenSSL.run(
+        let parsed = try await OpenSSL.run(
             ["asn1parse", "-inform", "PEM", "-in", "value.pem"],
             files: ["value.pem": PEMDocument(type: "X", derBytes: Array(value.value)).pemString + "\n"])
         let strings = parsed.output.split(separator: "\n").compactMap { line in
@@ -179,8 +183,8 @@ struct IssuedCertificateTests {
     }
 
     @Test
-    func `Provider: openssl verifies the certificate without ignoring any extension`() throws {
-        let result = try OpenSSL.run(
+    func `Provider: openssl verifies the certificate without ignoring any extension`() async throws {
+        let result = try await OpenSSL.run(
             [
                 "verify", "-x509_strict", "-purpose", "sslclient", "-attime", "\(Int(Fixture.now))", "-CAfile",
                 "ca.pem",

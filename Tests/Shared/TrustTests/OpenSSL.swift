@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 
 /// The `openssl` command, which gives a second opinion on the certificates that are issued here.
@@ -9,8 +10,7 @@ enum OpenSSL {
 
     /// Runs openssl in a new folder that contains `files` and is removed afterwards. Returns the output and the
     /// errors together.
-    /// together.
-    static func run(_ arguments: [String], files: [String: String]) throws -> Result {
+    static func run(_ arguments: [String], files: [String: String]) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "trust-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         // Ignore a failure to remove the folder: it does no harm if it stays.
@@ -18,16 +18,7 @@ enum OpenSSL {
         for (name, text) in files {
             try Data(text.utf8).write(to: folder.appending(path: name))
         }
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["openssl"] + arguments
-        process.currentDirectoryURL = folder
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return Result(status: process.terminationStatus, output: String(decoding: data, as: UTF8.self))
+        let finished = try await ChildProcess.run("openssl", arguments, folder: folder.path)
+        return Result(status: finished.status, output: finished.output + finished.errors)
     }
 }

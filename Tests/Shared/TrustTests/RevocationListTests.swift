@@ -1,16 +1,17 @@
+import CommonTesting
 import Foundation
 import Notifications
 import Testing
 import Trust
 
-@Suite("The certificate revocation list, according to openssl")
+@Suite("The certificate revocation list, according to openssl", .startsPrograms)
 struct RevocationListTests {
     private let authority: CertificateAuthority
 
     init() throws { authority = try Fixture.authority() }
 
-    private func text(_ list: RevocationList) throws -> String {
-        try OpenSSL.run(["crl", "-in", "list.pem", "-noout", "-text"], files: ["list.pem": list.pem]).output
+    private func text(_ list: RevocationList) async throws -> String {
+        try await OpenSSL.run(["crl", "-in", "list.pem", "-noout", "-text"], files: ["list.pem": list.pem]).output
     }
 
     private func list(
@@ -21,8 +22,8 @@ struct RevocationListTests {
     }
 
     @Test
-    func `An empty list has its issuer, its number and its dates`() throws {
-        let text = try text(list([]))
+    func `An empty list has its issuer, its number and its dates`() async throws {
+        let text = try await text(list([]))
         #expect(text.contains("No Revoked Certificates."))
         #expect(text.contains("Version 2"))
         #expect(text.contains("ecdsa-with-SHA256"))
@@ -33,10 +34,10 @@ struct RevocationListTests {
     }
 
     @Test
-    func `Each revoked certificate is in the list with its serial and time`() throws {
+    func `Each revoked certificate is in the list with its serial and time`() async throws {
         let first = try authority.providerChain().serial
         let second = try authority.providerChain().serial
-        let text = try text(list([(first, Fixture.now - 60), (second, Fixture.now - Fixture.day)]))
+        let text = try await text(list([(first, Fixture.now - 60), (second, Fixture.now - Fixture.day)]))
         #expect(text.contains("Serial Number: \(first.description.uppercased())"))
         #expect(text.contains("Serial Number: \(second.description.uppercased())"))
         #expect(text.contains("Revocation Date: Jul 18 00:22:56 2015 GMT"))
@@ -44,15 +45,15 @@ struct RevocationListTests {
     }
 
     @Test
-    func `Dates from 2050 on are written as RFC 5280 requires`() throws {
-        #expect(try text(list([], now: 2_540_000_000)).contains("Last Update: Jun 28 03:33:20 2050 GMT"))
+    func `Dates from 2050 on are written as RFC 5280 requires`() async throws {
+        #expect(try await text(list([], now: 2_540_000_000)).contains("Last Update: Jun 28 03:33:20 2050 GMT"))
     }
 
     @Test(arguments: [true, false])
-    func `openssl verify refuses only the revoked certificates of the list`(isRevoked: Bool) throws {
+    func `openssl verify refuses only the revoked certificates of the list`(isRevoked: Bool) async throws {
         let (good, revoked) = (try authority.providerChain(), try authority.providerChain())
         let list = try list([(revoked.serial, Fixture.now - 60)])
-        let result = try OpenSSL.run(
+        let result = try await OpenSSL.run(
             [
                 "verify", "-x509_strict", "-purpose", "sslclient", "-attime", "\(Int(Fixture.now))", "-crl_check",
                 "-CRLfile", "list.pem", "-CAfile", "ca.pem", "-untrusted", "chain.pem", "chain.pem",

@@ -15,11 +15,11 @@ struct SigningKeyTests {
         #expect(read.privateKey.rawRepresentation == key.privateKey.rawRepresentation)
     }
 
-    @Test
-    func `openssl reads the file as PKCS#8`() throws {
+    @Test(.startsPrograms)
+    func `openssl reads the file as PKCS#8`() async throws {
         var generator = SeededGenerator()
         let key = SigningKey.create(using: &generator)
-        let result = try OpenSSL.run(["pkey", "-in", "key.p8", "-noout", "-text"], files: ["key.p8": key.pem])
+        let result = try await OpenSSL.run(["pkey", "-in", "key.p8", "-noout", "-text"], files: ["key.p8": key.pem])
         #expect(result.output.contains("prime256v1"))
         #expect(key.pem.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
     }

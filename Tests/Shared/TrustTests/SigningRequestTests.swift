@@ -1,3 +1,4 @@
+import CommonTesting
 import Crypto
 import Foundation
 import Notifications
@@ -6,7 +7,7 @@ import Testing
 import Trust
 import X509
 
-@Suite("Certificate requests")
+@Suite("Certificate requests", .startsPrograms)
 struct SigningRequestTests {
     private let authority: CertificateAuthority
 
@@ -15,11 +16,9 @@ struct SigningRequestTests {
     }
 
     /// A request that openssl makes.
-    private func request(_ arguments: String, key: String) throws -> [UInt8] {
-        let made = try OpenSSL.run(
-            ["req", "-new", "-nodes", "-subj", "/CN=admin/O=Other", "-newkey"]
-                + key.split(separator: " ").map(String.init) + ["-keyout", "key.pem"]
-                + arguments.split(separator: " ").map(String.init), files: [:])
+    private func request(_ arguments: String, key: String) async throws -> [UInt8] {
+        let command = "req -new -nodes -subj /CN=admin/O=Other -keyout key.pem -newkey \(key) \(arguments)"
+        let made = try await OpenSSL.run(command.split(separator: " ").map(String.init), files: [:])
         let start = try #require(made.output.range(of: "-----BEGIN"))
         return Array(made.output[start.lowerBound...].utf8)
     }
@@ -27,8 +26,8 @@ struct SigningRequestTests {
     @Test(arguments: [
         "ec -pkeyopt ec_paramgen_curve:P-256", "ec -pkeyopt ec_paramgen_curve:P-384", "rsa:2048",
     ])
-    func `A usual key is accepted`(key: String) throws {
-        let issued = try authority.deviceChain(request: request("-sha256", key: key))
+    func `A usual key is accepted`(key: String) async throws {
+        let issued = try await authority.deviceChain(request: request("-sha256", key: key))
         #expect(throws: Never.self) {
             try authority.verifyPeer(chain: Fixture.der(issued.chainPEM), as: .device, now: Fixture.now)
         }
@@ -38,25 +37,27 @@ struct SigningRequestTests {
         "rsa:1024", "rsa:4104", "ec -pkeyopt ec_paramgen_curve:P-521", "ed25519",
         "ec -pkeyopt ec_paramgen_curve:secp256k1", "ed448",
     ])
-    func `Any other key is refused`(key: String) throws {
-        let request = try request("", key: key)
+    func `Any other key is refused`(key: String) async throws {
+        let request = try await request("", key: key)
         expect(.unsupportedKey) { try authority.deviceChain(request: request) }
     }
 
     @Test(arguments: ["rsa:2048", "ec -pkeyopt ec_paramgen_curve:P-256"])
-    func `A signature with SHA-1 is refused`(key: String) throws {
-        let request = try request("-sha1", key: key)
+    func `A signature with SHA-1 is refused`(key: String) async throws {
+        let request = try await request("-sha1", key: key)
         expect(.unsupportedAlgorithm) { try authority.deviceChain(request: request) }
     }
 
     @Test
-    func `The certificate takes only the key from the request`() throws {
-        let request = try request(
+    func `The certificate takes only the key from the request`() async throws {
+        let request = try await request(
             "-addext subjectAltName=DNS:api.push.apple.com -addext basicConstraints=critical,CA:TRUE",
             key: "ec -pkeyopt ec_paramgen_curve:P-256")
         let issued = try authority.deviceChain(request: request)
-        let text = try OpenSSL.run(["x509", "-in", "c.pem", "-noout", "-text"], files: ["c.pem": issued.chainPEM])
-            .output
+        let text = try await OpenSSL.run(
+            ["x509", "-in", "c.pem", "-noout", "-text"], files: ["c.pem": issued.chainPEM]
+        )
+        .output
         #expect(!text.contains("admin"))
         #expect(!text.contains("api.push.apple.com"))
         #expect(!text.contains("CA:TRUE"))
@@ -115,8 +116,8 @@ struct SigningRequestTests {
     }
 
     @Test
-    func `openssl accepts the device library's own request`() throws {
-        let result = try OpenSSL.run(
+    func `openssl accepts the device library's own request`() async throws {
+        let result = try await OpenSSL.run(
             ["req", "-verify", "-noout", "-in", "r.pem"],
             files: ["r.pem": String(decoding: try Fixture.request(), as: UTF8.self)])
         #expect(result.status == 0)

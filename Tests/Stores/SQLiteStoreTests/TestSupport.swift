@@ -25,13 +25,11 @@ func withStore(
         let journal = MailboxJournal(log: log, clock: { Example.moment })
         let store = try await SQLiteStore.open(
             folder: path, maximumPendingItems: maximumPendingItems, journal: journal)
-        do {
+        try await withCleanUp {
             try await body(store, path)
-        } catch {
+        } cleanUp: {
             await store.close()
-            throw error
         }
-        await store.close()
     }
 }
 
@@ -48,13 +46,11 @@ func withStoreAfterCrash(
         try FileManager.default.copyItem(atPath: path + "/" + name, toPath: copy + "/" + name)
     }
     let store = try await SQLiteStore.open(folder: copy)
-    do {
+    try await withCleanUp {
         try await body(store)
-    } catch {
+    } cleanUp: {
         await store.close()
-        throw error
     }
-    await store.close()
 }
 
 /// Returns the error of opening the folder.

@@ -1,3 +1,4 @@
+import CommonTesting
 package import Delivery
 package import Storage
 import Synchronization
@@ -85,13 +86,11 @@ package struct StoreContract: Sendable {
     package func check(_ promise: Promise) async throws {
         let log = RecordingLog()
         let ports = try await makeStore(log)
-        do {
+        try await withCleanUp {
             try await promise.check(ports, log)
-        } catch {
+        } cleanUp: {
             await ports.close()
-            throw error
         }
-        await ports.close()
     }
 }
 

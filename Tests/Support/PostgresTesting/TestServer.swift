@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 package import PostgresClient
 import Synchronization
@@ -40,26 +41,18 @@ package final class TestServer: Sendable {
     private static let shared = Task { try await TestServer() }
 
     private let folder: String
-    private let input: Pipe
-    private let process: Process
+    private let process: ChildProcess
     private let nextDatabase = Atomic<Int>(0)
 
     private init() async throws {
         var template = Array("/tmp/carillon-pg-XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else { throw PostgresError(.other, "There is no temporary folder.") }
         folder = String(cString: made)
-        input = Pipe()
-        process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", Self.script, "sh", folder]
-        process.standardInput = input
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        try await waitUntilReady(process)
+        process = try await ChildProcess("/bin/sh", ["-c", Self.script, "sh", folder])
+        try await waitUntilReady()
     }
 
-    private func waitUntilReady(_ process: Process) async throws {
+    private func waitUntilReady() async throws {
         while process.isRunning {
             if try await isReady { return }
             try await Task.sleep(for: .milliseconds(50))
@@ -113,18 +106,18 @@ package final class TestServer: Sendable {
     /// Calls `body` with a server that no other test uses.
     package static func withOwn(_ body: (TestServer) async throws -> Void) async throws {
         let server = try await TestServer()
-        defer { try? server.input.fileHandleForWriting.close() }
+        defer { server.process.closeInput() }
         try await body(server)
     }
 
     /// Kills the server, and waits until it is gone.
     package func crash() async throws {
-        try input.fileHandleForWriting.write(contentsOf: Data("crash\n".utf8))
+        try process.type("crash\n")
         while try await isReady { try await Task.sleep(for: .milliseconds(20)) }
     }
 
     package func start() async throws {
-        try input.fileHandleForWriting.write(contentsOf: Data("start\n".utf8))
-        try await waitUntilReady(process)
+        try process.type("start\n")
+        try await waitUntilReady()
     }
 }

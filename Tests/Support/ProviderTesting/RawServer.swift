@@ -1,3 +1,4 @@
+import CommonTesting
 package import APNSProvider
 import NIOCore
 import NIOPosix
@@ -55,13 +56,10 @@ package enum RawServer {
             .bind(host: "127.0.0.1", port: 0).get()
         let environment = APNSEnvironment(
             host: "127.0.0.1", port: listener.localAddress?.port ?? 0, authority: .pem(try TestAuthority.rootPEM()))
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await body(environment))
-        } catch {
-            result = .failure(error)
+        try await withCleanUp {
+            try await body(environment)
+        } cleanUp: {
+            try await listener.close()
         }
-        try await listener.close()
-        try result.get()
     }
 }

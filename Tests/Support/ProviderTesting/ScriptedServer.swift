@@ -1,3 +1,4 @@
+import CommonTesting
 package import APNSProvider
 package import HTTP2
 package import NIOCore
@@ -71,14 +72,11 @@ package final class ScriptedServer: Sendable {
             port = listener.localAddress?.port ?? 0
             listeners.append(listener)
         }
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await body(ScriptedServer(port: port, log: log)))
-        } catch {
-            result = .failure(error)
+        try await withCleanUp {
+            try await body(ScriptedServer(port: port, log: log))
+        } cleanUp: {
+            for listener in listeners { try await listener.close() }
         }
-        for listener in listeners { try await listener.close() }
-        try result.get()
     }
 
     /// The server's address as an environment for a client.

@@ -1,21 +1,12 @@
-import Foundation
+import CommonTesting
 import SwiftASN1
 
 /// Certificate requests that our own code would not make.
 enum OpenSSLRequest {
     /// - Parameter arguments: the arguments of `openssl req`.
-    static func make(_ arguments: [String]) throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments =
-            ["openssl", "req", "-new", "-nodes", "-subj", "/CN=device", "-keyout", "/dev/null"] + arguments
-        let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        try process.run()
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return String(decoding: data, as: UTF8.self)
+    static func make(_ arguments: [String]) async throws -> String {
+        let request = ["req", "-new", "-nodes", "-subj", "/CN=device", "-keyout", "/dev/null"]
+        return try await ChildProcess.run("openssl", request + arguments).output
     }
 
     /// Returns the same request with another signature.

@@ -1,3 +1,4 @@
+import CommonTesting
 import APNSDevice
 import APNSProvider
 import Delivery
@@ -70,15 +71,12 @@ struct TestService: Sendable {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let service = try await CarillonService.start(settings, logger: logger, wrapping: wrap)
         let serving = Task { await service.run() }
-        do {
+        try await withCleanUp {
             try await body(TestService(service: service, environment: environment, serving: serving))
-        } catch {
+        } cleanUp: {
             serving.cancel()
             await serving.value
-            throw error
         }
-        serving.cancel()
-        await serving.value
     }
 
     /// Runs a service, ends it, and runs another one on the same folder.

@@ -19,26 +19,6 @@ struct ChannelObservationTests {
         return try required((answer.problem?["requests"] as? [[String: Any]])?.first)
     }
 
-    /// A provider's connection with its one provider token, which must not change often.
-    private struct Provider {
-        let client: WireClient
-        let token: String
-
-        init(_ test: TestService) async throws {
-            token = try test.providerToken()
-            client = try await test.connectProvider()
-        }
-
-        func broadcast(
-            to channel: String, id: String? = nil, _ change: (inout ChannelHeaders) -> Void = { _ in },
-        ) async throws -> WireClient.Answer {
-            var headers = ChannelHeaders(broadcastTo: channel, token: token)
-            if let id { headers.set("apns-request-id", id) }
-            change(&headers)
-            return try await client.send(headers.fields, body: headers.body)
-        }
-    }
-
     @Test func `The journal has the management of channels`() async throws {
         try await TestService.runInMemory { test in
             let channels = try await test.connectChannels()
@@ -81,7 +61,7 @@ struct ChannelObservationTests {
     @Test func `The journal has a broadcast with what became of it`() async throws {
         try await TestService.runInMemory { test in
             let (kept, passing) = (try await test.makeChannel(keepsNewest: true), try await test.makeChannel())
-            let provider = try await Provider(test)
+            let provider = try await BroadcastProvider(test)
             #expect(try await provider.broadcast(to: kept, id: Self.id).status == 200)
             let stored = try await Self.wait(#"{"channel":"\#(kept)","protocol":"h2"}"#, test)
             #expect(stored["outcome"] as? String == "stored")
@@ -115,7 +95,7 @@ struct ChannelObservationTests {
     @Test func `A wait that times out says that only the channel differs`() async throws {
         try await TestService.runInMemory { test in
             let channel = try await test.makeChannel()
-            let provider = try await Provider(test)
+            let provider = try await BroadcastProvider(test)
             #expect(try await provider.broadcast(to: channel).status == 200)
             _ = try await Self.wait(#"{"channel":"\#(channel)","protocol":"h2"}"#, test)
             let answer = try await test.ask(
@@ -210,7 +190,7 @@ struct ChannelObservationTests {
                     {"match":{"payload":{"n":4}},"fault":{"answer":{"reason":"TooManyRequests"},"accepted":true}}]}
                     """#)
             #expect(answer.status == 200, "\(answer.text)")
-            let provider = try await Provider(test)
+            let provider = try await BroadcastProvider(test)
             for (number, status) in [(1, 503), (2, 200), (3, 200), (4, 429)] {
                 let answer = try await provider.broadcast(to: channel) {
                     $0.body = #"{"aps":{"event":"update","content-state":{}},"n":\#(number)}"#

@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import Testing
 
@@ -5,33 +6,6 @@ import Testing
 
 /// The documented behaviour of `carillon send --binary` and `carillon feedback`.
 @Suite(.service(), .timeLimit(.minutes(2))) struct BinaryCommandTests {
-    /// Makes a provider certificate for the development team's app with the command.
-    static func certificate(
-        _ service: CarillonProcess,
-        in folder: String,
-        environment: String = "universal",
-    ) async throws -> String {
-        let path = folder + "/provider-\(environment).pem"
-        let made = try await service.carillon(
-            "certificate", "create", "--team", try service.developmentProvider.teamID, "--bundle-id", "com.example.app",
-            "--environment", environment, "--out", path)
-        guard made.status == 0 else { throw UnexpectedOutput(description: made.errors) }
-        return path
-    }
-
-    static func send(
-        _ token: String,
-        _ certificate: String,
-        _ arguments: [String] = ["--alert", "Hello"],
-    ) async throws -> ChildProcess.Finished {
-        let service = try CarillonProcess.current
-        return try await BuiltCommand.run(
-            [
-                "send", "--binary", "--token", token, "--topic", "com.example.app", "--certificate", certificate,
-                "--data", service.data, "--json",
-            ] + arguments)
-    }
-
     @Test func `The ready line names both ports of both environments`() throws {
         let line = try CarillonProcess.current.readyLine
         let object = try #require(
@@ -47,7 +21,7 @@ import Testing
         try await withTemporaryFolder { folder in
             let service = try CarillonProcess.current
             let token = try await service.register("com.example.app", on: service.activate())
-            let sent = try await Self.send(token, Self.certificate(service, in: folder))
+            let sent = try await service.sendBinary(token, service.makeProviderCertificate(in: folder))
             #expect(sent.status == 0, "\(sent.errors)")
             #expect(sent.output == #"{"status":200}"# + "\n")
         }
@@ -62,8 +36,9 @@ import Testing
         token: String, alert: String, status: Int, reason: String
     ) async throws {
         try await withTemporaryFolder { folder in
-            let certificate = try await Self.certificate(try .current, in: folder)
-            let sent = try await Self.send(token, certificate, ["--alert", alert])
+            let service = try CarillonProcess.current
+            let certificate = try await service.makeProviderCertificate(in: folder)
+            let sent = try await service.sendBinary(token, certificate, ["--alert", alert])
             #expect(sent.status == 1)
             #expect(sent.output == #"{"reason":"\#(reason)","status":\#(status)}"# + "\n")
         }
@@ -71,8 +46,9 @@ import Testing
 
     @Test func `A certificate of the other environment is refused`() async throws {
         try await withTemporaryFolder { folder in
-            let certificate = try await Self.certificate(try .current, in: folder, environment: "production")
-            let sent = try await Self.send(String(repeating: "0", count: 64), certificate)
+            let service = try CarillonProcess.current
+            let certificate = try await service.makeProviderCertificate(in: folder, environment: "production")
+            let sent = try await service.sendBinary(String(repeating: "0", count: 64), certificate)
             #expect(sent.status == 1 && sent.output.isEmpty && !sent.errors.isEmpty)
         }
     }
@@ -80,13 +56,13 @@ import Testing
     @Test func `Feedback prints what was sent to after the app was removed and prints it once`() async throws {
         try await withTemporaryFolder { folder in
             let service = try CarillonProcess.current
-            let certificate = try await Self.certificate(service, in: folder)
+            let certificate = try await service.makeProviderCertificate(in: folder)
             let identity = try await service.activate()
             let token = try await service.register("com.example.app", on: identity)
             let before = UInt64(Date().timeIntervalSince1970)
             _ = try await service.carillon(
                 "device", "unregister", "--identity", identity, "--bundle-id", "com.example.app")
-            #expect(try await Self.send(token, certificate).status == 0)
+            #expect(try await service.sendBinary(token, certificate).status == 0)
             var lines: [String] = []
             // The list may have entries of other tests. Each entry is given to one reader only.
             let read = try await service.carillon("feedback", "--certificate", certificate)

@@ -1,4 +1,5 @@
 #if PostgreSQL
+    import CommonTesting
     import Foundation
     import PostgresTesting
     import Testing

@@ -1,3 +1,4 @@
+import CommonTesting
 import Crypto
 import Foundation
 import Notifications
@@ -181,7 +182,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: ServeCommandTests.canHideFolders, "needs unshare and the right to mount"))
+    @Test(ServeCommandTests.canHideFolders)
     func `A system without authorities`() async throws {
         try await withTemporaryFolder { folder in
             let key = folder + "/key.p8"

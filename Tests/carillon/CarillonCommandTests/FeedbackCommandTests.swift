@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import Testing
 
@@ -8,12 +9,12 @@ import Testing
     @Test func `The list is read and the command stays until it is ended`() async throws {
         try await withTemporaryFolder { folder in
             let service = try CarillonProcess.current
-            let certificate = try await BinaryCommandTests.certificate(service, in: folder)
+            let certificate = try await service.makeProviderCertificate(in: folder)
             let identity = try await service.activate()
             let token = try await service.register("com.example.app", on: identity)
             _ = try await service.carillon(
                 "device", "unregister", "--identity", identity, "--bundle-id", "com.example.app")
-            let sent = try await BinaryCommandTests.send(token, certificate)
+            let sent = try await service.sendBinary(token, certificate)
             #expect(sent.status == 0, "\(sent.errors)")
             let arguments = service.arguments("feedback", "--certificate", certificate, "--every", "24")
             try await ChildProcess.with(BuiltCommand.path, arguments) { child in

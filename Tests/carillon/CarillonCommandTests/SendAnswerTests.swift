@@ -1,3 +1,4 @@
+import CommonTesting
 import Crypto
 import Foundation
 import HTTP2

@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import Notifications
 import Service
@@ -8,7 +9,7 @@ import Testing
 /// `carillon serve`: its ready line and its end.
 @Suite(.timeLimit(.minutes(2))) struct ServeCommandTests {
     /// A minimal container has no certificates of well-known authorities, and the service needs none.
-    @Test(.enabled(if: ServeCommandTests.canHideFolders, "needs unshare and the right to mount"))
+    @Test(ServeCommandTests.canHideFolders)
     func `It starts without the systems authorities`() async throws {
         try await withTemporaryFolder { folder in
             let script = Self.hidingAuthorities + #"exec "$0" "$@""#
@@ -27,10 +28,21 @@ import Testing
 
     static let hidingAuthorities = "mount -t tmpfs none /etc/ssl && "
 
-    static let canHideFolders = canRun(["unshare", "-rm", "sh", "-c", hidingAuthorities + "true"])
+    static let canHideFolders: ConditionTrait = .enabled("needs unshare and the right to mount") {
+        await canRun("unshare", "-rm", "sh", "-c", hidingAuthorities + "true")
+    }
+
+    private static let canDropCapabilities: ConditionTrait = .enabled("needs setpriv and the right to use it") {
+        await canRun("setpriv", "--bounding-set=-all", "true")
+    }
+
+    /// Whether this machine has a program, and lets it do this.
+    private static func canRun(_ program: String, _ arguments: String...) async -> Bool {
+        (try? await ChildProcess.run(program, arguments).status) == 0
+    }
 
     /// On a disk that is really full, neither the database nor any other file finds room.
-    @Test(.enabled(if: ServeCommandTests.canHideFolders, "needs unshare and the right to mount"))
+    @Test(ServeCommandTests.canHideFolders)
     func `It starts on a full disk`() async throws {
         try await withTemporaryFolder { folder in
             let script = #"""
@@ -57,7 +69,7 @@ import Testing
     }
 
     /// Users other than root have no capabilities, and one of the sockets' options needs one.
-    @Test(.enabled(if: ServeCommandTests.canDropCapabilities, "needs setpriv and the right to use it"))
+    @Test(ServeCommandTests.canDropCapabilities)
     func `It serves without any capability`() async throws {
         try await withTemporaryFolder { folder in
             let data = folder + "/data"
@@ -72,19 +84,6 @@ import Testing
                 child.signal(SIGTERM)
             }
         }
-    }
-
-    private static let canDropCapabilities = canRun(["setpriv", "--bounding-set=-all", "true"])
-
-    /// Whether this machine has a program, and lets it do this.
-    private static func canRun(_ arguments: [String]) -> Bool {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = arguments
-        process.standardError = FileHandle.nullDevice
-        guard (try? ChildProcess.start(process)) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
     }
 
     @Test func `The ready line names every listener and the authority`() async throws {

@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import Logging
 import Synchronization

@@ -1,3 +1,4 @@
+import CommonTesting
 import NIOCore
 import NIOPosix
 import NIOSSL

@@ -1,3 +1,4 @@
+import CommonTesting
 import Crypto
 import Foundation
 import HTTP2
@@ -125,13 +126,11 @@ final class ScriptedCourier: Sendable {
             address: CourierAddress(host: "127.0.0.1", port: port, authorityFile: root), identity: identity,
             authority: authority)
         box.update { $0 = courier }
-        do {
+        try await withCleanUp {
             try await body(courier)
-        } catch {
+        } cleanUp: {
             try await listener.close()
-            throw error
         }
-        try await listener.close()
         for channel in courier.channels.value { channel.close(promise: nil) }
     }
 
@@ -169,13 +168,11 @@ final class ScriptedCourier: Sendable {
                 return error
             }
         }
-        do {
+        try await withCleanUp {
             try await body(device)
-        } catch {
+        } cleanUp: {
             await device.close()
-            throw error
         }
-        await device.close()
         return await running.value
     }
 

@@ -1,3 +1,4 @@
+import CommonTesting
 import Logging
 import ProviderTesting
 
@@ -19,12 +20,10 @@ extension ScriptedServer {
         let client = try ProviderClient(
             credentials: try credentials ?? TestAuthority.credentials(), environment: environment(host: host),
             configuration: configuration, logger: logger, internals: internals)
-        do {
+        try await withCleanUp {
             try await body(client)
-        } catch {
+        } cleanUp: {
             await client.shutDown()
-            throw error
         }
-        await client.shutDown()
     }
 }

@@ -1,3 +1,4 @@
+import CommonTesting
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -60,14 +61,11 @@ final class HookReceiver: Sendable {
         let running = Task { try await group.run() }
         var iterator = ports.makeAsyncIterator()
         let port = await iterator.next() ?? 0
-        do {
+        try await withCleanUp {
             try await body("http://127.0.0.1:\(port)/hook")
-        } catch {
+        } cleanUp: {
             await group.triggerGracefulShutdown()
             try await running.value
-            throw error
         }
-        await group.triggerGracefulShutdown()
-        try await running.value
     }
 }

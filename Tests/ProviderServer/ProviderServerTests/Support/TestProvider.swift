@@ -1,3 +1,4 @@
+import CommonTesting
 import AsyncHTTPClient
 import Foundation
 import Logging
@@ -44,15 +45,12 @@ struct TestProvider: Sendable {
         guard let description = await iterator.next() else { return try await running.value }
         let key = try String(contentsOfFile: description.keyFile, encoding: .utf8)
             .trimmingCharacters(in: .whitespacesAndNewlines)
-        do {
+        try await withCleanUp {
             try await body(TestProvider(url: description.url, folder: folder, administratorKey: key))
-        } catch {
+        } cleanUp: {
             await group.triggerGracefulShutdown()
             try await running.value
-            throw error
         }
-        await group.triggerGracefulShutdown()
-        try await running.value
     }
 
     static func withFolder(_ body: (String) async throws -> Void) async throws {

@@ -1,3 +1,4 @@
+import CommonTesting
 import BinaryGateway
 import Connections
 import Crypto
@@ -59,16 +60,13 @@ struct GatewayRig: Sendable {
         change(&options)
         let rig = try await GatewayRig(options)
         let running = Task { await rig.delivery.run() }
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await body(rig))
-        } catch {
-            result = .failure(error)
+        try await withCleanUp {
+            try await body(rig)
+        } cleanUp: {
+            await rig.shutDown()
+            running.cancel()
+            await running.value
         }
-        await rig.shutDown()
-        running.cancel()
-        await running.value
-        try result.get()
     }
 
     private init(_ options: Options) async throws {

@@ -34,14 +34,11 @@ final class Nodes: Sendable {
     static func run(isShared: Bool = true, _ body: (Nodes) async throws -> Void) async throws {
         try await withTemporaryPath { path in
             let nodes = try await Nodes(rootFile: path, isShared: isShared)
-            let result: Result<Void, any Error>
-            do {
-                result = .success(try await body(nodes))
-            } catch {
-                result = .failure(error)
+            try await withCleanUp {
+                try await body(nodes)
+            } cleanUp: {
+                for listener in nodes.listeners.withLock({ $0 }) { await listener.shutDown(within: .seconds(1)) }
             }
-            for listener in nodes.listeners.withLock({ $0 }) { await listener.shutDown(within: .seconds(1)) }
-            try result.get()
         }
     }
 

@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import NIOSSL
 import Testing
@@ -12,7 +13,7 @@ struct Certificate: Sendable {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("http2-tests-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let made = Certificate(folder: folder)
-        let command = try await Command.run(
+        let command = try await ChildProcess.run(
             "openssl",
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",

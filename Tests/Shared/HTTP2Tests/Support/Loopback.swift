@@ -1,3 +1,4 @@
+import CommonTesting
 import Connections
 import Foundation
 import HTTP2
@@ -29,13 +30,11 @@ enum Loopback {
             }
             .bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(server.localAddress?.port)
-        do {
+        try await withCleanUp {
             try await body(port)
-        } catch {
+        } cleanUp: {
             try await server.close()
-            throw error
         }
-        try await server.close()
     }
 
     /// Calls `body` while `nghttpd` serves the files.
@@ -46,40 +45,20 @@ enum Loopback {
         for (name, text) in files {
             try Data(text.utf8).write(to: folder.appendingPathComponent(name))
         }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "nghttpd", "-v", "-a", "127.0.0.1", "-d", folder.path, "0", certificate.key, certificate.certificate,
+        let arguments = [
+            "-v", "-a", "127.0.0.1", "-d", folder.path, "0", certificate.key, certificate.certificate,
         ]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
-        process.terminationHandler = { _ in continuation.finish() }
-        // Its first line says that it listens, but not on which port. Read the rest too: if the pipe fills up, the
-        // server stops.
-        let (lines, line) = AsyncStream.makeStream(of: Void.self)
-        output.fileHandleForReading.readabilityHandler = {
-            if !$0.availableData.isEmpty { line.yield() }
-        }
-        try process.run()
-        for await _ in lines { break }
-        do {
+        try await ChildProcess.with("nghttpd", arguments) { server in
+            // Its first line says that it listens, but not on which port.
+            _ = await server.output.nextLine()
             // On a busy machine the line may come before the system shows the port.
-            var port = try listeningPort(of: process.processIdentifier)
-            while port == nil, process.isRunning {
+            var port = try listeningPort(of: server.processID)
+            while port == nil, server.isRunning {
                 await Task.yield()
-                port = try listeningPort(of: process.processIdentifier)
+                port = try listeningPort(of: server.processID)
             }
             try await body(try #require(port))
-        } catch {
-            kill(process.processIdentifier, SIGKILL)
-            throw error
         }
-        // A child inherits this process's signal mask, in which SIGTERM may be blocked.
-        kill(process.processIdentifier, SIGKILL)
-        for await _ in ended {}
-        output.fileHandleForReading.readabilityHandler = nil
     }
 
     /// The port of a process's listening socket, from the kernel's lists.

@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 
 /// The `carillon` command that was built with these tests.

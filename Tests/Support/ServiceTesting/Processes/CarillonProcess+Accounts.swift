@@ -1,3 +1,5 @@
+import CommonTesting
+
 extension CarillonProcess {
     /// Makes a team with an app and a key, with the command.
     /// - Parameters:

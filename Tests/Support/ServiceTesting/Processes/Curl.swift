@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 
 /// `curl` as a provider and as a device: a client that other people wrote.

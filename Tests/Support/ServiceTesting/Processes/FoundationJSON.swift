@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 
 /// Any JSON, for an exact comparison with a contract. Foundation reads it, so that a fault of our own reader cannot hide.
@@ -60,4 +61,32 @@ extension FoundationJSON: ExpressibleByStringLiteral, ExpressibleByIntegerLitera
     init(dictionaryLiteral elements: (String, FoundationJSON)...) {
         self = .object(Dictionary(elements) { _, last in last })
     }
+}
+
+extension ChildProcess.Finished {
+    /// The lines of the output as JSON.
+    /// - Throws: if a line is not JSON.
+    var objects: [FoundationJSON] {
+        get throws {
+            let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
+            return try lines.dropLast().map { try FoundationJSON($0) }
+        }
+    }
+
+    /// The single line of the output as JSON.
+    /// - Throws: if there is not exactly one line, or if it is not JSON.
+    var object: FoundationJSON {
+        get throws {
+            let objects = try objects
+            guard objects.count == 1, output.hasSuffix("\n") else {
+                throw UnexpectedOutput(description: "expected one line of JSON: \(output.debugDescription) \(errors)")
+            }
+            return objects[0]
+        }
+    }
+}
+
+/// The output does not have the form of the contract.
+struct UnexpectedOutput: Error, CustomStringConvertible {
+    let description: String
 }

@@ -1,3 +1,4 @@
+import CommonTesting
 import Notifications
 import Testing
 

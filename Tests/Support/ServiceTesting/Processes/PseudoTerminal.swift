@@ -1,3 +1,5 @@
+import CommonTesting
+
 /// Runs a command with a terminal as standard error and a pipe as standard output.
 enum PseudoTerminal {
     /// A program that runs a command on a terminal. What the command writes to the terminal goes to the program's

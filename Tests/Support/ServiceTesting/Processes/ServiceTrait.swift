@@ -1,3 +1,4 @@
+import CommonTesting
 import Testing
 
 /// Runs one service for all tests of a suite: `@Suite(.service())`.

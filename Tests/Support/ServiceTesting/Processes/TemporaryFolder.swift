@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 
 /// Makes a new folder for `body`, and removes it afterwards with everything in it.

@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 
 /// A program on a pseudo-terminal, whose other end the test has.
@@ -6,14 +7,13 @@ import Foundation
 final class TerminalProcess: Sendable {
     /// The text on the screen.
     let screen: OutputText
-    private let process: Process
-    private let ended: AsyncStream<Void>
+    private let running: RunningProgram
     /// The person's end.
     private let person: Int32
     /// The program's end, kept open so that its settings can be read.
     private let program: Int32
 
-    private init(_ path: String, _ arguments: [String], columns: UInt16) throws {
+    private init(_ path: String, _ arguments: [String], columns: UInt16) async throws {
         person = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard person >= 0, let name = Self.otherEnd(of: person) else {
             throw NoTerminal(description: String(cString: strerror(errno)))
@@ -24,20 +24,8 @@ final class TerminalProcess: Sendable {
         guard ioctl(person, UInt(TIOCSWINSZ), &size) == 0 else {
             throw NoTerminal(description: String(cString: strerror(errno)))
         }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("CARILLON_") }
-        let terminal = FileHandle(fileDescriptor: program, closeOnDealloc: false)
-        process.standardInput = terminal
-        process.standardOutput = terminal
-        process.standardError = terminal
-        let (ended, end) = AsyncStream.makeStream(of: Void.self)
-        process.terminationHandler = { _ in end.finish() }
-        try ChildProcess.start(process)
-        self.process = process
-        self.ended = ended
-        screen = OutputText(reading: FileHandle(fileDescriptor: dup(person), closeOnDealloc: true))
+        running = try await RunningProgram(path, arguments, streams: (program, program, program))
+        screen = OutputText(reading: dup(person))
     }
 
     /// Returns the path of the terminal's other end, which the program uses, and unlocks it so that it can be opened.
@@ -79,12 +67,7 @@ final class TerminalProcess: Sendable {
 
     /// Waits for the program's end, and returns its exit status.
     func finished() async -> Int32 {
-        await withTaskCancellationHandler {
-            for await _ in ended {}
-        } onCancel: {
-            if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-        }
-        return Task.isCancelled ? -1 : process.terminationStatus
+        await running.status
     }
 
     /// Runs a program on a terminal while `body` runs. Afterwards kills it if it still runs.
@@ -94,21 +77,15 @@ final class TerminalProcess: Sendable {
         columns: UInt16 = 60,
         _ body: (TerminalProcess) async throws -> Result,
     ) async throws -> Result {
-        let terminal = try TerminalProcess(path, arguments, columns: columns)
-        func end() async {
-            if terminal.process.isRunning { kill(terminal.process.processIdentifier, SIGKILL) }
+        let terminal = try await TerminalProcess(path, arguments, columns: columns)
+        return try await withCleanUp {
+            try await body(terminal)
+        } cleanUp: {
+            terminal.running.signal(SIGKILL)
             _ = await terminal.finished()
             // Close both ends, so that the reader of the screen ends.
             close(terminal.program)
             close(terminal.person)
-        }
-        do {
-            let result = try await body(terminal)
-            await end()
-            return result
-        } catch {
-            await end()
-            throw error
         }
     }
 

@@ -2,18 +2,19 @@ import Foundation
 import Synchronization
 
 /// The output of a program, line by line. A thread reads it at once, so the program never waits because a pipe is full.
-final class OutputText: Sendable {
+package final class OutputText: Sendable {
     private let lines: AsyncStream<String>
     private let ended: AsyncStream<Void>
     private let state = Mutex(State())
 
     private struct State {
         var bytes: [UInt8] = []
-        var waiting: [(text: String, found: AsyncStream<Void>.Continuation)] = []
+        var waiting: [(isFound: @Sendable (String) -> Bool, found: AsyncStream<Void>.Continuation)] = []
         var isEnded = false
     }
 
-    init(reading handle: FileHandle) {
+    /// - Parameter descriptor: where the output comes from. It is closed at the end.
+    package init(reading descriptor: Int32) {
         let (lines, line) = AsyncStream.makeStream(of: String.self)
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
         self.lines = lines
@@ -22,8 +23,7 @@ final class OutputText: Sendable {
             var rest: [UInt8] = []
             var buffer = [UInt8](repeating: 0, count: 65_536)
             while true {
-                // `read` returns the bytes that are there. FileHandle's method would wait for the whole count.
-                let count = read(handle.fileDescriptor, &buffer, buffer.count)
+                let count = read(descriptor, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }
                 // A failed read counts as the end.
                 guard count > 0 else { break }
@@ -34,9 +34,7 @@ final class OutputText: Sendable {
                     rest.removeSubrange(...index)
                 }
             }
-            // Close it at once and not when the last reference is released: Foundation's `Process` reads beyond its
-            // list of open files if there are more than about 1,300.
-            try? handle.close()
+            close(descriptor)
             if !rest.isEmpty { line.yield(String(decoding: rest, as: UTF8.self)) }
             finish()
             line.finish()
@@ -45,30 +43,33 @@ final class OutputText: Sendable {
     }
 
     /// Everything that was written so far.
-    var text: String { state.withLock { String(decoding: $0.bytes, as: UTF8.self) } }
+    package var text: String { state.withLock { String(decoding: $0.bytes, as: UTF8.self) } }
 
     /// The next line that was not returned yet.
     /// - Returns: nil if the program has closed its output, or if the task was cancelled.
-    func nextLine() async -> String? {
+    package func nextLine() async -> String? {
         for await line in lines { return line }
         return nil
     }
 
     /// Waits until the output contains the text, or is closed.
-    func wait(for text: String) async {
+    package func wait(for text: String) async { await wait { $0.contains(text) } }
+
+    /// Waits until the output is as the condition says, or is closed.
+    package func wait(until isFound: @escaping @Sendable (String) -> Bool) async {
         let (found, continuation) = AsyncStream.makeStream(of: Void.self)
         state.withLock { state in
-            if state.isEnded || String(decoding: state.bytes, as: UTF8.self).contains(text) {
+            if state.isEnded || isFound(String(decoding: state.bytes, as: UTF8.self)) {
                 continuation.finish()
             } else {
-                state.waiting.append((text, continuation))
+                state.waiting.append((isFound, continuation))
             }
         }
         for await _ in found {}
     }
 
     /// Waits until the output is closed.
-    func end() async {
+    package func end() async {
         for await _ in ended {}
     }
 
@@ -78,7 +79,7 @@ final class OutputText: Sendable {
             guard !state.waiting.isEmpty else { return }
             let text = String(decoding: state.bytes, as: UTF8.self)
             state.waiting.removeAll { waiting in
-                guard text.contains(waiting.text) else { return false }
+                guard waiting.isFound(text) else { return false }
                 waiting.found.finish()
                 return true
             }

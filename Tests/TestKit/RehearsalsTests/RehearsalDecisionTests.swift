@@ -5,7 +5,7 @@ import Testing
 @testable import Rehearsals
 
 @Suite("Decisions of a rehearsal")
-struct RehearsalTests {
+struct RehearsalDecisionTests {
     private static func facts(
         topic: String = "com.example.shop",
         interface: ProviderInterface = .http2,

@@ -6,7 +6,7 @@ import Testing
 
 /// Every fault of a rehearsal that is possible in the binary API, as a provider sees it.
 @Suite("A rehearsal of the binary API", .timeLimit(.minutes(1)))
-struct RehearsalTests {
+struct BinaryRehearsalTests {
     private static func payload(_ number: Int) -> [UInt8] { Array(#"{"aps":{"badge":\#(number)}}"#.utf8) }
 
     private static func text(_ number: Int) -> String { String(decoding: payload(number), as: UTF8.self) }
