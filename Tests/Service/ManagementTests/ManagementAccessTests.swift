@@ -56,7 +56,8 @@ import Testing
             try await HTTPClient.withHTTPClient(configuration: configuration) { client in
                 var request = HTTPClientRequest(url: "http://evil.example/metrics")
                 request.headers.add(name: "host", value: "127.0.0.1:\(port)")
-                #expect(try await client.execute(request, deadline: .distantFuture).status == .badRequest)
+                let answer = try await client.execute(request, deadline: .distantFuture)
+                #expect(answer.status == .badRequest)
             }
         }
     }
