@@ -152,7 +152,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         module(
-            "Sources/Shared/Console", ["Notifications", "Connections", crypto, httpTypes, hummingbird],
+            "Sources/Shared/Console", ["Notifications", "Connections", "HTTPAPI", crypto, httpTypes, hummingbird],
             resources: [.embedInCode("Files")]),
         module(
             "Sources/Shared/HTTPAPI",

@@ -1,5 +1,6 @@
 import Connections
 import Foundation
+import HTTPAPI
 package import HTTPTypes
 package import Notifications
 

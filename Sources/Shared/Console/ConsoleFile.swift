@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications

@@ -50,7 +50,7 @@ extension Response {
         // origins.
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         response.headers[.xContentTypeOptions] = "nosniff"
-        response.headers[.resourcePolicy] = "same-origin"
+        response.headers[.crossOriginResourcePolicy] = "same-origin"
         return response
     }
 }
@@ -60,12 +60,4 @@ extension JSONValue {
     package func response(_ status: HTTPResponse.Status = .ok) -> Response {
         Response(status, MediaType.json, text: text)
     }
-}
-
-extension HTTPField.Name {
-    /// A name that the library does not know. It has to be a literal with valid characters (RFC 9110, 5.1).
-    package static func known(_ name: String) -> HTTPField.Name { HTTPField.Name(name) ?? .vary }
-
-    package static let link = known("Link")
-    fileprivate static let resourcePolicy = known("Cross-Origin-Resource-Policy")
 }

@@ -52,12 +52,11 @@ extension ProviderAPI {
     /// Returns the digest of the secret that an app presents for its installation; nil if there is none, or one that is
     /// too short or too long.
     private static func secret(_ request: Request) -> [UInt8]? {
-        guard let text = request.headers[secretHeader], (16...ProviderServerLimits.valueBytes).contains(text.utf8.count)
+        guard let text = request.headers[.installationSecret],
+            (16...ProviderServerLimits.valueBytes).contains(text.utf8.count)
         else { return nil }
         return AccessKey.digest(text)
     }
-
-    private static let secretHeader = HTTPField.Name.known("Installation-Secret")
 
     /// Returns an installation if the sender may read and change it. The app's key is on every device, so an app must
     /// also present the secret with which it registered this installation, or a token of the installation's user.

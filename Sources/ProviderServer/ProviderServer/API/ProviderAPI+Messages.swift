@@ -81,15 +81,13 @@ extension ProviderAPI {
     /// The identifier that the sender chose for the request
     /// (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/).
     private static func idempotency(_ request: Request, _ bytes: [UInt8]) throws(Problem) -> IdempotencyKey? {
-        guard let name = request.headers[idempotencyHeader] else { return nil }
+        guard let name = request.headers[.idempotencyKey] else { return nil }
         let limit = ProviderServerLimits.idempotencyKeyBytes
         guard (1...limit).contains(name.utf8.count), DocumentReader.isLine(name) else {
             throw Problem(400, "The header Idempotency-Key has 1 to \(limit) bytes.")
         }
         return IdempotencyKey(name: name, digest: AccessKey.digest(String(decoding: bytes, as: UTF8.self)))
     }
-
-    private static let idempotencyHeader = HTTPField.Name.known("Idempotency-Key")
 
     /// Answers how many recipients the message would have now, and what the first of them would receive.
     private func dryRun(_ document: MessageDocument, _ app: ProviderApp) async throws -> Response {

@@ -93,7 +93,3 @@ extension ManagementAPI {
             })
     }
 }
-
-extension HTTPField.Name {
-    fileprivate static let lastEventID = known("Last-Event-ID")
-}

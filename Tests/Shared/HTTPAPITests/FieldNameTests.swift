@@ -1,7 +1,6 @@
+import HTTPAPI
 import HTTPTypes
 import Testing
-
-@testable import Console
 
 @Suite struct FieldNameTests {
     @Test(arguments: FieldName.allCases) func `Each name is valid and keeps its value`(_ name: FieldName) {
