@@ -11,6 +11,8 @@ package enum FieldName: String, CaseIterable, Sendable {
     /// What browsers sent before `Sec-Purpose` became the standard.
     case purpose = "Purpose"
     case referrerPolicy = "Referrer-Policy"
+    /// The nodes of a cluster that did not answer.
+    case unanswered = "Carillon-Unanswered"
 
     fileprivate var name: HTTPField.Name? { HTTPField.Name(rawValue) }
 }

@@ -147,7 +147,3 @@ extension Response {
         return response
     }
 }
-
-extension HTTPField.Name {
-    fileprivate static let unanswered = known(OtherDevices.unansweredField)
-}
