@@ -47,21 +47,6 @@ import Testing
         }
     }
 
-    /// Programs send whole URLs to proxies. The URL names another host than `Host`.
-    @Test func `A request for a whole URL is refused`() async throws {
-        try await TestService.run { test in
-            let port = try #require(URL(string: test.managementURL)?.port)
-            var configuration = HTTPClient.Configuration()
-            configuration.proxy = .server(host: "127.0.0.1", port: port)
-            try await HTTPClient.withHTTPClient(configuration: configuration) { client in
-                var request = HTTPClientRequest(url: "http://evil.example/metrics")
-                request.headers.add(name: "host", value: "127.0.0.1:\(port)")
-                let answer = try await client.execute(request, deadline: .distantFuture)
-                #expect(answer.status == .badRequest)
-            }
-        }
-    }
-
     @Test func `The key is in the data folder, only its owner can read it, and it does not change`() async throws {
         try await TestService.runTwice { test in
             let file = try required(test.description.management).keyFile
