@@ -25,7 +25,8 @@ struct ExternalRootTests {
             keyPEM: String(made.output[key.lowerBound..<keyEnd.upperBound]))
     }
 
-    private let now = Date().timeIntervalSince1970
+    /// Read after openssl has made a root, which is not valid before.
+    private var now: TimeInterval { Date().timeIntervalSince1970 }
 
     private func create(_ root: ExternalRoot) throws -> CertificateAuthority {
         var generator = SystemRandomNumberGenerator()
