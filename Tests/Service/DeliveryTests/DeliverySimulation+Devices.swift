@@ -184,21 +184,12 @@ extension DeliverySimulation {
         }
         let offered = attached.line.offer(offer, now: moment, silents: &node.silents)
         if offer.id == nil { _ = checkSingleAttempt(offer, offered.answer, on: attached.line) }
-        if fault == .coalescesUnstored, offered.answer == .held { coalesceUnstored(offer, attached) }
         if offer.notification.urgency == .immediate, offered.answer == .taken { recordReason(attached) }
         for case .send(let attempt) in offered.first { send(attempt, attached, node) }
         for action in offered.first where !action.isSending { node.startThread([.line(action, device)]) }
         if let attempt = offered.attempt { send(attempt, attached, node) }
         if case .readMailboxes(let epoch) = offered.then { node.calls.append(.reading(device, epoch: epoch)) }
         return offered.answer
-    }
-
-    /// A line that removes what a notification with the same collapse identifier replaces, before this one is stored.
-    private func coalesceUnstored(_ offer: Offer, _ attached: AttachedLine) {
-        guard let collapseID = offer.notification.collapseID else { return }
-        attached.line.deferred.removeAll {
-            $0.offer != offer.id && $0.destination == offer.destination && $0.notification.collapseID == collapseID
-        }
     }
 
     private func forgetSilents(_ node: Node) {

@@ -105,7 +105,7 @@ extension DeliverySimulation {
             }
         return Example.submission(
             number, to: destination, expiration(), priority: priority, isSilent: isSilent,
-            collapseID: chance(30) ? "a" : nil)
+            collapseID: !isCluster && number.isMultiple(of: 3) ? "a" : nil)
     }
 
     private func expiration() -> Expiration {

@@ -63,8 +63,6 @@ final class DeliverySimulation {
         case takesLateOffers
         /// A notification with a single attempt is discarded while another one for the app waits.
         case discardsSingleAttempts
-        /// A waiting notification is dropped for a newer one with the same collapse identifier that is not stored yet.
-        case coalescesUnstored
 
         /// How many nodes are needed to find it.
         var nodes: Int {

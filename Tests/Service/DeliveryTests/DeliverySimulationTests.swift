@@ -24,7 +24,7 @@ struct DeliverySimulationTests {
 
     @Test(arguments: DeliverySimulation.Fault.allCases)
     func `A planted defect is found`(_ fault: DeliverySimulation.Fault) {
-        let isFound = (1...400 as ClosedRange<UInt64>).contains { seed in
+        let isFound = (1...1600 as ClosedRange<UInt64>).contains { seed in
             !DeliverySimulation(seed: seed, nodes: fault.nodes, fault: fault)
                 .run(rounds: Self.rounds, steps: Self.steps).isEmpty
         }
