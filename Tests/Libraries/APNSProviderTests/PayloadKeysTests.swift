@@ -174,7 +174,7 @@ struct PayloadKeysTests {
     }
 
     @Test func `Values of many kinds beside the dictionary`() throws {
-        let custom: [String: JSONValue] = ["acme1": "bar", "acme2": ["bang", 42], "acme3": nil]
+        let custom: [String: JSONValue] = ["acme1": "bar", "acme2": ["bang", 42], "acme3": .null]
         let payload = try PushPayload(APS(alert: "a"), custom: custom)
         #expect(
             String(decoding: payload.json, as: UTF8.self)
