@@ -162,7 +162,7 @@ struct PayloadKeysTests {
     @Test func `A future key is written after the others`() throws {
         let aps = APS(
             alert: "a", badge: 1,
-            other: ["new-key": ["deep": [1, 0.5, true, nil, "text"]], "a-key": "first"])
+            other: ["new-key": ["deep": [1, 0.5, true, .null, "text"]], "a-key": "first"])
         #expect(
             try json(aps)
                 == #"{"aps":{"alert":"a","badge":1,"a-key":"first","new-key":{"deep":[1,0.5,true,null,"text"]}}}"#)

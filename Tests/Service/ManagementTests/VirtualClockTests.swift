@@ -192,7 +192,7 @@ import Testing
                 var headers = ChannelHeaders(broadcastTo: channel, token: credential)
                 headers.set("apns-priority", "\(priority)", "apns-expiration", "0")
                 #expect(try await provider.send(headers.fields, body: headers.body).status == 200)
-                return #""priority":\(priority),"#
+                return #""priority":\#(priority),"#
             }
             let never = try await broadcast(priority: 1)
             // This one cannot wait, and is no reason to send what waits.
@@ -205,10 +205,16 @@ import Testing
             #expect(try await !Self.nextNotification(stream).contains("channel"))
             // What waits comes together, and with what is sent at once.
             try await Self.advance("PT31S", test)
-            for priority in [never, grouped] { #expect(try await Self.nextNotification(stream).contains(priority)) }
+            for priority in [never, grouped] {
+                let line = try await Self.nextNotification(stream)
+                #expect(line.contains(priority), "\(line)")
+            }
             _ = try await broadcast(priority: 1)
             let urgent = try await broadcast(priority: 10)
-            for priority in [never, urgent] { #expect(try await Self.nextNotification(stream).contains(priority)) }
+            for priority in [never, urgent] {
+                let line = try await Self.nextNotification(stream)
+                #expect(line.contains(priority), "\(line)")
+            }
             await provider.close()
             await device.close()
         }
