@@ -25,11 +25,12 @@ extension DeviceLine {
         }
         // If notifications are deferred, send them now, because this one wakes the device in any case.
         let first = deferred.isEmpty && !holdsBroadcasts ? [] : sendDeferred(now, &silents)
-        if before?.isDeferred ?? false {
+        // Sending them may have changed what waits for the app.
+        if let older = waiting[app], older.isDeferred {
             // Read the notifications that were held back in mailboxes. They are older than this one, so they are sent
             // first.
             let reading = release()
-            var offered = hold(offer, after: before)
+            var offered = hold(offer, after: older)
             (offered.first, offered.then) = (first, reading)
             return offered
         }
