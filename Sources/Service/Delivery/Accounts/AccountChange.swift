@@ -63,6 +63,7 @@ extension AccountsSnapshot {
                     .exists, "This key was revoked. A revoked key can never be used again: make a new one.")
             }
             next.keys[key.id] = key
+            if key.revoked != nil { next.revokedKeys.insert(key.publicKey) }
         case .revokeKey(let id, let moment):
             guard let key = keys[id] else {
                 throw StoreError(.missing, "There is no key \(id); carillon key list shows all keys.")
