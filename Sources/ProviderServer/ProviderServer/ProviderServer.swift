@@ -63,9 +63,9 @@ package final class ProviderServer: Service {
     private let settings: Settings
     private let tls: TLSConfiguration?
     private let opened: CampaignStoreChoice.Opened
-    private let desk: CampaignDesk
-    private let hooks: HookDesk
-    private let feedback: FeedbackDesk
+    private let campaigns: CampaignScheduler
+    private let hooks: HookScheduler
+    private let feedback: FeedbackScheduler
     private let cleaning: MessageCleaning
     private let clients: ProviderClients
     private let api: ProviderAPI
@@ -95,16 +95,16 @@ package final class ProviderServer: Service {
         let (store, vault) = (opened.store, opened.vault)
         let apps = try await AppDirectory(store)
         clients = ProviderClients(vault, deadline: settings.deadline, logger: logger)
-        let hooks = HookDesk(store, vault, clock: settings.clock, logger: logger)
+        let hooks = HookScheduler(store, vault, clock: settings.clock, logger: logger)
         self.hooks = hooks
-        desk = CampaignDesk(
+        campaigns = CampaignScheduler(
             store, apps, clients, clock: settings.clock, deadline: settings.deadline, logger: logger
-        ) { Task { await hooks.look() } }
-        feedback = FeedbackDesk(store, apps, vault, clock: settings.clock, logger: logger) {
-            Task { await hooks.look() }
+        ) { Task { await hooks.runDue() } }
+        feedback = FeedbackScheduler(store, apps, vault, clock: settings.clock, logger: logger) {
+            Task { await hooks.runDue() }
         }
         api = ProviderAPI(
-            store: store, apps: apps, vault: vault, desk: desk, feedback: feedback,
+            store: store, apps: apps, vault: vault, campaigns: campaigns, feedback: feedback,
             access: ProviderAccess(
                 administratorKeyDigest: AccessKey.digest(opened.administratorKey), apps: apps,
                 identityKeys: IdentityKeyFiles(logger: logger),
@@ -152,11 +152,11 @@ package final class ProviderServer: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(settings.host, port: settings.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(settings.openConnections)),
-            onServerRunning: { [listening, desk, feedback, hooks, cleaning, settings, sessions, logger] channel in
-                await desk.look()
-                await feedback.look()
-                await hooks.look()
-                await cleaning.look()
+            onServerRunning: { [listening, campaigns, feedback, hooks, cleaning, settings, sessions, logger] channel in
+                await campaigns.runDue()
+                await feedback.runDue()
+                await hooks.runDue()
+                await cleaning.runDue()
                 let port = channel.localAddress?.port ?? 0
                 sessions.address = "\(scheme)://\(Self.browserHost(settings)):\(port)"
                 let description = Description(
@@ -176,9 +176,9 @@ package final class ProviderServer: Service {
         do {
             try await withGracefulShutdownHandler {
                 try await application.run()
-            } onGracefulShutdown: { [desk] in
+            } onGracefulShutdown: { [campaigns] in
                 // Requests under way may take seconds. Stop campaigns first, so that they send nothing in this time.
-                Task { await desk.close() }
+                Task { await campaigns.close() }
             }
         } catch {
             await close()
@@ -199,12 +199,12 @@ package final class ProviderServer: Service {
 
     private func close() async {
         Description.remove(folder: settings.folder)
-        await desk.close()
+        await campaigns.close()
         await cleaning.close()
         await feedback.shutDown()
         // Waits ten seconds for the answers that are under way.
         await clients.shutDown()
-        await desk.finished()
+        await campaigns.finished()
         await hooks.shutDown()
         await opened.store.close()
     }

@@ -24,12 +24,12 @@ extension ProviderAPI {
             try access.administrator(request)
             let app = try app(context)
             do throws(StoreError) {
-                try await apps.delete(app) { await desk.stopAll(of: app.number) }
+                try await apps.delete(app) { await campaigns.stopAll(of: app.number) }
             } catch {
-                await desk.look()
+                await campaigns.runDue()
                 throw error
             }
-            await feedback.look()
+            await feedback.runDue()
             return JSONValue.object(AppDocument.show(app)).response()
         }
         router.post("/v1/apps/:bundleID/keys") { request, context in
@@ -58,7 +58,7 @@ extension ProviderAPI {
                 bundleID: bundleID, known: known, clientKey: known?.clientKeyDigest ?? client.digest,
                 serverKey: known?.serverKeyDigest ?? server.digest, vault)
         }
-        await feedback.look()
+        await feedback.runDue()
         var shown = AppDocument.show(app)
         let isNew = app.clientKeyDigest == client.digest
         if isNew {

@@ -20,7 +20,7 @@ extension ProviderAPI {
         router.delete("/v1/messages/:id") { request, context in
             let (message, _) = try await message(request, context)
             // A cancelled message may still get the answers to notifications under way.
-            await desk.stop(message.id)
+            await campaigns.stop(message.id)
             try await store.deleteMessage(message.number)
             return Response(status: .noContent)
         }
@@ -68,7 +68,7 @@ extension ProviderAPI {
             starts: starts, rate: document.rate)
         let added = try await store.add(
             message, idempotency: idempotency, limit: ProviderServerLimits.openMessages)
-        await desk.look()
+        await campaigns.runDue()
         return Self.accepted(added, app)
     }
 
@@ -192,11 +192,11 @@ extension ProviderAPI {
             return nil
         }
         if change == .resume {
-            await desk.look()
+            await campaigns.runDue()
         } else {
             // First wait for the answers to the notifications under way, so that the counts below are final. The wait
             // has a limit.
-            await desk.stop(message.id)
+            await campaigns.stop(message.id)
         }
         guard let newest = try await store.message(message.id) else {
             throw Problem.notFound("There is no message \(message.id).")
@@ -218,7 +218,7 @@ extension ProviderAPI {
             message.rate = rate
             return nil
         }
-        await desk.setRate(rate, of: message.id)
+        await campaigns.setRate(rate, of: message.id)
         return MessageView.show(changed ?? message, bundleID: app.bundleID).response()
     }
 

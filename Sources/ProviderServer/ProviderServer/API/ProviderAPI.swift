@@ -14,8 +14,8 @@ struct ProviderAPI: Sendable {
     let store: any CampaignStore
     let apps: AppDirectory
     let vault: CredentialVault
-    let desk: CampaignDesk
-    let feedback: FeedbackDesk
+    let campaigns: CampaignScheduler
+    let feedback: FeedbackScheduler
     let access: ProviderAccess
     let clock: ProviderClock
     let console: ProviderConsole

@@ -184,14 +184,14 @@ struct MessageRun: Sendable {
     /// Stores the cause of the delay, and waits longer after each failure.
     private func wait(for cause: String, _ failures: Int) async {
         guard !control.isStopped else { return }
-        await note(cause)
+        await recordCause(cause)
         let delay = GrowingDelay(first: ProviderServerLimits.firstDelay, longest: ProviderServerLimits.longestDelay)
         let time = delay.delay(afterFailures: failures, random: .random(in: 0...1))
         await control.sleep(for: .nanoseconds(time.nanoseconds))
-        if !control.isStopped { await note(nil) }
+        if !control.isStopped { await recordCause(nil) }
     }
 
-    private func note(_ cause: String?) async {
+    private func recordCause(_ cause: String?) async {
         // Ignore a failure of the store here, because the server's health shows it.
         _ = try? await store.changeMessage(message.id) { message in
             if message.state == .running { message.cause = cause }

@@ -14,7 +14,7 @@ enum MessageChange: String, Sendable, CaseIterable {
         case (_, .finished), (_, .cancelled):
             throw Problem(409, "The message is \(message.state.rawValue).")
         case (.pause, _): message.state = .paused
-        // If the message had not begun, its time may be in the future. `CampaignDesk` sets it to running when it
+        // If the message had not begun, its time may be in the future. `CampaignScheduler` sets it to running when it
         // begins.
         case (.resume, _): message.state = message.position.last == nil ? .scheduled : .running
         case (.cancel, _): message.state = .cancelled

@@ -11,7 +11,7 @@ actor MessageCleaning {
     private let clock: ProviderClock
     private let logger: Logger
     private var isClosed = false
-    private lazy var agenda = Agenda(clock: clock) { [weak self] in await self?.lookOnce() }
+    private lazy var dueWork = DueWork(clock: clock) { [weak self] in await self?.runOnce() }
 
     init(_ store: any CampaignStore, days: Double, clock: ProviderClock, logger: Logger) {
         self.store = store
@@ -21,13 +21,13 @@ actor MessageCleaning {
     }
 
     /// Deletes old messages now and then. Called when the server starts. Returns at once.
-    func look() {
+    func runDue() {
         guard days > 0 else { return }
-        Task { await agenda.look() }
+        Task { await dueWork.runDue() }
     }
 
-    /// - Returns: When to look again.
-    private func lookOnce() async -> Timestamp? {
+    /// - Returns: When to run again.
+    private func runOnce() async -> Timestamp? {
         let now = clock.now()
         let age = UInt64(days * 86_400_000)
         let oldest = Timestamp(milliseconds: now.milliseconds - min(now.milliseconds, age))
@@ -49,6 +49,6 @@ actor MessageCleaning {
 
     func close() async {
         isClosed = true
-        await agenda.close()
+        await dueWork.close()
     }
 }

@@ -35,17 +35,17 @@ struct InstallationImport {
         var rows: [RowReader.Row] = []
         reader.read(bytes) { rows.append($0) }
         for row in rows { add(row) }
-        return take()
+        return removeBatch()
     }
 
     mutating func finish() -> [Installation] {
         var rows: [RowReader.Row] = []
         reader.finish { rows.append($0) }
         for row in rows { add(row) }
-        return take()
+        return removeBatch()
     }
 
-    private mutating func take() -> [Installation] {
+    private mutating func removeBatch() -> [Installation] {
         defer { batch = [] }
         return batch
     }

@@ -82,7 +82,7 @@ extension ManagementAPI {
             isSampled: call.isOn("sample") && call.isOn("follow"),
             whenOver: { call.caller.whenOver($0) },
         )
-        let permit = stream.isFollowing ? try streams.take() : nil
+        let permit = stream.isFollowing ? try streams.acquire() : nil
         var headers = HTTPFields()
         headers[.contentType] = form.mediaType
         return Response(

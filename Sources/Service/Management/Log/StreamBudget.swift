@@ -18,7 +18,7 @@ final class StreamBudget: Sendable {
     }
 
     /// - Throws: 503 if the limit is reached.
-    func take() throws(Problem) -> Permit {
+    func acquire() throws(Problem) -> Permit {
         let isTaken = count.withLock { count in
             guard count < limit else { return false }
             count += 1

@@ -227,7 +227,7 @@ extension ManagementAPI {
         let (id, outcome) = result
         var message = ManagementMessages.NotificationSent(status: 200, apnsID: id.textAsSent.span.text)
         guard case .rejected(let rejection) = outcome else { return message }
-        note(rejection, in: &message)
+        describe(rejection, in: &message)
         return message
     }
 
@@ -251,11 +251,11 @@ extension ManagementAPI {
                 status: $0.reason.status, reason: $0.reason.rawValue, detail: $0.detail)
         }
         guard let rejection = check.rejection else { return message }
-        note(rejection, in: &message)
+        describe(rejection, in: &message)
         return message
     }
 
-    private func note(_ rejection: Rejection, in message: inout ManagementMessages.NotificationSent) {
+    private func describe(_ rejection: Rejection, in message: inout ManagementMessages.NotificationSent) {
         message.status = rejection.reason.status
         message.reason = rejection.reason.rawValue
         // Convert the time to the machine's clock, as in a provider's answer: providers do not know that the

@@ -121,7 +121,7 @@ extension ManagementAPI {
         let journal = try testing("The journal").journal
         let match = try call.match()
         guard call.isOn("follow") else { return page(journal.requests(match, limit: call.limit + 1), call) }
-        let permit = try streams.take()
+        let permit = try streams.acquire()
         if call.isOn("sample"), call.isOn("changes") {
             let stream = SampledRequestStream(
                 journal: journal, match: match, form: LogStream.Form(call.request),
@@ -174,7 +174,7 @@ extension ManagementAPI {
             throw Problem.invalid(
                 "/timeout", "The value has to be a duration like PT5S, at most 10 minutes.")
         }
-        let permit = try streams.take()
+        let permit = try streams.acquire()
         defer { withExtendedLifetime(permit) {} }
         let result = await journal.wait(
             for: match, count: message.count ?? 1, limit: APILimits.listItems, timeout: timeout

@@ -4,7 +4,7 @@ import CampaignStore
 
 /// Reads the feedback service once a day for each app and environment that has one: "query the feedback service daily"
 /// (Guide, 3.1.3). Only the binary API has a feedback service, and only certificates open it.
-actor FeedbackDesk {
+actor FeedbackScheduler {
     private struct Key: Hashable {
         let app: Int64
         let environment: Environment
@@ -24,7 +24,7 @@ actor FeedbackDesk {
     private let noted: @Sendable () -> Void
     private var readings: [Key: Reading] = [:]
     private var isClosed = false
-    private lazy var agenda = Agenda(clock: clock) { [weak self] in await self?.lookOnce() }
+    private lazy var dueWork = DueWork(clock: clock) { [weak self] in await self?.runOnce() }
 
     init(
         _ store: any CampaignStore,
@@ -43,10 +43,10 @@ actor FeedbackDesk {
     }
 
     /// Starts and stops reading for the present apps. Called when the server starts and when an app changes.
-    func look() async { await agenda.look() }
+    func runDue() async { await dueWork.runDue() }
 
-    /// - Returns: When to look again.
-    private func lookOnce() -> Timestamp? {
+    /// - Returns: When to run again.
+    private func runOnce() -> Timestamp? {
         guard !isClosed else { return nil }
         var wanted: [Key: FeedbackReading] = [:]
         for app in apps.all {
@@ -64,14 +64,14 @@ actor FeedbackDesk {
         for (key, reading) in wanted where readings[key] == nil {
             readings[key] = Reading(endpoint: reading.endpoint, task: Task { await reading.run() })
         }
-        // Other servers change apps too. ``CampaignDesk`` reads the apps again as often as this looks at them.
+        // Other servers change apps too. ``CampaignScheduler`` reads the apps again as often as this looks at them.
         return store.isShared ? clock.now().advanced(by: ProviderServerLimits.sharedInterval) : nil
     }
 
     /// Stops reading, and waits until a list that was read is stored. The service has removed it from its own list.
     func shutDown() async {
         isClosed = true
-        await agenda.close()
+        await dueWork.close()
         for reading in readings.values { reading.task.cancel() }
         for reading in readings.values { await reading.task.value }
         readings = [:]

@@ -4,7 +4,7 @@ import Notifications
 import Storage
 
 /// Starts messages when they are due, limits how many are sent at once, and stops them.
-actor CampaignDesk {
+actor CampaignScheduler {
     private struct Running {
         let app: Int64
         let number: Int64
@@ -27,7 +27,7 @@ actor CampaignDesk {
     /// How long the service may take to answer a notification.
     private let deadline: Duration
     private var isClosed = false
-    private lazy var agenda = Agenda(clock: clock) { [weak self] in await self?.lookOnce() }
+    private lazy var dueWork = DueWork(clock: clock) { [weak self] in await self?.runOnce() }
 
     init(
         _ store: any CampaignStore,
@@ -49,10 +49,10 @@ actor CampaignDesk {
 
     /// Starts the messages that are due. Called when the server starts, a message is added or resumed, or a message
     /// ends.
-    func look() async { await agenda.look() }
+    func runDue() async { await dueWork.runDue() }
 
-    /// - Returns: When to look again.
-    private func lookOnce() async -> Timestamp? {
+    /// - Returns: When to run again.
+    private func runOnce() async -> Timestamp? {
         if store.isShared { await renewHolds() }
         do throws(StoreError) {
             if store.isShared { try await apps.refresh() }
@@ -85,7 +85,7 @@ actor CampaignDesk {
 
     /// Takes a message, or extends the time for which this server holds it.
     /// - Returns: nil if another server holds the message, or if it is not to be sent any more.
-    private func take(_ number: Int64) async throws(StoreError) -> (hold: MessageHold, until: ContinuousClock.Instant)?
+    private func claim(_ number: Int64) async throws(StoreError) -> (hold: MessageHold, until: ContinuousClock.Instant)?
     {
         // The time counts from before the request, so this server always ends earlier than the store.
         let start = ContinuousClock.now
@@ -102,7 +102,7 @@ actor CampaignDesk {
             // It may have ended since the loop began.
             guard self.running[id]?.isEnding == false else { continue }
             do throws(StoreError) {
-                guard let taken = try await take(running.number) else {
+                guard let taken = try await claim(running.number) else {
                     logger.info("A message was stopped by another server", metadata: ["message": "\(id)"])
                     running.control.stop()
                     continue
@@ -126,7 +126,7 @@ actor CampaignDesk {
         guard !isClosed else { return true }
         do {
             // Another server may have taken the message since it was read.
-            guard let taken = try await take(message.number) else { return true }
+            guard let taken = try await claim(message.number) else { return true }
             let last = try await store.lastInstallation()
             let begun = try await store.changeMessage(message.id) { message in
                 // The message may have been paused after it was read.
@@ -192,7 +192,7 @@ actor CampaignDesk {
         }
         running[message.id] = nil
         ProviderServerMetrics.setRunning(running.count)
-        await look()
+        await runDue()
     }
 
     /// Stores how a message ended, with the event for hooks.
@@ -246,7 +246,7 @@ actor CampaignDesk {
     /// Stops all messages. Answers that are still under way are recorded when they arrive.
     func close() async {
         isClosed = true
-        await agenda.close()
+        await dueWork.close()
         for running in running.values { running.control.stop() }
     }
 

@@ -9,7 +9,7 @@ import Notifications
 import Storage
 
 /// Sends events to the organisation's hooks, and tries again with a growing delay.
-actor HookDesk {
+actor HookScheduler {
     private let store: any CampaignStore
     private let vault: CredentialVault
     private let clock: ProviderClock
@@ -18,10 +18,10 @@ actor HookDesk {
     private var client: HTTPClient?
     /// The deliveries that are being sent, by their numbers.
     private var underWay: [Int64: (hook: Int64, task: Task<Void, Never>)] = [:]
-    /// The deliveries that ended while `lookOnce()` read the store. The data that it read about them is outdated.
+    /// The deliveries that ended while `runOnce()` read the store. The data that it read about them is outdated.
     private var settled: Set<Int64> = []
     private var isClosed = false
-    private lazy var agenda = Agenda(clock: clock) { [weak self] in await self?.lookOnce() }
+    private lazy var dueWork = DueWork(clock: clock) { [weak self] in await self?.runOnce() }
 
     init(_ store: any CampaignStore, _ vault: CredentialVault, clock: ProviderClock, logger: Logger) {
         self.store = store
@@ -42,10 +42,10 @@ actor HookDesk {
     }
 
     /// Sends the events that are due. Called when the server starts and when there is a new event.
-    func look() async { await agenda.look() }
+    func runDue() async { await dueWork.runDue() }
 
-    /// - Returns: When to look again.
-    private func lookOnce() async -> Timestamp? {
+    /// - Returns: When to run again.
+    private func runOnce() async -> Timestamp? {
         do throws(StoreError) {
             settled = []
             let now = clock.now()
@@ -84,7 +84,7 @@ actor HookDesk {
         }
         underWay[delivery.number] = nil
         settled.insert(delivery.number)
-        await look()
+        await runDue()
     }
 
     /// Stores the result of an attempt. While the store fails, repeats only this: the receiver must not get the event again
@@ -153,7 +153,7 @@ actor HookDesk {
     /// the next start.
     func shutDown() async {
         isClosed = true
-        await agenda.close()
+        await dueWork.close()
         for delivery in underWay.values { await delivery.task.value }
         // This fails only if the client was shut down before.
         try? await client?.shutdown()
