@@ -49,6 +49,8 @@ let hummingbirdHTTP2: Target.Dependency = .product(
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: service)
 let nioHTTPTypesHTTP1: Target.Dependency = .product(
     name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras", condition: service)
+// The service's HTTP/2. Without it the libraries use HTTP2Core, and need no system library.
+let nghttp2: Target.Dependency = .target(name: "CNghttp2", condition: service)
 // The store of a cluster, which needs libpq.
 let postgres: TargetDependencyCondition? = .when(traits: ["PostgreSQL"])
 let postgresClient: Target.Dependency = .target(name: "PostgresClient", condition: postgres)
@@ -62,6 +64,7 @@ let postgresCampaignStore: [Target.Dependency] = [
 let postgresTesting: [Target.Dependency] = [
     postgresClient, .target(name: "PostgresTesting", condition: postgres),
 ]
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess", condition: service)
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system", condition: service)
 
@@ -85,6 +88,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .executable(name: "carillon", targets: ["carillon"]),
+        .executable(name: "carillon-agent", targets: ["CarillonAgent"]),
         .library(name: "APNSDevice", targets: ["APNSDevice"]),
         .library(name: "APNSProvider", targets: ["APNSProvider"]),
         .library(name: "CarillonTesting", targets: ["CarillonTesting"]),
@@ -141,10 +145,16 @@ let package = Package(
         module("Sources/Shared/Rates"),
         module("Sources/Shared/Trust", ["Notifications", crypto, cryptoExtras, x509, asn1]),
         module("Sources/Shared/Connections", ["Rates", nioCore, nioPosix, nioTLS, nioSSL, logging]),
-        module("Sources/Shared/HTTP2", ["Rates", "Connections", "CNghttp2", nioCore, nioSSL]),
+        module("Sources/Shared/HTTP2Core", ["Rates"]),
+        module("Sources/Shared/HTTP2", ["Rates", "Connections", "HTTP2Core", nghttp2, nioCore, nioSSL]),
         module("Sources/Shared/Storage", ["Notifications"]),
         module("Sources/Shared/PrivateFiles", ["Storage"]),
         module("Sources/Shared/PrometheusMetrics", [coreMetrics]),
+        module(
+            "Sources/Shared/Supervision", ["Notifications", "PrivateFiles", logging, lifecycle, unixSignals]),
+        module(
+            "Sources/Shared/CommandSupport",
+            ["Notifications", "Connections", "Supervision", "CVersion", argumentParser, logging]),
         module(
             "Sources/Shared/HTTPAPIClient",
             [
@@ -157,14 +167,31 @@ let package = Package(
         module(
             "Sources/Shared/HTTPAPI",
             [
-                "Notifications", nioCore, nioHTTPTypes, nioHTTPTypesHTTP1, logging, httpTypes, hummingbird,
+                "Notifications", "Storage", nioCore, nioHTTPTypes, nioHTTPTypesHTTP1, logging, httpTypes, hummingbird,
                 hummingbirdCore, .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        // MARK: Sources/Devices: The service on a device, for all apps on it.
+        module(
+            "Sources/Devices/DeviceAgent",
+            [
+                "Notifications", "Rates", "Storage", "Connections", "HTTPAPI", "PrivateFiles", "SQLiteSupport",
+                "APNSDevice", "CLandlock", nioCore, nioPosix, logging, httpTypes, hummingbird, hummingbirdCore, grdb,
+                subprocess, systemPackage,
+            ]),
+        module(
+            "Sources/Devices/AgentCommands",
+            [
+                "Notifications", "Supervision", "CommandSupport", "HTTPAPIClient", "PrivateFiles", "APNSDevice",
+                "DeviceAgent", argumentParser, logging, lifecycle,
             ]),
         // MARK: Sources/Service: The service: from a provider to a device.
         module("Sources/Service/Delivery", ["Notifications", "Storage", "Rates", deque]),
         module(
             "Sources/Service/ProviderGateway",
-            ["Rates", "Notifications", "Trust", "Delivery", "Matching", "Connections", "HTTP2", nioCore, crypto, deque]),
+            [
+                "Rates", "Notifications", "Storage", "Trust", "Delivery", "Matching", "Connections", "HTTP2", nioCore,
+                crypto, deque,
+            ]),
         module(
             "Sources/Service/BinaryGateway",
             ["Rates", "Notifications", "Trust", "Delivery", "Matching", "Connections", nioCore, nioSSL, deque]),
@@ -174,13 +201,16 @@ let package = Package(
         module(
             "Sources/Service/Peers",
             ["Notifications", "Trust", "Delivery", "Connections", "HTTP2", nioCore, nioPosix, nioSSL, logging]),
+        module(
+            "Sources/Service/Upstream",
+            ["Notifications", "Storage", "Trust", "Delivery", "APNSProvider", nioCore, logging, coreMetrics]),
         module("Sources/Service/DeliveryLogFiles", ["Notifications", "Delivery"]),
         module(
             "Sources/Service/Management",
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
-                "VirtualDevices", "Rehearsals", "Reports", "Connections", "Console", "HTTPAPI", nioCore, nioPosix,
-                nioSSL, crypto,
+                "VirtualDevices", "Rehearsals", "Reports", "Connections", "Console", "HTTPAPI", "Upstream", nioCore,
+                nioPosix, nioSSL, crypto,
                 logging, httpTypes, hummingbird, hummingbirdCore,
             ], resources: [.embedInCode("Console/Files")]),
         module(
@@ -188,7 +218,8 @@ let package = Package(
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
                 "VirtualDevices", "Rehearsals", "Connections", "HTTP2", "ProviderGateway", "BinaryGateway", "Courier",
-                "Peers", "Management", "CMalloc", "PrivateFiles", "SQLiteStore", "PrometheusMetrics",
+                "Peers", "Upstream", "Management", "CMalloc", "PrivateFiles", "Supervision", "SQLiteStore",
+                "PrometheusMetrics",
                 coreMetrics, nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, configuration,
             ] + postgresStore),
         // MARK: Sources/TestKit: What the service offers to tests: matching, the journal, rehearsals, reports, virtual devices.
@@ -243,6 +274,7 @@ let package = Package(
             providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
         ),
         .systemLibrary(name: "CMalloc", path: "Sources/System/CMalloc"),
+        .systemLibrary(name: "CLandlock", path: "Sources/System/CLandlock"),
         .target(
             name: "CVersion", path: "Sources/System/CVersion",
             cSettings: Context.environment["CARILLON_COMMIT"].map { [.define("CARILLON_COMMIT", to: "\"\($0)\"")] }
@@ -252,18 +284,26 @@ let package = Package(
             name: "carillon",
             dependencies: [
                 "Notifications", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal", "VirtualDevices",
-                "Connections", "HTTPAPIClient", "HTTPAPI", "Management", "PrivateFiles",
+                "Connections", "HTTPAPIClient", "HTTPAPI", "Management", "PrivateFiles", "Supervision",
+                "CommandSupport",
                 "Service", "ProviderServer", "PrometheusMetrics", coreMetrics,
                 "APNSProvider",
-                "APNSDevice", "CVersion", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
+                "APNSDevice", "DeviceAgent", "AgentCommands", nioCore, nioPosix, nioSSL, crypto, logging, lifecycle,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                unixSignals,
                 systemPackage,
                 argumentParser,
                 configuration,
                 histogram,
             ],
             path: "Sources/carillon",
+            swiftSettings: settings
+        ),
+        // MARK: Sources/CarillonAgent: the device agent alone.
+        .executableTarget(
+            name: "CarillonAgent",
+            dependencies: ["CommandSupport", "AgentCommands", argumentParser],
+            path: "Sources/CarillonAgent",
             swiftSettings: settings
         ),
         // MARK: Tests/Libraries
@@ -273,7 +313,7 @@ let package = Package(
                 "CommonTesting",
                 "Notifications", "Trust", "Connections", "HTTP2", "APNSProvider", "ProviderTesting", nioCore, nioSSL,
                 crypto, logging, lifecycle, inMemoryLogging,
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                unixSignals,
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"), coreMetrics, tracing,
                 "Rates", "Delivery", "ProviderGateway", "Management", "Service", "ServiceTesting", "APNSDevice",
@@ -283,8 +323,11 @@ let package = Package(
             [
                 "Notifications", "Trust", "Delivery", "HTTP2", "Service", "ServiceTesting", "APNSDevice",
                 "CommonTesting", nioCore, nioPosix, nioSSL, crypto,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
-        tests("Tests/Libraries/CarillonTestingTests", ["Matching", "APNSProvider", "CarillonTesting"]),
+        tests(
+            "Tests/Libraries/CarillonTestingTests",
+            ["Matching", "APNSProvider", "CarillonTesting", nioCore, nioPosix]),
         // MARK: Tests/Shared
         tests("Tests/Shared/NotificationsTests", ["Notifications", "CommonTesting"]),
         tests("Tests/Shared/RatesTests", ["Rates"]),
@@ -294,6 +337,7 @@ let package = Package(
         tests(
             "Tests/Shared/ConnectionsTests",
             ["Rates", "Connections", nioCore, nioPosix, nioEmbedded, nioSSL, logging, inMemoryLogging]),
+        tests("Tests/Shared/HTTP2CoreTests", ["HTTP2Core", "CNghttp2"]),
         tests(
             "Tests/Shared/HTTP2Tests",
             ["CommonTesting", "Rates", "Connections", "HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL]),
@@ -306,6 +350,14 @@ let package = Package(
                 "Notifications", "HTTPAPI", nioCore, nioEmbedded, httpTypes, nioHTTPTypes, nioHTTPTypesHTTP1,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
+        // MARK: Tests/Devices
+        tests(
+            "Tests/Devices/DeviceAgentTests",
+            [
+                "CommonTesting", "Notifications", "Storage", "Connections", "HTTPAPI", "APNSDevice", "DeviceAgent",
+                "HTTPAPIClient", "Service", "ServiceTesting", "carillon", nioCore, nioPosix, httpTypes, logging,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
         // MARK: Tests/Service
         tests(
             "Tests/Service/DeliveryTests",
@@ -314,7 +366,7 @@ let package = Package(
             "Tests/Service/ProviderGatewayTests",
             [
                 "Rates", "Notifications", "Connections", "Delivery", "Matching", "HTTP2", "ProviderGateway",
-                "Management", "Service", "ServiceTesting", "CFaultyDisk", nioCore, crypto,
+                "Management", "Service", "ServiceTesting", "CommonTesting", "CFaultyDisk", "Trust", nioCore, crypto,
             ]),
         tests(
             "Tests/Service/BinaryGatewayTests",
@@ -337,6 +389,13 @@ let package = Package(
                 "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "Peers", nioCore, nioPosix, nioSSL,
                 crypto, logging,
             ]),
+        tests(
+            "Tests/Service/UpstreamTests",
+            [
+                "CommonTesting", "Notifications", "Trust", "Delivery", "HTTP2", "APNSProvider", "Upstream",
+                "ProviderGateway", "Management", "Service", "ProviderTesting", "ServiceTesting", "DeliveryTesting",
+                nioCore, nioPosix, crypto,
+            ] + postgresTesting),
         tests(
             "Tests/Service/DeliveryLogFilesTests",
             ["Notifications", "Delivery", "SQLiteStore", "CommonTesting", "DeliveryLogFiles"]),
@@ -369,7 +428,7 @@ let package = Package(
             "Tests/TestKit/RehearsalsTests",
             [
                 "CommonTesting", "Notifications", "Matching", "Rehearsals", "HTTP2", "Management", "Service",
-                "ServiceTesting", .product(name: "NIOHTTP1", package: "swift-nio"),
+                "ServiceTesting", nioSSL, .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         tests(
             "Tests/TestKit/ReportsTests",
@@ -388,10 +447,11 @@ let package = Package(
         tests(
             "Tests/Stores/PostgresStoreTests",
             [
-                "Notifications", "Storage", "Delivery", "DeliveryTesting", "PostgresClient", "PostgresSupport",
+                "CommonTesting", "Notifications", "Storage", "Delivery", "DeliveryTesting", "PostgresClient",
+                "PostgresSupport",
                 "PostgresStore",
                 "PostgresTesting",
-            ]),
+            ], exclude: ["Databases"]),
         tests("Tests/Stores/PostgresClientTests", ["PostgresClient", "PostgresTesting"]),
         // MARK: Tests/ProviderServer
         tests(
@@ -407,14 +467,14 @@ let package = Package(
             ] + postgresCampaignStore + postgresTesting),
         tests(
             "Tests/ProviderServer/CampaignStoreTests",
-            ["Notifications", "Storage", "CommonTesting", "CampaignStore"] + postgresCampaignStore + postgresTesting),
+            ["Notifications", "Storage", "CommonTesting", "CampaignStore", grdb] + postgresCampaignStore
+                + postgresTesting, exclude: ["Databases"]),
         // MARK: Tests/carillon
         tests(
             "Tests/carillon/CarillonCommandTests",
             [
-                "CommonTesting", "Notifications", "HTTP2", "Service", "APNSProvider", "ProviderTesting",
-                "ServiceTesting", "carillon",
-                nioCore, nioPosix, crypto, logging,
+                "CommonTesting", "Notifications", "HTTP2", "PrivateFiles", "Service", "Supervision", "APNSProvider",
+                "ProviderTesting", "ServiceTesting", "carillon", nioCore, nioPosix, crypto, logging,
             ] + postgresTesting),
         // MARK: Tests/Journeys
         tests(
@@ -431,7 +491,10 @@ let package = Package(
         // MARK: Tests/Fuzzing
         module(
             "Tests/Fuzzing/FuzzEntries",
-            ["Notifications", "Trust", "Connections", "ProviderGateway", "BinaryGateway", "Courier", nioCore, crypto]),
+            [
+                "Notifications", "Trust", "Connections", "HTTP2Core", "ProviderGateway", "BinaryGateway", "Courier",
+                nioCore, crypto,
+            ]),
         tests("Tests/Fuzzing/FuzzEntriesTests", ["CommonTesting", "FuzzEntries"]),
         // MARK: Tests/Support
         module("Tests/Support/CommonTesting", [subprocess, systemPackage]),
@@ -449,7 +512,7 @@ let package = Package(
                 "CommonTesting", "Rates", "Notifications", "Storage", "Trust", "Delivery", "HTTP2", "ProviderGateway",
                 "Management", "PrivateFiles",
                 "DeliveryTesting", "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore,
-                nioPosix, nioSSL, crypto, x509, asn1, logging, httpClient,
+                nioPosix, nioTLS, nioSSL, crypto, x509, asn1, logging, httpClient,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"), grdb,
             ]),
@@ -494,9 +557,22 @@ if Context.environment["CARILLON_BENCH"] == "1" {
         ))
     package.targets.append(
         .executableTarget(
+            name: "HTTP2CoreBench",
+            dependencies: ["HTTP2Core", "CNghttp2", "CMalloc"],
+            path: "Benchmarks/HTTP2",
+            swiftSettings: settings,
+        ))
+    package.targets.append(
+        .executableTarget(
             name: "Seed",
             dependencies: ["Notifications", "Trust", "Delivery", "SQLiteStore", "Service"],
             path: "Benchmarks/Seed",
             swiftSettings: settings,
         ))
+}
+
+// The tests of some targets alone: with CARILLON_TESTS=DeliveryTests,TrustTests no other test target is built.
+if let only = Context.environment["CARILLON_TESTS"] {
+    let names = only.split(separator: ",").map(String.init)
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }

@@ -1,4 +1,4 @@
-"""Tests script/run, script/bootstrap and script/package with programs of our own in place of Swift's and Debian's: what they
+"""Tests script/run, script/bootstrap, script/package and script/reproduce with programs of our own in place of Swift's and Debian's: what they
 print, and what they refuse. Packaging/check runs them.
 """
 
@@ -196,6 +196,60 @@ class PackageTests(ScriptTestCase):
     def test_unknown_arguments_and_missing_files_are_refused(self):
         self.assertIn("unknown argument --fast", self.run_script("package", "--fast").stderr)
         self.assertIn("--resolved takes a file", self.run_script("package", "--resolved", "missing").stderr)
+
+
+class ReproduceTests(ScriptTestCase):
+    """script/reproduce, with a script/package that writes what the test says."""
+
+    def setUp(self):
+        super().setUp()
+        self.real("reproduce")
+        self.write(self.root / "script/package", r"""
+            out=$(cd "$(dirname "$0")/.." && pwd)/.build/packages
+            [[ $1 == --resolved && -f $2 ]] || exit 9
+            mkdir -p "$out" && echo "${CONTENT-content}" >"$out/a.deb" && echo other >"$out/b.deb"
+        """)
+        self.published = self.root / ".build/packages"
+        self.published.mkdir(parents=True)
+        (self.published / "a.resolved").write_text("{}\n")
+        (self.published / "a.deb").write_text("content\n")
+        (self.published / "b.deb").write_text("other\n")
+        sums = subprocess.run(
+            ["sha256sum", "a.deb", "b.deb"], cwd=self.published, check=True, stdout=subprocess.PIPE, text=True).stdout
+        (self.published / "SHA256SUMS").write_text(sums)
+        (self.root / ".gitignore").write_text(".build\n")
+        for command in [["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "One"]]:
+            subprocess.run(
+                ["git", "-c", "user.name=A", "-c", "user.email=a@example.com", *command], cwd=self.root, check=True)
+
+    def test_the_same_files_are_named(self):
+        result = self.run_script("reproduce", "HEAD")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.split(), ["same", "a.deb", "same", "b.deb"])
+
+    def test_a_file_that_differs_is_named(self):
+        self.environment["CONTENT"] = "changed"
+        result = self.run_script("reproduce", "HEAD")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stdout.split(), ["different", "a.deb", "same", "b.deb"])
+
+    def test_a_published_file_with_a_changed_byte_is_named(self):
+        (self.published / "b.deb").write_text("othes\n")
+        result = self.run_script("reproduce", "HEAD")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertRegex(result.stderr, r"not as .+/SHA256SUMS says: b\.deb\n")
+
+    def test_a_file_that_was_not_built_is_named(self):
+        with (self.published / "SHA256SUMS").open("a") as sums:
+            sums.write("0" * 64 + "  c.deb\n")
+        result = self.run_script("reproduce", "HEAD")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("missing    c.deb", result.stdout)
+
+    def test_a_commit_that_is_not_there_is_refused(self):
+        result = self.run_script("reproduce", "nonsense")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no commit nonsense", result.stderr)
 
 
 if __name__ == "__main__":

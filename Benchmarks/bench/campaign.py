@@ -20,6 +20,19 @@ from tools import ROOT, Tools
 
 IN_FLIGHT = 1000
 
+# An audience for each kind of condition, and several conditions together. Each reads every installation of the app.
+AUDIENCES = {
+    "tags": {"tags": "(news && sv) && !muted"},
+    "versions": {"where": "appVersion >= 2.5"},
+    "languages": {"where": "not language = sv"},
+    "a time zone": {"where": "timeZone = Asia/Tokyo"},
+    "the last registration": {"where": "lastSeen > P30D and registered > 2020-01-01"},
+    "a service's device token": {"where": "service = voip"},
+    "a value of the backend": {"where": "points > 5"},
+    "a value of the app": {"where": "level >= 3"},
+    "five properties": {"where": "appVersion >= 2.1 and not (language = pt or points > 5) and tag = news and timeZone != Asia/Tokyo"},
+}
+
 
 class ProviderServer:
     """The provider server on a folder, and the command that administers it."""
@@ -73,12 +86,26 @@ def make_app(provider, service, server):
 
 
 def write_installations(service, path):
-    """Writes a line for each registered device. Every second one has the tag news, every third sv, every tenth muted."""
+    """Writes a line for each registered device. Every second one has the tag news, every third sv, every tenth muted. The
+    other properties have a few values each."""
+    zones, languages = ["Europe/Stockholm", "Asia/Tokyo", "America/New_York"], [["sv-SE", "en"], ["en"], ["pt-BR"]]
     with open(service.paths) as source, open(path, "w") as file:
         for number, line in enumerate(source):
             token = line.strip().rpartition("/")[2]
             tags = [tag for tag, part in (("news", 2), ("sv", 3), ("muted", 10)) if number % part == 0]
-            file.write(json.dumps({"id": f"i{number}", "deviceToken": token, "tags": tags}) + "\n")
+            file.write(json.dumps({
+                "id": f"i{number}", "deviceToken": token, "tags": tags, "appTags": ["beta"] if number % 7 == 0 else [],
+                "appVersion": f"2.{number % 30}", "timeZone": zones[number % 3], "languages": languages[number % 3],
+                "registeredAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - (number % 60) * 86_400)),
+                "values": {"points": number % 11}, "appValues": {"level": number % 5},
+                "tokens": {"voip": token} if number % 4 == 0 else {}}) + "\n")
+
+
+def audience(provider, conditions):
+    """Returns the seconds of a dry run, in which every installation is read, and how many it found."""
+    began = time.monotonic()
+    found = provider.send(conditions, dryRun=True)["recipients"]
+    return time.monotonic() - began, found
 
 
 def campaign(provider, count):
@@ -124,9 +151,11 @@ def main():
             met &= report("installations registered by import", [count / (time.monotonic() - began)], "/s", 5000, True)
             provider.server.stop()
             met &= report(f"ready with {count} installations", [provider.start()], "s", 2)
-            began = time.monotonic()
-            provider.send({"tags": "(news && sv) && !muted"}, dryRun=True)
-            met &= report("finding the audience of an expression", [time.monotonic() - began], "s", 3)
+            for name, conditions in AUDIENCES.items():
+                seconds, found = audience(provider, conditions)
+                if not 0 < found < count:
+                    raise SystemExit(f"bench: {found} of {count} installations meet {conditions}")
+                met &= report(f"finding an audience by {name}", [seconds], "s", 3)
             peak = Peak(provider.server)
             met &= report("a campaign to all", [campaign(provider, count)], "/s", 10_000, True)
             peak.ends.set()

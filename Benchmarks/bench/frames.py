@@ -5,7 +5,7 @@ import ssl
 import struct
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, RESET, SETTINGS, PING = 0, 1, 3, 4, 6
+DATA, HEADERS, RESET, SETTINGS, PING, WINDOW_UPDATE = 0, 1, 3, 4, 6, 8
 END_STREAM, END_HEADERS, ACKNOWLEDGE = 1, 4, 1
 
 
@@ -48,7 +48,9 @@ class Connection:
         plain = socket.create_connection(("127.0.0.1", port), timeout=30)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = context.wrap_socket(plain, server_hostname="localhost")
-        self.socket.sendall(PREFACE + frame(SETTINGS, 0, 0))
+        # The bodies of all answers together may have as many bytes as the window can have: nothing else updates it.
+        window = frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 0x7FFFFFFF - 65_535))
+        self.socket.sendall(PREFACE + frame(SETTINGS, 0, 0) + window)
         self.unread = b""
         self.stream = -1
 
@@ -84,6 +86,10 @@ class Connection:
     def send(self, block, body=b""):
         """Sends a request and waits for the end of its answer, which has to be 200."""
         self.begin(block, body)
+        self.finish()
+
+    def finish(self):
+        """Waits for the end of the answer to the newest request, which has to be 200."""
         for kind, flags, payload in self.frames():
             # `:status 200` of the static table comes first (RFC 7541, A).
             if kind == RESET or kind == HEADERS and not payload.startswith(b"\x88"):

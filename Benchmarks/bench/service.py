@@ -81,17 +81,21 @@ class Service:
         return os.path.join(self.data, "ca.pem")
 
     def provider_token(self):
-        """A provider token of the development team (RFC 7519, ES256)."""
+        """A provider token of the development team."""
         with open(os.path.join(self.data, "development.json")) as file:
             record = json.load(file)
-        header = encode(json.dumps({"alg": "ES256", "kid": record["keyID"]}).encode())
-        claims = encode(json.dumps({"iss": record["teamID"], "iat": int(time.time())}).encode())
-        text = f"{header}.{claims}"
-        key = os.path.join(self.data, f"AuthKey_{record['keyID']}.p8")
-        signature = subprocess.run(
-            ["openssl", "dgst", "-sha256", "-sign", key], input=text.encode(), stdout=subprocess.PIPE, check=True
-        ).stdout
-        return f"{text}.{encode(raw_signature(signature))}"
+        return provider_token(os.path.join(self.data, f"AuthKey_{record['keyID']}.p8"), record["keyID"], record["teamID"])
+
+
+def provider_token(key, key_id, team_id):
+    """A provider token (RFC 7519, ES256), signed with the key in a file."""
+    header = encode(json.dumps({"alg": "ES256", "kid": key_id}).encode())
+    claims = encode(json.dumps({"iss": team_id, "iat": int(time.time())}).encode())
+    text = f"{header}.{claims}"
+    signature = subprocess.run(
+        ["openssl", "dgst", "-sha256", "-sign", key], input=text.encode(), stdout=subprocess.PIPE, check=True
+    ).stdout
+    return f"{text}.{encode(raw_signature(signature))}"
 
 
 def encode(data):

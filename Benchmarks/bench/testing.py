@@ -1,11 +1,14 @@
-"""Measures what a test suite waits for: a service in memory that starts, fixtures, rehearsals, `wait`, virtual devices,
-lists of devices. script/bench testing runs this.
+"""Measures what a test suite waits for: a service in memory that starts, a team for each test, fixtures, rehearsals, `wait`, device
+tokens at first sight, virtual devices, lists of devices, and the time from `pip install` to the first assertion.
+script/bench testing runs this.
 
-The variable CARILLON names a binary to use in place of the release build."""
+The variable CARILLON names a binary to use in place of the release build. Arguments name the parts to run: install, start, idle,
+teams, any, requests, lists; all without them."""
 
 import http.client
 import json
 import os
+import secrets
 import shutil
 import statistics
 import sys
@@ -17,7 +20,7 @@ from frames import Connection, fields
 from h2load import BODY, Load
 from processes import Server, run
 from service import TOPIC, Service
-from tools import Tools
+from tools import ROOT, Tools
 
 ROUNDS = 11
 REQUESTS = 200_000
@@ -25,6 +28,16 @@ WAITS = 200
 # There are so many device tokens that none comes near its limit of requests.
 OFFLINE_DEVICES = 1000
 LISTED_DEVICES = 50_000
+# Twice as many as are kept, so that half of the requests also forget a device.
+NEW_TOKENS = 100_000
+# What a test of a user is, with the wheel and nothing else.
+FIRST_TEST = """
+def test_the_first_assertion(apns):
+    apns.carillon.management.ask("POST", "/v1/notifications", {
+        "token": apns.device().token, "topic": apns.bundle_id, "payload": {"aps": {"alert": "Hello"}}})
+    (request,) = apns.wait(outcome="delivered")
+    assert request["payload"]["aps"]["alert"] == "Hello"
+"""
 
 
 class Memory(Service):
@@ -100,7 +113,75 @@ def start(service):
     for _ in range(ROUNDS):
         samples.append(service.start("--store", "memory"))
         service.server.stop()
-    return report("ready, with the store in memory", samples, "ms", 150)
+    return report("ready, with the store in memory", samples, "ms", 100)
+
+
+def idle(tools, work):
+    """Measures the resident memory of a service that was started for tests and has done nothing yet."""
+    samples = []
+    for number in range(5):
+        service = Memory(tools, work, f"idle{number}")
+        service.start("--store", "memory", "--clock", "virtual")
+        with service:
+            # It becomes idle when its threads have ended what the start began.
+            before, now = -1.0, service.server.cpu()
+            while now != before:
+                time.sleep(0.5)
+                before, now = now, service.server.cpu()
+            samples.append(service.server.resident() / 1e6)
+    return report("an idle service", samples, "MB", 30)
+
+
+def teams(management_of):
+    """Measures what a package does for each test: a new connection makes a team with an app and a key."""
+    samples = []
+    for number in range(200):
+        document = {"teams": [{"name": "Test", "apps": [f"com.example.test-{number}"], "keys": [{}]}]}
+        began = time.monotonic()
+        made = management_of().ask("POST", "/v1/fixtures", document)
+        samples.append((time.monotonic() - began) * 1000)
+        if number % 2:
+            management_of().ask("DELETE", "/v1/teams/" + made["teams"][0]["teamID"])
+    return report("a team for a test", samples, "ms", 10)
+
+
+def at_first_sight(tools, work):
+    """Measures how many requests a second have a device token that nobody has created."""
+    samples, load = [], Load(NEW_TOKENS, 8, 100)
+    for number in range(3):
+        service = Memory(tools, work, f"any{number}")
+        service.start("--store", "memory", "--accept", "any")
+        with service:
+            path = os.path.join(work, f"new{number}.txt")
+            with open(path, "w") as file:
+                file.writelines(f"/3/device/{secrets.token_hex(32)}\n" for _ in range(NEW_TOKENS))
+            token, began = service.provider_token(), time.monotonic()
+            load.run(work, service.port(), path, token, "0")
+            samples.append(load.requests / (time.monotonic() - began))
+            count = len(service.manage().ask("GET", "/v1/requests?limit=1000"))
+            if count != 1000:
+                raise SystemExit(f"bench: the journal has {count} requests")
+    return report("new device tokens with --accept any", samples, "/s", 20_000, at_least=True)
+
+
+def installed(tools, work):
+    """Measures the time from `pip install` in an empty environment until the first assertion has passed."""
+    pack = os.path.join(ROOT, "script", "testing-packages")
+    wheel = run(pack, "--only", "wheel", "--out", work, tools.carillon).strip()
+    print(f"{'the wheel':<58} {os.path.getsize(wheel) / 1e6:>10.3g} MB", flush=True)
+    samples = []
+    for number in range(3):
+        folder = os.path.join(work, f"environment{number}")
+        run(sys.executable, "-m", "venv", folder)
+        with open(os.path.join(folder, "test_first.py"), "w") as file:
+            file.write(FIRST_TEST)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("CARILLON")}
+        began = time.monotonic()
+        run(os.path.join(folder, "bin", "pip"), "install", "--quiet", "pytest", wheel, env=environment)
+        run(os.path.join(folder, "bin", "pytest"), "test_first.py", cwd=folder, env=environment)
+        samples.append(time.monotonic() - began)
+        shutil.rmtree(folder)
+    return report("from pip install to the first assertion", samples, "s", 10)
 
 
 def team(devices):
@@ -186,33 +267,58 @@ def pages(management, what, count):
 
 def main():
     work, tools = tempfile.mkdtemp(prefix="carillon-testing-"), Tools("")
-    tools.work, tools.carillon = work, os.environ.get("CARILLON", tools.carillon)
+    tools.work, tools.carillon = work, os.path.abspath(os.environ.get("CARILLON", tools.carillon))
+    parts = {
+        "install": installed, "start": lambda tools, work: start(Memory(tools, work, "start")), "idle": idle,
+        "teams": team_for_each_test, "any": at_first_sight, "requests": requests, "lists": lists}
+    wanted = sys.argv[1:] or list(parts)
+    if unknown := [name for name in wanted if name not in parts]:
+        raise SystemExit(f"bench: there is no part {unknown[0]}; it takes {', '.join(parts)}")
     try:
-        met = start(Memory(tools, work, "start"))
-        service = Memory(tools, work, "memory")
-        service.start("--store", "memory")
-        with service:
-            management = service.manage()
-            met &= fixture(management)
-            met &= devices(service, management)
-            met &= rehearsed(service, management, work)
-            met &= waited(service, management, work)
-            for number in range(7):
-                document = team(1000)
-                document["teams"][0] |= {"teamID": f"TEAM00000{number}", "apps": [f"com.example.app{number}"]}
-                management.ask("POST", "/v1/fixtures", document)
-            pages(management, "virtual ones in memory", 9000)
-        if os.path.exists(tools.seed):
-            service = Memory(tools, work, "disk")
-            service.start()
-            service.server.stop()
-            run(tools.seed, service.data, work, str(LISTED_DEVICES), "1")
-            service.start()
-            with service:
-                pages(service.manage(), "on disk", LISTED_DEVICES)
+        # All parts run, also if one does not meet its bound.
+        met = [parts[name](tools, work) for name in wanted]
     finally:
         shutil.rmtree(work)
-    return 0 if met else 1
+    return 0 if all(met) else 1
+
+
+def team_for_each_test(tools, work):
+    service = Memory(tools, work, "teams")
+    service.start("--store", "memory", "--clock", "virtual")
+    with service:
+        return teams(service.manage)
+
+
+def requests(tools, work):
+    service = Memory(tools, work, "memory")
+    service.start("--store", "memory")
+    with service:
+        management = service.manage()
+        return all([
+            fixture(management), devices(service, management), rehearsed(service, management, work),
+            waited(service, management, work)])
+
+
+def lists(tools, work):
+    """Measures pages of the list of devices. They have no bound."""
+    service = Memory(tools, work, "listed")
+    service.start("--store", "memory")
+    with service:
+        management = service.manage()
+        for number in range(9):
+            document = team(1000)
+            document["teams"][0] |= {"teamID": f"TEAM00000{number}", "apps": [f"com.example.app{number}"]}
+            management.ask("POST", "/v1/fixtures", document)
+        pages(management, "virtual ones in memory", 9000)
+    if os.path.exists(tools.seed):
+        service = Memory(tools, work, "disk")
+        service.start()
+        service.server.stop()
+        run(tools.seed, service.data, work, str(LISTED_DEVICES), "1")
+        service.start()
+        with service:
+            pages(service.manage(), "on disk", LISTED_DEVICES)
+    return True
 
 
 if __name__ == "__main__":

@@ -121,8 +121,12 @@ class Connection:
 class Device:
     """A device that connects again and again, and acknowledges each notification as often as it comes."""
 
-    def __init__(self, identity, authority, address, app):
+    # Where all arrivals are recorded, with the number of the stream. None in tests of this class alone.
+    history = None
+
+    def __init__(self, identity, authority, address, app, history=None, name=None):
         self.tls, self.address, self.app = context(authority, identity), address, app
+        self.history, self.name, self.epoch = history, name, 0
         self.token = None
         # How often each notification has come, and how often it came again because of `withhold`.
         self.received, self.asked_again = collections.Counter(), collections.Counter()
@@ -149,6 +153,8 @@ class Device:
                     if status != 200:
                         raise ConnectionError("the app is not registered")
                     self.token = json.loads(body)["token"]
+                self.epoch += 1
+                connection.epoch = self.epoch
                 connection.listen()
                 self.fled.clear()
                 await asyncio.wait(
@@ -165,6 +171,10 @@ class Device:
         while self.token is None:
             await asyncio.sleep(0.02)
 
+    def mailbox(self, channel=None):
+        """The name of a mailbox in the history: that of the app, or what a channel keeps for this device."""
+        return self.name, channel or self.app
+
     def flee(self):
         """Connects anew, and leaves the present connection open. The network has not told its node."""
         if self.connection:
@@ -174,6 +184,9 @@ class Device:
     def expect_silence(self):
         """From now on nothing may come on a connection that the device has left."""
         self.is_silence_due = True
+        for connection in self.stale:
+            if self.history:
+                self.history.silence(self.name, connection.epoch)
 
     def end_stale(self):
         for connection in self.stale:
@@ -185,6 +198,8 @@ class Device:
             return
         identifier = line["id"].lower()
         self.received[identifier] += 1
+        if self.history:
+            self.history.arrived(self.mailbox(line.get("channel")), identifier, self.name, connection.epoch)
         if "channel" in line:
             self.broadcasts[line["channel"]].append(identifier)
         if connection in self.stale and self.is_silence_due:

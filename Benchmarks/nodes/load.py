@@ -17,7 +17,8 @@ class Load:
     # How many requests wait for a connection's answers before another connection is preferred.
     PER_CONNECTION = 32
 
-    def __init__(self, devices, provider, balanced, rate, patience):
+    def __init__(self, devices, provider, balanced, rate, patience, history=None):
+        self.history = history
         self.devices, self.provider, self.balanced = devices, provider, balanced
         self.rate, self.patience = rate, patience
         self.free = list(devices)
@@ -68,12 +69,18 @@ class Load:
         if connection:
             self.connections[connection] = self.connections.get(connection, 0) + 1
             before = {other: device.received[other] for other in self.unanswered[device]}
+            if self.history:
+                self.history.sent(device.mailbox(), identifier)
             status = await self.provider.send(connection, device.token, identifier, self.patience)
+            if self.history:
+                self.history.answered(device.mailbox(), identifier, status)
             if connection in self.connections:
                 self.connections[connection] -= 1
             self.answers[status] += 1
             if status == 200:
                 await self.must_arrive(device, identifier, before)
+                if self.history:
+                    self.history.settled(device.mailbox(), identifier)
             elif status is None:
                 self.unanswered[device].add(identifier)
         self.free.append(device)

@@ -132,6 +132,21 @@ class ProductionProvider(Provider):
         self.account.authority_file.write_text(service.ready["caPEM"])
 
 
+class UnknownProvider(Provider):
+    """A provider whose team, key, app and device token the service does not know."""
+
+    def __init__(self, service, folder):
+        self.service = service
+        self.account = types.SimpleNamespace(
+            bundle_id="com.example.unknown", port=service.port("development"), key_file=folder / "key.p8",
+            authority_file=folder / "ca.pem", team_id="UNKNOWN123", key_id="NEWKEY1234")
+        subprocess.run(
+            ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", str(self.account.key_file)],
+            check=True, stderr=subprocess.DEVNULL)
+        self.account.authority_file.write_text(service.ready["caPEM"])
+        self.token = "5e" * 32
+
+
 class Console:
     """The console's page, as a person uses it."""
 

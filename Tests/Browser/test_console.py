@@ -180,6 +180,9 @@ class ConsoleTests(ConsoleCase):
         copied = self.console.wait(lambda: self.driver.execute_script("return window.copied"))
         self.assertIn(f"/3/device/{self.provider.token}", copied)
         self.assertIn("It'\\''s mine", copied)
+        # A body that begins with @ must not make curl read a file.
+        self.assertIn("--data-raw", copied)
+        self.assertIn("--globoff", copied)
         self.assertIn("bearer $(carillon key token)", copied)
 
     def test_markup_from_strangers_is_text(self):

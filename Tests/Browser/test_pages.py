@@ -1,6 +1,7 @@
 """Tests all pages of the console except the list of notifications, in a real browser, while a real client sends."""
 
 import contextlib
+import datetime
 import json
 import os
 import pathlib
@@ -12,7 +13,7 @@ import unittest
 
 from selenium.webdriver.common.keys import Keys
 
-from browser import INJECTIONS, Console, ConsoleCase, ProductionProvider, Service, chromium, wait
+from browser import INJECTIONS, Console, ConsoleCase, ProductionProvider, Provider, Service, UnknownProvider, chromium, wait
 
 
 class SendTests(ConsoleCase):
@@ -125,6 +126,8 @@ class SendTests(ConsoleCase):
             self.assertIn('"event": "update"', self.console.one("[name=payload]").get_property("value"))
             self.assertFalse(self.console.one("[name=collapseID]").is_displayed())
             self.console.wait_for_text("of 5,120 bytes", ".size")
+            # The conformance strict requires it, as APNs does.
+            self.console.choose("expiration", "3600")
             self.console.wait_for_text("It would be accepted, also by the conformance strict.", "#check")
             self.console.choose("pushType", "alert")
             self.console.wait_for_text("400 InvalidPushType", "#check")
@@ -578,6 +581,24 @@ class RehearsalTests(ConsoleCase):
         self.console.wait_for_text("Ended")
         self.assertEqual(self.provider.send({"aps": {"alert": "Answered"}}), 200)
 
+    def test_a_client_that_refuses_an_expired_certificate_is_shown(self):
+        self.console.show("#/rehearsals", "Rehearsals")
+        self.console.choose("template", "certificate")
+        self.console.press("Begin")
+        self.console.wait_for_text("has begun", "#rehearsal-answer")
+        with self.assertRaises(subprocess.CalledProcessError):
+            self.provider.send({"aps": {"alert": "Never"}})
+        self.console.show("#/notifications")
+        self.console.open("TLS handshake failed: the client sent the alert certificate_expired")
+        self.console.wait_for_text("Rule of a rehearsal\nexpired\nServer name\nlocalhost", "dl")
+        self.assertEqual(self.console.all("main form, .timeline"), [])
+        self.check_nothing_harmful()
+        self.console.show("#/rehearsals", "Rehearsals")
+        self.console.press("End")
+        self.console.wait_for_text("Ended")
+        self.console.wait_for_text("certificate", ".finding")
+        self.assertEqual(self.provider.send({"aps": {"alert": "Trusted again"}}), 200)
+
     def test_a_wrong_rule_is_named(self):
         self.console.show("#/rehearsals", "Rehearsals")
         self.console.write("document", '{"rules":[{"name":"x","fault":{"close":"maybe"}}]}')
@@ -586,7 +607,10 @@ class RehearsalTests(ConsoleCase):
 
     def test_every_template_can_begin(self):
         self.console.show("#/rehearsals", "Rehearsals")
-        for option in ["busy", "throttled", "gone", "restart", "slow", "cut", "token", "hang", "lost"]:
+        options = self.console.all("[name=template] option")
+        names = [value for value in (each.get_attribute("value") for each in options) if value]
+        self.assertGreater(len(names), 12)
+        for option in names:
             self.console.choose("template", option)
             self.console.press("Begin")
             self.console.wait_for_text("has begun", "#rehearsal-answer")
@@ -615,6 +639,10 @@ class ServiceTests(ConsoleCase):
         text = self.console.text()
         for part in ["Requests a second", "Connected devices", "MiB", "Limits exceeded"]:
             self.assertIn(part, text)
+        # Each graph has a scale: its highest value and 0.
+        self.console.wait(lambda: all(
+            each.text == "" or each.text.splitlines()[-1] == "0" for each in self.console.all(".graph .scale")))
+        self.assertTrue(any("MiB" in each.text for each in self.console.all(".graph .scale")))
         labels = [each.get_attribute("aria-label") for each in self.console.all(".graph svg")]
         self.assertTrue(all("last hour. Now:" in label for label in labels))
 
@@ -645,6 +673,58 @@ class ProductionTests(unittest.TestCase):
             ]:
                 console.show(f"#/{page}")
                 console.wait_for_text(text)
+            # What exists in the development environment only is not offered.
+            self.assertFalse(console.one('#nav a[href="#/rehearsals"]').is_displayed())
+            console.show("#/devices", "Devices")
+            self.assertNotIn("New virtual device", console.text())
+        finally:
+            driver.quit()
+            service.stop()
+
+
+class AcceptAnyTests(unittest.TestCase):
+    def test_a_service_that_accepts_any_says_so_and_marks_what_is_not_verified(self):
+        service = Service(options=["--accept", "any", "--journal", "100"])
+        driver = chromium()
+        try:
+            console = Console(service, driver)
+            console.sign_in()
+            console.wait(lambda: console.one("#accepts").text == "Accepts any")
+            with tempfile.TemporaryDirectory() as folder:
+                provider = UnknownProvider(service, pathlib.Path(folder))
+                self.assertEqual(provider.send({"aps": {"alert": "From a stranger"}}), 200)
+            console.wait_for_text("From a stranger", ".list")
+            console.open("From a stranger")
+            console.wait_for_text("NEWKEY1234 (not verified)")
+            console.show("#/service", "Service")
+            console.wait_for_text("Accepts any:", ".state")
+            console.show("#/accounts", "Accounts")
+            console.wait_for_text("UNKNOWN123 (made at first sight)")
+        finally:
+            driver.quit()
+            service.stop()
+
+
+class TeamClockTests(unittest.TestCase):
+    def test_a_request_has_the_time_of_its_team(self):
+        service = Service(options=["--clock", "virtual", "--journal", "100"])
+        driver = chromium()
+        try:
+            console = Console(service, driver)
+            console.sign_in()
+            with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
+                ahead = Provider(service, pathlib.Path(folder), "com.example.ahead")
+                beside = Provider(service, pathlib.Path(other), "com.example.beside")
+                service.manage("POST", "/v1/clock", {"team": ahead.account.team_id, "advance": "P3D"})
+                for provider, title in [(ahead, "In three days"), (beside, "Today")]:
+                    self.assertEqual(provider.send({"aps": {"alert": title}}), 200)
+            for title, days in [("In three days", 3), ("Today", 0)]:
+                console.open(title)
+                shown = datetime.datetime.fromisoformat(console.one(".under time").get_attribute("datetime"))
+                passed = shown - datetime.datetime.now(datetime.timezone.utc)
+                self.assertEqual(round(passed / datetime.timedelta(days=1)), days)
+                console.show("#/notifications")
+                console.wait_for_title(title)
         finally:
             driver.quit()
             service.stop()

@@ -139,6 +139,28 @@ class MessageTests(ProviderConsoleCase):
         self.console.wait_for_text("Device token", ".card")
         self.assertEqual(self.console.one("[name=find]").get_property("value"), "phone-1")
 
+    def test_the_total_is_there_from_the_start_and_who_opened_it_is_counted(self):
+        shop = self.make_shop(2)
+        tomorrow = self.driver.execute_script("return new Date(Date.now() + 864e5).toISOString()")
+        message = shop.send(quietHours={"from": "00:00", "to": "00:01"}, sendAt=tomorrow)
+        self.open_message(message)
+        self.console.wait_for_text("Begins", "main")
+        # What the sender asked for can be read.
+        self.console.wait_for_text('{"from":"00:00","to":"00:01"}', "main")
+        message = shop.send(countsOpened=True)
+        self.open_message(message)
+        self.console.wait_for_text("Finished", ".badge")
+        self.console.wait_for_text("2 recipients have an outcome: 2 accepted, 0 failed.", "main")
+        self.assertEqual(shop.message(message)["total"], 2)
+        self.assertNotIn("Opened", self.console.one(".outcomes").text)
+        # The app says so long after the message was sent, while the page is open.
+        self.server.manage("POST", f"/v1/installations/phone-1/opened?bundleID={shop.bundle_id}", {"message": message["id"]})
+        self.console.wait_for_text("Opened", ".outcomes")
+        self.assertEqual(self.console.cells(".outcomes td:last-child"), ["2", "1"])
+        opened = lambda: {row.find_elements("css selector", "td")[0].text: row.find_elements("css selector", "td")[3].text
+                          for row in self.console.all(".recipients tbody tr")}
+        self.console.wait(lambda: opened().get("phone-1", "") != "" and opened().get("phone-0") == "", "the time")
+
     def test_a_paused_message_says_why_and_an_unknown_one_what_it_may_be(self):
         shop = self.make_shop(1)
         # A key that the service does not know.
@@ -206,6 +228,23 @@ class ComposeTests(ProviderConsoleCase):
             "payload": {"aps": {"alert": "{{greeting}}"}}, "texts": {"en": {"greeting": "Hi"}}, "fallbackLanguage": "en",
             "values": {"name": "you"}, "rate": 70, "collapseID": "score", "priority": 5, "expiration": 0, "pushType": "alert", "localTime": year})
 
+    def test_what_is_counted_and_held_arrives(self):
+        self.console.field("tags", "news")
+        self.console.one("[name=countsOpened]").click()
+        self.console.field("payload", '{"aps":{"alert":"x","badge":"+1"}}')
+        self.console.field("quietFrom", "22:00")
+        self.console.press("Dry run")
+        self.console.wait_for_text("when the quiet hours begin and when they end", "#check")
+        self.console.field("quietTo", "07:00")
+        self.console.press("Dry run")
+        self.console.wait_for_text("2 installations would get it now.")
+        self.console.wait_for_text('"badge": 1', "main")
+        self.console.press("Send it to 2 installations")
+        self.console.wait(lambda: "#/message/" in self.driver.current_url)
+        [message] = self.server.manage("GET", "/v1/messages")["items"]
+        request = self.server.manage("GET", f"/v1/messages/{message['id']}?include=request")["request"]
+        self.assertEqual((request["quietHours"], request["countsOpened"]), ({"from": "22:00", "to": "07:00"}, True))
+
     def test_faults_are_shown_where_they_are(self):
         focused = lambda: self.driver.switch_to.active_element.get_attribute("name")
         self.console.press("Dry run")
@@ -256,6 +295,10 @@ class AudienceTests(ProviderConsoleCase):
         self.console.wait_for_text("2 installations now", ".card")
         self.console.press("Change", ".card")
         self.assertEqual(self.console.one("dialog [name=saved-tags]").get_property("value"), "beta")
+        self.console.field("saved-where", "not tag = muted")
+        self.console.press("Count", "dialog")
+        self.console.wait_for_text("1 installation now", "dialog .count")
+        self.console.field("saved-where", "")
         self.console.field("saved-tags", "beta && !muted")
         self.console.press("Save", "dialog")
         self.console.wait_for_text("1 installation now", ".card")
@@ -278,6 +321,43 @@ class AudienceTests(ProviderConsoleCase):
         [message] = self.server.manage("GET", "/v1/messages")["items"]
         self.console.show("#/compose?from=" + message["id"])
         self.console.wait_for_text("Choose again who gets it", "#check")
+
+
+class ChannelTests(ProviderConsoleCase):
+    def test_a_channel_is_made_and_a_message_goes_to_it_and_it_is_deleted(self):
+        shop = self.make_shop(1)
+        channels = self.service.ready["development"]["channels"].rsplit(":", 1)[1]
+        self.server.manage("PUT", "/v1/apps/" + shop.bundle_id, {
+            "teamID": shop.team_id, "environments": {"development": {**shop.place, "channels": f"https://localhost:{channels}"}}})
+        self.console.show("#/channels", "Channels")
+        self.console.wait_for_text("No channel yet")
+        self.console.press("New channel")
+        self.console.choose("keeps", "nothing")
+        self.console.press("Make it", "dialog")
+        self.console.wait(lambda: len(self.console.all(".channels code")) == 1, "the channel")
+        name = self.console.one(".channels code").text
+        [listed] = self.server.manage("GET", f"/v1/channels?bundleID={shop.bundle_id}&environment=development")["items"]
+        self.assertEqual(listed["id"], name)
+        self.console.press("New message", ".channels")
+        self.console.wait(lambda: self.console.one("[name=channel]").get_property("value") == name)
+        self.assertFalse(self.console.one("[name=tags]").is_enabled())
+        self.console.field("payload", '{"aps":{"event":"update","timestamp":1,"content-state":{"score":1}}}')
+        self.console.press("Dry run")
+        self.console.wait_for_text("the channel would get it now.")
+        self.console.press("Send it to the channel")
+        self.console.wait_for_text("Finished", ".badge")
+        [message] = self.server.manage("GET", "/v1/messages")["items"]
+        self.assertEqual((message["accepted"], message["total"]), (1, 1))
+        self.console.show("#/channels", "Channels")
+        self.console.wait(lambda: len(self.console.all(".channels code")) == 1)
+        self.console.press("Delete", ".channels")
+        self.console.press("Delete it", "dialog")
+        self.console.wait_for_text("No channel yet")
+
+    def test_an_app_without_the_address_of_channels_says_what_is_missing(self):
+        self.make_shop(1)
+        self.console.show("#/channels", "Channels")
+        self.console.wait_for_text("set channels", ".notice")
 
 
 class InstallationTests(ProviderConsoleCase):
@@ -452,11 +532,11 @@ class EveryPageTests(ProviderConsoleCase):
         self.make_shop(1)
         self.driver.execute_script("document.activeElement.blur()")
         names = []
-        for _ in range(9):
+        for _ in range(10):
             self.driver.switch_to.active_element.send_keys(Keys.TAB)
             names.append(self.driver.switch_to.active_element.text)
         self.assertEqual(names[0], "Skip to the content")
-        self.assertEqual(names[2:8], ["Messages", "New message", "Audiences", "Installations", "Hooks", "Apps"])
+        self.assertEqual(names[2:9], ["Messages", "New message", "Audiences", "Channels", "Installations", "Hooks", "Apps"])
 
     def test_texts_of_strangers_stay_texts(self):
         shop = self.make_shop(1)

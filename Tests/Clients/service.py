@@ -22,7 +22,10 @@ class Service:
     def start(self):
         command = [os.environ.get("CARILLON", "carillon"), "serve", "--ports", "ephemeral", "--json", "--journal", "1000", *self.options]
         command += ["--data", str(self.folder)] if self.folder else ["--store", "memory"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        # All clients have one address, and some make hundreds of connections, one test after the other.
+        environment = os.environ | {"CARILLON_LIMIT_PROVIDER_CONNECT_RATE": "0"}
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
         self.ready = json.loads(self.process.stdout.readline())
         management = self.ready["management"]
         self.url = management["url"]
@@ -90,6 +93,12 @@ class Account:
         self.certificate_file.write_text(certificate["chain"] + certificate["privateKey"])
         self.authority_file = folder / "ca.pem"
         self.authority_file.write_text(service.ready["caPEM"])
+
+    def more_devices(self, count):
+        """Makes virtual devices, and returns the app's device tokens."""
+        made = [
+            self.service.manage("POST", "/v1/devices", {"team": self.team_id, "name": f"phone {number}"}) for number in range(count)]
+        return [device["apps"][0]["token"] for device in made]
 
     def behave(self, **behaviour):
         self.service.manage("PATCH", "/v1/devices/" + self.device_id, {"behaviour": behaviour})

@@ -31,6 +31,21 @@ def test_two_hundred_at_once(client, account):
     assert len({request["apnsID"] for request in requests}) == 200
 
 
+def test_libcurl_sends_thousands_over_one_connection(account):
+    """libcurl 7.88 resets each stream that was answered without a body. PHP uses the same library."""
+    # One device token has a rate.
+    tokens = account.more_devices(30) * 100
+    assert clients.Curl(account).statuses(tokens, "Hello") == [200] * 3000
+
+
+def test_curl_learns_that_a_body_is_too_large(account):
+    """The reset of the stream comes after the answer, because curl 7.88 drops an answer that comes with it."""
+    curl = clients.Curl(account)
+    assert curl.statuses([account.device_token] * 20, "x" * 100_000) == [413] * 20
+    (answer,) = curl.send(account.device_token, "Hello")
+    assert answer.status == 200
+
+
 def test_a_reason_becomes_the_clients_own_error(client, account):
     (bad,) = client.send("00" * 32, "Hello")
     assert (bad.reason, bad.status) in [("BadDeviceToken", 400), ("BadDeviceToken", None)]

@@ -2,34 +2,21 @@
 package push
 
 import (
-	"log"
-	"os"
 	"testing"
+
+	"carillon.example/carillontest"
 )
 
-var service *carillon
-
-func TestMain(m *testing.M) {
-	var err error
-	if service, err = startCarillon(); err != nil {
-		log.Fatal(err)
-	}
-	code := m.Run()
-	service.close()
-	os.Exit(code)
-}
-
-func send(t *testing.T, team *team) func() Answer {
+func newProvider(t *testing.T, apns *carillontest.APNs) func(deviceToken string) Answer {
 	t.Helper()
-	key := team.Keys[0]
-	url := "https://" + service.ready.Development.Provider
-	provider, err := NewProvider(url, team.BundleID, team.TeamID, key.KeyID, key.PrivateKey, service.roots)
+	provider, err := NewProvider(apns.URL, apns.BundleID, apns.TeamID, apns.KeyID, apns.PrivateKey, apns.RootCAs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(provider.Close)
-	return func() Answer {
-		answer, err := provider.Send(team.DeviceToken, []byte(`{"aps":{"alert":"Your order is ready"}}`))
+	return func(deviceToken string) Answer {
+		t.Helper()
+		answer, err := provider.Send(deviceToken, []byte(`{"aps":{"alert":"Your order is ready"}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,36 +32,35 @@ func expect[T comparable](t *testing.T, got, want T) {
 }
 
 func TestDelivered(t *testing.T) {
-	team := newTeam(t, service)
-	answer := send(t, team)()
+	apns := carillontest.New(t)
+	answer := newProvider(t, apns)(apns.Device("online").Token)
 	expect(t, answer.Status, 200)
-	seen := team.wait(1, object{"outcome": "delivered"})
-	expect(t, seen[0].Payload.APS.Alert, "Your order is ready")
+	seen := apns.Wait(1, carillontest.Match{"outcome": "delivered"})
+	expect(t, string(seen[0].Payload), `{"aps":{"alert":"Your order is ready"}}`)
 	expect(t, seen[0].APNSID, answer.APNSID)
 }
 
 func TestAppWasRemoved(t *testing.T) {
-	team := newTeam(t, service)
-	team.behave(object{"kind": "removed"})
-	answer := send(t, team)()
+	apns := carillontest.New(t)
+	answer := newProvider(t, apns)(apns.Device("removed").Token)
 	expect(t, answer.Status, 410)
 	expect(t, answer.Reason, "Unregistered")
 }
 
 func TestPhoneIsOff(t *testing.T) {
-	team := newTeam(t, service)
-	team.behave(object{"kind": "offline"})
-	expect(t, send(t, team)().Status, 200)
-	team.wait(1, object{"outcome": "stored"})
-	team.behave(object{"kind": "online"})
-	team.wait(1, object{"outcome": "delivered"})
+	apns := carillontest.New(t)
+	phone := apns.Device("offline")
+	expect(t, newProvider(t, apns)(phone.Token).Status, 200)
+	apns.Wait(1, carillontest.Match{"outcome": "stored"})
+	phone.Behave("online")
+	apns.Wait(1, carillontest.Match{"outcome": "delivered"})
 }
 
 func TestBusyServer(t *testing.T) {
-	team := newTeam(t, service)
-	team.rehearse(object{"first": 1}, object{"answer": object{"reason": "ServiceUnavailable"}})
-	push := send(t, team)
-	expect(t, push().Reason, "ServiceUnavailable")
-	expect(t, push().Status, 200)
-	expect(t, len(team.wait(2, object{})), 2)
+	apns := carillontest.New(t)
+	apns.Rehearse(carillontest.Fault{"answer": carillontest.Fault{"reason": "ServiceUnavailable"}}, carillontest.When{"first": 1})
+	send, phone := newProvider(t, apns), apns.Device("online")
+	expect(t, send(phone.Token).Reason, "ServiceUnavailable")
+	expect(t, send(phone.Token).Status, 200)
+	expect(t, len(apns.Wait(2, nil)), 2)
 }

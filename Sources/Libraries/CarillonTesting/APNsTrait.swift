@@ -1,6 +1,8 @@
+import Synchronization
 public import Testing
 
-/// A trait that runs a ``TestAPNs`` for each test. The test finds it as ``TestAPNs/current``.
+/// A trait that runs a ``TestAPNs`` for each test. The test finds it as ``TestAPNs/current``. If the test fails, its output
+/// shows what the backend sent.
 public struct APNsTrait: TestTrait, SuiteTrait, TestScoping {
     let configuration: TestAPNs.Configuration
 
@@ -13,8 +15,44 @@ public struct APNsTrait: TestTrait, SuiteTrait, TestScoping {
         performing function: @Sendable @concurrent () async throws -> Void,
     ) async throws {
         guard testCase != nil else { return try await function() }
+        let failure = Failure()
+        let noticing: IssueHandlingTrait = .compactMapIssues { failure.notice($0) }
         try await TestAPNs.run(configuration) { apns in
-            try await TestAPNs.$running.withValue(apns) { try await function() }
+            do {
+                try await noticing.provideScope(for: test, testCase: testCase) {
+                    try await TestAPNs.$running.withValue(apns) { try await function() }
+                }
+            } catch {
+                await Self.explain(apns)
+                throw error
+            }
+            if failure.isNoticed { await Self.explain(apns) }
+        }
+    }
+
+    /// Shows what the backend sent, beside the failure of the test.
+    private static func explain(_ apns: TestAPNs) async {
+        let text = "What the backend sent to apns:\n  " + (await apns.sent().joined(separator: "\n  "))
+        #if compiler(>=6.3)
+            Issue.record(Comment(rawValue: text), severity: .warning)
+        #else
+            print(text)
+        #endif
+    }
+
+    /// Whether the test has failed.
+    private final class Failure: Sendable {
+        private let noticed = Atomic(false)
+
+        var isNoticed: Bool { noticed.load(ordering: .relaxed) }
+
+        /// - Returns: the issue as it is.
+        func notice(_ issue: Issue) -> Issue {
+            #if compiler(>=6.3)
+                guard issue.isFailure else { return issue }
+            #endif
+            noticed.store(true, ordering: .relaxed)
+            return issue
         }
     }
 }

@@ -6,8 +6,13 @@ public struct RehearsalRule: Sendable, Encodable {
     /// The fault that happens to a request.
     public struct Fault: Sendable, Encodable {
         let value: [String: JSONValue]
+        /// Whether the fault is about connections, which have no team yet.
+        let isAboutConnections: Bool
 
-        private init(_ name: FaultName, _ value: JSONValue) { self.value = [name.rawValue: value] }
+        private init(_ name: FaultName, _ value: JSONValue) {
+            self.value = [name.rawValue: value]
+            isAboutConnections = name.row.moment == .handshake
+        }
 
         public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 
@@ -49,6 +54,45 @@ public struct RehearsalRule: Sendable, Encodable {
         public static func maximumConcurrentStreams(_ streams: Int) -> Fault {
             Fault(.settings, ["maxConcurrentStreams": .integer(streams)])
         }
+
+        /// The answer has no `apns-unique-id`, like the answers of the production environment.
+        public static let withoutUniqueID = Fault(.omit, .string(RequestFault.OmittedHeader.uniqueID.rawValue))
+
+        /// New connections get another certificate than the service's own.
+        public static func certificate(_ certificate: Certificate) -> Fault {
+            Fault(.certificate, .string(certificate.rawValue))
+        }
+
+        /// New connections get only these versions of TLS: `1.2`, `1.3`.
+        public static func tls(versions: [String]) -> Fault {
+            Fault(.tls, ["versions": .array(versions.map { .string($0) })])
+        }
+
+        /// Something goes wrong in the TLS handshake of new connections.
+        public static func handshake(_ trouble: Handshake) -> Fault { Fault(.handshake, .string(trouble.rawValue)) }
+    }
+
+    /// A certificate that a client gets in a rehearsal.
+    public enum Certificate: String, Sendable, Hashable, CaseIterable {
+        /// Its chain leads to ``TestAPNs/otherAuthorityPEM()``, which a client trusts only if it was told to.
+        case otherAuthority = "other-authority"
+        case expired
+        case notYetValid = "not-yet-valid"
+        case wrongName = "wrong-name"
+        /// The chain lacks the intermediate certificate.
+        case incompleteChain = "incomplete-chain"
+        /// The chain leads to ``TestAPNs/authorityPEM`` and to ``TestAPNs/otherAuthorityPEM()``.
+        case crossSigned = "cross-signed"
+    }
+
+    /// What goes wrong in a TLS handshake.
+    public enum Handshake: String, Sendable, Hashable, CaseIterable {
+        /// The service answers three seconds late.
+        case slow
+        /// The service answers with a TCP reset.
+        case reset
+        /// The service does not answer.
+        case hang
     }
 
     /// Selects some of the matching requests.
@@ -63,6 +107,10 @@ public struct RehearsalRule: Sendable, Encodable {
         public static func first(_ count: Int) -> Condition { Condition(value: ["first": .integer(count)]) }
         /// Every `count`-th matching request.
         public static func every(_ count: Int) -> Condition { Condition(value: ["every": .integer(count)]) }
+        /// The matching requests or connections in a time, counted from the rehearsal's beginning by the machine's clock.
+        public static func between(_ start: Duration, _ end: Duration) -> Condition {
+            Condition(value: ["between": [.string(start.iso8601), .string(end.iso8601)]])
+        }
         /// All matching requests after the first `count`.
         public static func after(_ count: Int) -> Condition { Condition(value: ["after": .integer(count)]) }
     }

@@ -1,4 +1,5 @@
 public import APNSProvider
+import Foundation
 
 /// Matches requests by their values. A request matches if it has every value given here. Properties that are nil
 /// match every request.
@@ -6,6 +7,8 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
     /// The outcome of a notification.
     public enum Outcome: String, Sendable, Hashable, Codable {
         case pending, delivered, stored, replaced, expired, dropped, rejected, lost
+        /// There was no request, because the TLS handshake of the connection failed.
+        case failed
     }
 
     var team: String?
@@ -18,6 +21,8 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
     public var pushType: String?
     public var apnsID: String?
     public var collapseID: String?
+    /// The server name in the connection's TLS handshake.
+    public var serverName: String?
     /// The identifier of the broadcast channel that the request names, or that it has created.
     public var channel: String?
     /// The HTTP status of the answer.
@@ -44,6 +49,7 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
         payload: JSONValue? = nil,
         outcome: Outcome? = nil,
         after: Int? = nil,
+        serverName: String? = nil,
     ) {
         self.topic = topic
         self.token = token
@@ -57,5 +63,24 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
         self.payload = payload
         self.outcome = outcome
         self.after = after
+        self.serverName = serverName
+    }
+}
+
+extension RequestPattern {
+    /// The pattern as parameters of a URL.
+    var query: String {
+        var parts = URLComponents()
+        func shown(_ value: JSONValue) -> String {
+            if case .string(let text) = value { return text }
+            return (try? JSONEncoder().encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+        // Encoding cannot fail, because the values contain only text and numbers.
+        let members = (try? JSONEncoder().encode(self)).flatMap {
+            try? JSONDecoder().decode([String: JSONValue].self, from: $0)
+        }
+        parts.queryItems = (members ?? [:]).map { URLQueryItem(name: $0.key, value: shown($0.value)) }
+        // A plus sign in a query means a space to some readers.
+        return (parts.percentEncodedQuery ?? "").replacing("+", with: "%2B")
     }
 }

@@ -5,32 +5,39 @@ import Matching
 import NIOCore
 import Notifications
 import Service
+import Synchronization
 
 /// A push notification service for a test, in the test's own process.
 ///
 /// It keeps everything in memory, listens on ports of 127.0.0.1 that the system chooses, and leaves nothing behind.
-/// Several can run at the same time. Your client library connects to it as it connects to APNs: give it ``host``,
-/// ``port`` and ``authorityPEM``.
+/// Several can run at the same time. Your client library connects to it as it connects to APNs: give it ``url``, or
+/// ``host`` and ``port``, and ``authorityPEM``.
 ///
 /// ```swift
-/// try await TestAPNs.run { apns in
-///     let team = try await apns.makeTeam()
-///     let phone = team.devices[0]
-///     // … have your provider send to phone.token(for: team.bundleID)
-///     let requests = try await team.wait(for: RequestPattern(outcome: .delivered))
+/// @Test(.apns) func theCustomerIsTold() async throws {
+///     let apns = try await TestAPNs.team()
+///     let phone = try await apns.device()
+///     try await notify(apns.url, phone.token, "Your order is ready")  // your backend
+///     let requests = try await apns.wait(for: RequestPattern(outcome: .delivered))
 ///     #expect(requests[0].payload == ["aps": ["alert": "Your order is ready"]])
 /// }
 /// ```
+///
+/// If the environment variable `CARILLON_MANAGEMENT_URL` is set, that service is used in place of one in the test's
+/// process.
 public final class TestAPNs: Sendable {
     /// The settings of a test service. The default values suit most tests.
     public struct Configuration: Sendable {
         /// Whether the service refuses requests that break a documented rule, even if Apple's service accepts them.
         public var isStrict = false
-        /// Whether the service has a virtual clock, which ``TestAPNs/advance(by:)`` advances.
-        public var hasVirtualClock = false
+        /// Whether the service has a virtual clock, which ``TestAPNs/advance(by:)`` and ``TestClock`` advance.
+        public var hasVirtualClock = true
         /// Whether an app's own device token serves the app's own topic only, as with Apple's service. Each service of
         /// the app, such as calls or Live Activities, then has a device token of its own: ``TestDevice/tokens``.
         public var hasTokensByService = false
+        /// Whether the service makes teams, keys, topics and device tokens that it does not know at their first sight,
+        /// for a backend with data of its own. A ``TestTeam`` then sees the requests of all teams.
+        public var acceptsAny = false
         /// More names for the server's certificate. They are needed if a client insists on Apple's host names.
         public var hostnames: [String] = []
 
@@ -47,11 +54,49 @@ public final class TestAPNs: Sendable {
     /// The root certificate that clients have to trust, in PEM.
     public let authorityPEM: String
     let management: ManagementCalls
-    private let serving: Task<Void, Never>
+    /// The service; nil if it does not run in this process.
+    private let serving: Task<Void, Never>?
+    let acceptsAny: Bool
+    /// The teams that were made, at most ``mostTeams`` of them, if other tests may use the service too.
+    private let teams = Mutex<[String]>([])
+    /// The number of teams whose requests a failed test shows.
+    private static let mostTeams = 20
+    /// The number of requests that a failed test shows: a person reads no more.
+    private static let mostRequests = 20
 
-    /// Starts a service. End it with ``shutDown()``, or use ``run(_:_:)``, which does both.
+    init(_ place: Place, serving: Task<Void, Never>?, acceptsAny: Bool) {
+        self.acceptsAny = acceptsAny
+        (host, port) = place.provider
+        binaryPort = place.binaryPort
+        authorityPEM = place.authorityPEM
+        management = place.management
+        self.serving = serving
+    }
+
+    /// Starts a service, or uses the one that the environment variable `CARILLON_MANAGEMENT_URL` names. End it with
+    /// ``shutDown()``, or use ``run(_:_:)``, which does both.
     /// - Throws: ``TestAPNsError/Code/notStarted`` if the service cannot start.
-    public init(_ configuration: Configuration = Configuration()) async throws(TestAPNsError) {
+    public convenience init(_ configuration: Configuration = Configuration()) async throws(TestAPNsError) {
+        if let place = try await Place(environment: ProcessInfo.processInfo.environment) {
+            self.init(place, serving: nil, acceptsAny: configuration.acceptsAny)
+        } else {
+            let (place, serving) = try await Self.start(configuration)
+            self.init(place, serving: serving, acceptsAny: configuration.acceptsAny)
+        }
+    }
+
+    /// Uses a service that runs already, and does not end it. It needs `--clock virtual` for the clock, and a journal.
+    /// - Parameters:
+    ///   - url: the URL of its management API.
+    ///   - key: the key of its management API.
+    /// - Throws: ``TestAPNsError/Code/refused`` if it does not answer, or does not take the key.
+    public convenience init(attachingTo url: String, key: String) async throws(TestAPNsError) {
+        self.init(try await Place(url: url, key: key, environment: [:]), serving: nil, acceptsAny: false)
+    }
+
+    private static func start(
+        _ configuration: Configuration
+    ) async throws(TestAPNsError) -> (Place, Task<Void, Never>) {
         var settings = Settings()
         settings.store = .memory
         settings.ports = .ephemeral
@@ -59,6 +104,7 @@ public final class TestAPNs: Sendable {
         settings.conformance = configuration.isStrict ? .strict : .apple
         settings.tokensByService = configuration.hasTokensByService
         settings.clock = configuration.hasVirtualClock ? .virtual : .system
+        settings.accept = configuration.acceptsAny ? .any : .known
         settings.shutdownTimeout = .seconds(1)
         let service: CarillonService
         do {
@@ -67,32 +113,27 @@ public final class TestAPNs: Sendable {
         } catch {
             throw TestAPNsError(.notStarted, error.description)
         }
-        serving = Task { await service.run() }
+        let serving = Task { await service.run() }
         let description = service.description
-        guard let addresses = description.development, let provider = Self.parts(of: addresses.provider),
-            let binary = Self.parts(of: addresses.binary), let place = description.management, let key = place.key,
+        guard let addresses = description.development, let provider = Place.parts(of: addresses.provider),
+            let binary = Place.parts(of: addresses.binary), let place = description.management, let key = place.key,
             let authority = FileManager.default.contents(atPath: description.ca)
         else {
             serving.cancel()
             await serving.value
             throw TestAPNsError(.notStarted, "The service did not say where it listens.")
         }
-        (host, port) = provider
-        binaryPort = binary.port
-        authorityPEM = String(decoding: authority, as: UTF8.self)
-        management = ManagementCalls(url: place.url, key: key)
+        let found = Place(
+            provider: provider, binaryPort: binary.port, authorityPEM: String(decoding: authority, as: UTF8.self),
+            management: ManagementCalls(url: place.url, key: key))
+        return (found, serving)
     }
 
-    private static func parts(of address: String) -> (host: String, port: Int)? {
-        guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...])
-        else { return nil }
-        return (String(address[..<colon]), port)
-    }
-
-    /// Closes all connections, ends the service and removes its files.
+    /// Closes all connections, ends the service and removes its files. A service that does not run in this process is
+    /// left as it is.
     public func shutDown() async {
-        serving.cancel()
-        await serving.value
+        serving?.cancel()
+        await serving?.value
     }
 
     /// Runs a service until `body` returns.
@@ -124,9 +165,24 @@ public final class TestAPNs: Sendable {
 
     @TaskLocal static var running: TestAPNs?
 
+    /// A team of the service of the running test, with an app and a signing key. The test or its suite needs the trait
+    /// ``Testing/Trait/apns``. Make devices with ``TestTeam/device(_:name:token:)``.
+    /// - Parameter bundleID: the app; nil makes one that no other team has.
+    /// - Throws: ``TestAPNsError/Code/noCurrent`` without the trait.
+    public static func team(bundleID: String? = nil) async throws(TestAPNsError) -> TestTeam {
+        try await current.makeTeam(bundleIDs: bundleID.map { [$0] }, devices: [])
+    }
+
+    /// The URL and the key of the management API: for other programs that use this service, by the variables
+    /// `CARILLON_MANAGEMENT_URL` and `CARILLON_MANAGEMENT_KEY`.
+    public var managementAddress: (url: String, key: String) { (management.url, management.key) }
+
+    /// The URL that providers connect to.
+    public var url: String { "https://\(host):\(port)" }
+
     /// The service as an ``APNSEnvironment``, for `APNSProvider`.
     public var environment: APNSEnvironment {
-        get throws { try .custom(url: "https://\(host):\(port)", authority: .pem(authorityPEM)) }
+        get throws { try .custom(url: url, authority: .pem(authorityPEM)) }
     }
 
     /// Makes a team with apps, a signing key and devices.
@@ -162,7 +218,31 @@ public final class TestAPNs: Sendable {
         guard let description = made.teams.first else {
             throw TestAPNsError(.refused, "The service's answer contains no team.")
         }
+        if serving == nil, !acceptsAny {
+            teams.withLock { $0 = ($0 + [description.teamID]).suffix(Self.mostTeams) }
+        }
         return TestTeam(description, in: self)
+    }
+
+    /// The newest requests of the test's backend, each in one line of text: for the message of a failed test.
+    func sent() async -> [String] {
+        let teams = self.teams.withLock { $0 }
+        var lines: [String] = []
+        do {
+            for team in teams.isEmpty ? [""] : teams.map({ "&team=\($0)" }) {
+                var after = ""
+                while true {
+                    let path = "/v1/requests?limit=1000\(team)\(after)"
+                    let page: [[String: JSONValue]] = try await management.ask("GET", path)
+                    lines = (lines + page.map(RequestLine.text)).suffix(Self.mostRequests)
+                    guard page.count == 1000, let number = page.last?["number"] else { break }
+                    after = "&after=" + RequestLine.shown(number)
+                }
+            }
+        } catch {
+            return [error.cause]
+        }
+        return lines.isEmpty ? ["nothing"] : lines
     }
 
     /// Advances the service's clock. When this returns, everything that became due has happened. For example,
@@ -171,6 +251,27 @@ public final class TestAPNs: Sendable {
     /// - Throws: ``TestAPNsError/Code/refused`` if the service has no virtual clock, or if the duration is negative.
     public func advance(by duration: Duration) async throws(TestAPNsError) {
         let _: Ignored = try await management.ask("POST", "/v1/clock", ["advance": duration.iso8601])
+    }
+
+    /// Begins a rehearsal that causes faults for all teams. Faults of TLS come before the service knows the team.
+    /// - Parameter seed: decides which requests or connections a share selects.
+    /// - Throws: ``TestAPNsError/Code/refused`` if a rule is not valid.
+    public func rehearse(_ rules: RehearsalRule..., seed: UInt64 = 1) async throws(TestAPNsError) {
+        try await rehearse(rules, seed: seed)
+    }
+
+    func rehearse(_ rules: [RehearsalRule], seed: UInt64) async throws(TestAPNsError) {
+        struct Document: Encodable, Sendable {
+            let seed: UInt64
+            let rules: [RehearsalRule]
+        }
+        let _: Ignored = try await management.ask("POST", "/v1/rehearsals", Document(seed: seed, rules: rules))
+    }
+
+    /// The root of the other authority, in PEM. In rehearsals a client may get certificates of it. Until this is called,
+    /// the report takes it for granted that no client trusts it.
+    public func otherAuthorityPEM() async throws(TestAPNsError) -> String {
+        try await management.text("GET", "/other-ca.pem")
     }
 
     /// Ends all rehearsals.

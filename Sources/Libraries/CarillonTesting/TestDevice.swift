@@ -6,7 +6,12 @@ public struct TestDevice: Sendable {
     /// ``TestAPNs/Configuration/hasTokensByService`` those of the apps' services too, by topic, such as
     /// `com.example.app.voip`.
     public let tokens: [String: String]
+    /// The team's first app.
+    let bundleID: String
     let management: ManagementCalls
+
+    /// The device token of the team's first app, in hexadecimal digits; empty if the device does not have it.
+    public var token: String { tokens[bundleID] ?? "" }
 
     /// Returns the device token of one of the device's apps, or of a topic in ``tokens``.
     /// - Throws: ``TestAPNsError/Code/refused`` if the device does not have the app.

@@ -25,6 +25,12 @@ public struct TestRequest: Sendable, Decodable {
     public let reason: String?
     public let apnsID: String?
     public let outcome: RequestPattern.Outcome?
+    /// The server name in the connection's TLS handshake.
+    public let serverName: String?
+    /// The client's address and port, if this is not a request, but a connection whose TLS handshake failed.
+    public let client: String?
+    /// The alert with which the client ended the handshake, for example `unknown_ca`.
+    public let alert: String?
     /// The name of the rehearsal's rule that fired for the request; nil if none did.
     public let rule: String?
 

@@ -1,8 +1,9 @@
 public import APNSProvider
+import Foundation
 import Matching
 
 /// A team of a ``TestAPNs``, with its signing key, apps and devices. If each test makes its own team, tests do not
-/// disturb each other.
+/// disturb each other. It has everything that a provider needs to know.
 public struct TestTeam: Sendable {
     /// The team's ID: ten capital letters and digits.
     public let id: String
@@ -14,8 +15,24 @@ public struct TestTeam: Sendable {
     public let bundleID: String
     /// The bundle IDs of all apps.
     public let bundleIDs: [String]
+    /// The devices that were made with the team.
     public let devices: [TestDevice]
     private let apns: TestAPNs
+
+    /// The URL that providers connect to.
+    public var url: String { apns.url }
+    /// The address that providers connect to.
+    public var host: String { apns.host }
+    /// The port that providers connect to.
+    public var port: Int { apns.port }
+    /// The root certificate that clients have to trust, in PEM.
+    public var authorityPEM: String { apns.authorityPEM }
+    /// The service as an ``APNSEnvironment``, for `APNSProvider`.
+    public var environment: APNSEnvironment {
+        get throws { try apns.environment }
+    }
+    /// The team's clock.
+    public var clock: TestClock { TestClock(team: scope, management: apns.management) }
 
     struct Description: Decodable {
         struct Key: Decodable {
@@ -38,15 +55,48 @@ public struct TestTeam: Sendable {
         keyID = description.keys.first?.keyID ?? ""
         privateKeyPEM = description.keys.first?.privateKey ?? ""
         bundleIDs = description.apps
-        bundleID = description.apps.first ?? ""
+        let bundleID = description.apps.first ?? ""
+        self.bundleID = bundleID
         devices = description.devices.map {
-            TestDevice(id: $0.deviceID, tokens: $0.tokens, management: apns.management)
+            TestDevice(id: $0.deviceID, tokens: $0.tokens, bundleID: bundleID, management: apns.management)
         }
     }
 
     /// The team's signing key, for `APNSProvider`.
     public var credentials: ProviderCredentials {
         get throws { try ProviderCredentials(key: privateKeyPEM, keyID: keyID, teamID: id) }
+    }
+
+    /// Makes a virtual device with all of the team's apps.
+    /// - Parameters:
+    ///   - behaviour: how the device handles notifications.
+    ///   - token: the device token of the first app in hexadecimal digits; nil lets the service make one.
+    /// - Throws: ``TestAPNsError/Code/refused`` if the token is not valid, or another device has it.
+    public func device(
+        _ behaviour: DeviceBehaviour = .online,
+        name: String = "phone",
+        token: String? = nil,
+    ) async throws(TestAPNsError) -> TestDevice {
+        struct Question: Encodable, Sendable {
+            let team: String
+            let name: String
+            let behaviour: DeviceBehaviour
+            let tokens: [String: String]?
+        }
+        struct Made: Decodable {
+            struct App: Decodable {
+                let bundleID: String
+                let token: String
+            }
+            let deviceID: String
+            let apps: [App]
+        }
+        let question = Question(
+            team: id, name: name, behaviour: behaviour, tokens: token.map { [bundleID: $0] })
+        let made: Made = try await apns.management.ask("POST", "/v1/devices", question)
+        var tokens = Dictionary(made.apps.map { ($0.bundleID, $0.token) }, uniquingKeysWith: { first, _ in first })
+        if let token { tokens[bundleID] = token }
+        return TestDevice(id: made.deviceID, tokens: tokens, bundleID: bundleID, management: apns.management)
     }
 
     /// Makes a broadcast channel of one of the team's apps. Its devices subscribe with ``TestDevice/subscribe(to:bundleID:)``.
@@ -69,6 +119,13 @@ public struct TestTeam: Sendable {
         return made.channelID
     }
 
+    /// This team's requests that match, oldest first: at most 1,000 of them.
+    public func requests(
+        _ pattern: RequestPattern = RequestPattern()
+    ) async throws(TestAPNsError) -> [TestRequest] {
+        try await apns.management.ask("GET", "/v1/requests?limit=1000&\(own(pattern).query)")
+    }
+
     /// Waits until `count` of this team's requests match. Requests that came before the call count too.
     /// - Parameters:
     ///   - count: the number of requests to wait for. With 0, waits until the timeout, and succeeds if no request
@@ -88,31 +145,37 @@ public struct TestTeam: Sendable {
         }
         struct Seen: Decodable { let requests: [TestRequest] }
         let question = Question(match: own(pattern), count: count, timeout: timeout.iso8601)
-        let seen: Seen = try await apns.management.ask("POST", "/v1/requests/wait", question)
-        return seen.requests
+        do {
+            let seen: Seen = try await apns.management.ask(
+                "POST", "/v1/requests/wait", question, timeLimit: timeout + ManagementCalls.timeLimit)
+            return seen.requests
+        } catch {
+            guard error.code == .timedOut, let explanation = WaitExplanation(error.cause) else { throw error }
+            throw TestAPNsError(
+                .timedOut,
+                explanation.text(of: question.match, count: count, timeout: timeout, url: url))
+        }
     }
 
-    /// Begins a rehearsal: causes faults in this team's requests, and in no other team's.
+    /// Begins a rehearsal: causes faults in this team's requests, and in no other team's. Faults of TLS happen to the
+    /// connections of all teams, because they come before the service knows the team.
     /// - Parameter seed: decides which requests a share selects. With the same seed, the same requests are selected.
     /// - Throws: ``TestAPNsError/Code/refused`` if a rule is not valid.
     public func rehearse(_ rules: RehearsalRule..., seed: UInt64 = 1) async throws(TestAPNsError) {
-        struct Document: Encodable, Sendable {
-            let seed: UInt64
-            let rules: [RehearsalRule]
-        }
-        let own = rules.map { rule in
+        let rules = rules.map { rule in
             var rule = rule
-            rule.match = self.own(rule.match)
+            if !rule.fault.isAboutConnections { rule.match = own(rule.match) }
             return rule
         }
-        let _: Ignored = try await apns.management.ask("POST", "/v1/rehearsals", Document(seed: seed, rules: own))
+        try await apns.rehearse(rules, seed: seed)
     }
 
     /// What the team's clients did although the Guide or Apple's documentation advises against it. A good client has
     /// no findings.
-    public func findings() async throws(TestAPNsError) -> [ClientFinding] {
+    public func report() async throws(TestAPNsError) -> [ClientFinding] {
         struct Report: Decodable { let findings: [ClientFinding] }
-        let report: Report = try await apns.management.ask("GET", "/v1/reports?team=\(id)")
+        let query = scope.map { "?team=\($0)" } ?? ""
+        let report: Report = try await apns.management.ask("GET", "/v1/reports\(query)")
         return report.findings
     }
 
@@ -121,9 +184,16 @@ public struct TestTeam: Sendable {
         let _: Ignored = try await apns.management.ask("DELETE", "/v1/teams/\(id)")
     }
 
+    /// The name of ``report()`` in version 0.1.
+    @available(*, deprecated, renamed: "report")
+    public func findings() async throws(TestAPNsError) -> [ClientFinding] { try await report() }
+
+    /// The team whose requests this one sees; nil for all. A backend with data of its own has a team of its own.
+    private var scope: String? { apns.acceptsAny ? nil : id }
+
     private func own(_ pattern: RequestPattern) -> RequestPattern {
         var pattern = pattern
-        pattern.team = id
+        pattern.team = scope
         return pattern
     }
 }

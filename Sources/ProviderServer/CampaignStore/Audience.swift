@@ -10,6 +10,11 @@ package struct Audience: Sendable, Hashable {
     /// Only installations whose first language is this one or begins with it: `pt` includes `pt-BR`. In lower case.
     package var language: String?
     package var environment: Environment?
+    package var expression: AudienceExpression?
+
+    /// The largest number of versions of an app that are compared. An app has some hundred; whoever has its key may invent
+    /// more.
+    package static let maximumVersions = 10_000
 
     /// Creates an audience of all installations.
     package init() {}
@@ -31,6 +36,11 @@ package struct Audience: Sendable, Hashable {
         }
         if let environment, let wanted = other.environment, environment != wanted { isPossible = false }
         both.environment = environment ?? other.environment
+        if let expression, let more = other.expression {
+            both.expression = .and(expression, more)
+        } else {
+            both.expression = expression ?? other.expression
+        }
         // No recipient can meet both conditions.
         if !isPossible { both.installations = [] }
         return both

@@ -101,6 +101,8 @@ package protocol CampaignStore: Sendable {
     func lastInstallation() async throws(StoreError) -> Int64
     /// Returns the time zones of an app's installations. An installation without a time zone counts as `GMT`.
     func timeZones(app: Int64) async throws(StoreError) -> [String]
+    /// Returns the versions of an app that its installations have.
+    func appVersions(app: Int64, limit: Int) async throws(StoreError) -> [String]
     /// Returns a page of recipients that have no outcome yet, in the order of their numbers.
     func recipients(_ query: RecipientQuery, limit: Int) async throws(StoreError) -> [Recipient]
     /// Returns how many recipients a message would have now.
@@ -127,6 +129,12 @@ package protocol CampaignStore: Sendable {
         tokens: [(token: String, endedAt: Timestamp)],
         event: @escaping @Sendable ([EndedInstallation]) -> ProviderEvent,
     ) async throws(StoreError) -> Int
+    /// Records that the recipient of a message has opened the notification. The first time counts.
+    /// - Parameter installation: the installation's identifier.
+    /// - Returns: Whether the installation has got the message.
+    func opened(
+        _ message: String, by installation: String, app: Int64, at time: Timestamp
+    ) async throws(StoreError) -> Bool
     /// Returns a page of the outcomes that a filter selects, in the order of the installations.
     func outcomes(
         of message: Int64,
@@ -193,6 +201,10 @@ package struct RecipientQuery: Sendable, Hashable {
     package var environment: Environment?
     /// The time zones; nil for all.
     package var timeZones: [String]?
+    /// When the recipients are looked for. An audience may ask who was seen in the last days.
+    package var now: Timestamp
+    /// The versions that installations of the app have; nil if they were not read. See ``CampaignStore/prepared(_:)``.
+    package var versions: [String]?
     package var after: Int64
     package var last: Int64
 
@@ -202,6 +214,7 @@ package struct RecipientQuery: Sendable, Hashable {
         audience: Audience,
         environment: Environment? = nil,
         timeZones: [String]? = nil,
+        now: Timestamp = Timestamp(milliseconds: 0),
         after: Int64 = 0,
         last: Int64 = .max,
     ) {
@@ -210,8 +223,24 @@ package struct RecipientQuery: Sendable, Hashable {
         self.audience = audience
         self.environment = environment
         self.timeZones = timeZones
+        self.now = now
         self.after = after
         self.last = last
+    }
+}
+
+extension CampaignStore {
+    /// Reads what the query needs beside the installations. Pages of the same query are then found without reading it again.
+    package func prepared(_ query: RecipientQuery) async throws(StoreError) -> RecipientQuery {
+        guard query.versions == nil, query.audience.expression?.comparesVersions == true else { return query }
+        var prepared = query
+        let versions = try await appVersions(app: query.app, limit: Audience.maximumVersions + 1)
+        guard versions.count <= Audience.maximumVersions else {
+            throw StoreError(
+                .conflict, "The installations have more than \(Audience.maximumVersions) versions of the app.")
+        }
+        prepared.versions = versions
+        return prepared
     }
 }
 

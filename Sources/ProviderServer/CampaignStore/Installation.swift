@@ -13,17 +13,31 @@ package struct Installation: Sendable, Hashable {
     /// The name of a time zone in the time zone database, such as `Europe/Stockholm`.
     package var timeZone: String?
     package var user: String?
-    /// The tags in alphabetical order, without duplicates.
+    /// The tags that the backend set, in alphabetical order, without duplicates.
     package var tags: [String] = []
+    /// The tags that the app set, in the same order. Nil if the app has not set any since the two were told apart: then
+    /// ``tags`` may have some of the app's.
+    package var appTags: [String]?
     package var appVersion: String?
-    /// The recipient's values for the names in templates.
+    /// The values for the names in templates that the backend set.
     package var values: [String: JSONValue] = [:]
+    /// The values that the app set. Those of the backend come before them.
+    package var appValues: [String: JSONValue] = [:]
+    /// The device tokens of the app's services.
+    package var tokens = ServiceTokens()
+    /// The number on the app's icon, as the last message that counts has set it, or the app.
+    package var badge: Int64 = 0
     /// When the app last registered its device token. A 410 with an earlier time is about an older registration, and is
     /// ignored (Guide, Table 8-5).
     package var registered: Timestamp
+    /// When the installation was added. The store keeps the earliest time.
+    package var created: Timestamp
     package var changed: Timestamp
     /// The end of the installation; nil while it can receive notifications.
     package var end: End?
+
+    /// The largest number on an app's icon. A device shows five digits.
+    package static let maximumBadge: Int64 = 99_999
 
     /// Why and when an installation ended. It receives no more notifications.
     package struct End: Sendable, Hashable {
@@ -43,6 +57,16 @@ package struct Installation: Sendable, Hashable {
 }
 
 extension Installation {
+    /// The recipient's values for the names in templates.
+    package var allValues: [String: JSONValue] { appValues.isEmpty ? values : appValues.merging(values) { $1 } }
+
+    /// Returns a device token in lower-case hexadecimal digits; nil if the installation has none for the service.
+    /// - Parameter place: whose device token; nil for the app's own.
+    package func token(_ place: ServiceTokens.Place?) -> String? {
+        guard let place else { return deviceToken }
+        return tokens[place]
+    }
+
     package init(
         id: String,
         deviceToken: String,
@@ -50,7 +74,8 @@ extension Installation {
         registered: Timestamp,
     ) {
         self.init(
-            id: id, deviceToken: deviceToken, environment: environment, registered: registered, changed: registered)
+            id: id, deviceToken: deviceToken, environment: environment, registered: registered, created: registered,
+            changed: registered)
     }
 }
 

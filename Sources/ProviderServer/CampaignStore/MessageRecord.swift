@@ -20,6 +20,8 @@ package struct MessageRecord: Sendable, Hashable {
     package var rate: Int64?
     /// Why sending does not continue; nil if it continues.
     package var cause: String?
+    /// How many recipients the message has; nil until they are counted.
+    package var total: Int64?
     package var tally: Tally
 
     package enum State: String, Sendable, Hashable, CaseIterable {
@@ -54,6 +56,8 @@ package struct MessageRecord: Sendable, Hashable {
         package var accepted: Int64 = 0
         /// The numbers of failures by reason.
         package var failed: [String: Int64] = [:]
+        /// How many recipients opened the notification, as the app says.
+        package var opened: Int64 = 0
 
         package var total: Int64 { failed.values.reduce(accepted, &+) }
 
@@ -74,7 +78,7 @@ extension MessageRecord {
     ) {
         self.init(
             number: number, id: id, app: app, state: state, document: document, created: created, starts: starts,
-            finished: nil, position: Position(), rate: rate, cause: nil, tally: Tally())
+            finished: nil, position: Position(), rate: rate, cause: nil, total: nil, tally: Tally())
     }
 }
 
@@ -94,12 +98,21 @@ package struct SendOutcome: Sendable, Hashable {
     /// The reason of a failure; nil if the service accepted the notification.
     package var reason: String?
     package var at: Timestamp
+    /// When the app said that the notification was opened; nil if it did not.
+    package var opened: Timestamp?
     /// The end of the device token if the status is 410: the time in the service's answer, or the present if the answer
     /// has none.
     package var endedAt: Timestamp?
     /// The device token that ended, in lower-case hexadecimal digits. If the installation has another one by now, it does
     /// not end. Nil for whichever the installation has.
     package var endedToken: String?
+    /// Whose device token ended, if it is not the app's own. Then the installation goes on without it.
+    package var endedPlace: ServiceTokens.Place?
+    /// The environment in which the service accepted the device token, if it is not the installation's. The installation
+    /// moves there. Nil if it stays where it is.
+    package var movedTo: Environment?
+    /// By how much the notification changed the number on the app's icon; 0 if it did not count.
+    package var badgeChange: Int64
 
     package init(
         installation: Int64,
@@ -108,6 +121,9 @@ package struct SendOutcome: Sendable, Hashable {
         at: Timestamp,
         endedAt: Timestamp? = nil,
         endedToken: String? = nil,
+        endedPlace: ServiceTokens.Place? = nil,
+        movedTo: Environment? = nil,
+        badgeChange: Int64 = 0,
     ) {
         self.installation = installation
         self.status = status
@@ -115,6 +131,9 @@ package struct SendOutcome: Sendable, Hashable {
         self.at = at
         self.endedAt = endedAt
         self.endedToken = endedToken
+        self.endedPlace = endedPlace
+        self.movedTo = movedTo
+        self.badgeChange = badgeChange
     }
 }
 

@@ -45,6 +45,8 @@ package struct ProviderApp: Sendable, Hashable {
         package var authority: String?
         /// The address of the feedback service, `https://host:port`; nil if the server has none.
         package var feedback: String?
+        /// The address of the management of broadcast channels, `https://host:port`; nil for Apple's.
+        package var channels: String?
         /// The signing key or the certificate, encrypted.
         package var sealedCredentials: [UInt8]
         /// The part of the credentials that may be shown.
@@ -54,12 +56,14 @@ package struct ProviderApp: Sendable, Hashable {
             url: String,
             authority: String?,
             feedback: String? = nil,
+            channels: String? = nil,
             sealedCredentials: [UInt8],
             credentials: CredentialsSummary,
         ) {
             self.url = url
             self.authority = authority
             self.feedback = feedback
+            self.channels = channels
             self.sealedCredentials = sealedCredentials
             self.credentials = credentials
         }

@@ -3,7 +3,33 @@ import PostgresSupport
 /// The tables of the provider server. They have a schema of their own, so the database may be the one of a cluster.
 enum ProviderTables {
     /// A migration only adds things, because servers of two releases run side by side during an upgrade.
-    static let migrations = PostgresMigrations(schema: "carillon_provider", oldest: 1, [first, second])
+    static let migrations = PostgresMigrations(schema: schema, oldest: 1, versions)
+    static let schema = "carillon_provider"
+    static let versions = [first, second, third, fourth]
+
+    /// badge: the number on the app's icon.
+    private static let fourth: [StaticString] = [
+        "ALTER TABLE carillon_provider.installation ADD COLUMN badge bigint NOT NULL DEFAULT 0"
+    ]
+
+    /// What an installation has stays with the backend until the app says which tags are its own (app_tags is empty).
+    /// tokens: those of services, each between two spaces; see ServiceTokens.
+    private static let third: [StaticString] = [
+        """
+        ALTER TABLE carillon_provider.installation
+        ADD COLUMN app_tags text NOT NULL DEFAULT '',
+        ADD COLUMN app_values bytea,
+        ADD COLUMN tokens text NOT NULL DEFAULT '',
+        ADD COLUMN created bigint NOT NULL DEFAULT 0
+        """,
+        // When it was added. Of what is there already, only the last registration is known.
+        "UPDATE carillon_provider.installation SET created = registered",
+        // How many recipients it has; NULL until they are counted.
+        "ALTER TABLE carillon_provider.message ADD COLUMN total bigint",
+        // How many recipients opened it, and when.
+        "ALTER TABLE carillon_provider.message ADD COLUMN opened bigint NOT NULL DEFAULT 0",
+        "ALTER TABLE carillon_provider.outcome ADD COLUMN opened bigint",
+    ]
 
     /// The next events of each hook.
     private static let second: [StaticString] = [

@@ -2,6 +2,7 @@ import CampaignStore
 import Crypto
 import Foundation
 import Notifications
+import PrivateFiles
 import Storage
 
 #if PostgreSQL
@@ -24,20 +25,18 @@ package enum CampaignStoreChoice: Sendable {
         let store: any CampaignStore
         let vault: CredentialVault
         let administratorKey: String
-        /// Locks the folder if the store does not.
-        var lock: FolderLock?
     }
 
-    func open(folder: String, now: @escaping @Sendable () -> Timestamp) async throws -> Opened {
+    /// - Parameter lock: the lock of the folder.
+    func open(folder: String, _ lock: FolderLock, now: @escaping @Sendable () -> Timestamp) async throws -> Opened {
         switch self {
         case .sqlite:
-            let store = try SQLiteCampaignStore(folder: folder, now: now)
+            let store = try SQLiteCampaignStore(folder: folder, lock: lock, now: now)
             return Opened(
                 store: store, vault: try CredentialVault(folder: folder),
                 administratorKey: try Self.administratorKey(Self.administratorKeyFile(in: folder)))
         #if PostgreSQL
             case .postgresql(let location, let key):
-                let lock = try FolderLock(folder)
                 let configuration = PostgresCampaignStore.Configuration(
                     location: location, storeKey: key, identity: try Self.identity(in: folder), now: now)
                 let store: PostgresCampaignStore
@@ -49,7 +48,7 @@ package enum CampaignStoreChoice: Sendable {
                 do {
                     return Opened(
                         store: store, vault: CredentialVault(key: key.key),
-                        administratorKey: try await Self.sharedKey(store, folder), lock: lock)
+                        administratorKey: try await Self.sharedKey(store, folder))
                 } catch {
                     await store.close()
                     throw error

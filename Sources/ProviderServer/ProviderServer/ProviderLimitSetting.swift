@@ -46,8 +46,8 @@ package struct ProviderLimitSetting: Sendable {
             range: 1...100_000_000
         ) { $0.newInstallations.burst = Int($1) },
         ProviderLimitSetting(
-            name: "message-days", meaning: "days for which ended messages and their outcomes are kept",
-            range: 1...36_500
+            name: "message-days", meaning: "days for which ended messages and their outcomes are kept; 0 for ever",
+            range: 0...36_500
         ) { $0.messageDays = $1 },
     ]
 

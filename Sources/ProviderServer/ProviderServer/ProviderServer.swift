@@ -33,6 +33,8 @@ package final class ProviderServer: Service {
         package var store: CampaignStoreChoice = .sqlite
         /// More names of the server, under which a browser may open the console.
         package var hostnames: [String] = []
+        /// Whether an app's key may add hooks on this machine. The administrator's always may.
+        package var allowsLocalHooks = false
         /// PEM files with the certificate's chain and its key; nil for HTTP/1.1 without TLS, on loopback only.
         package var tls: (certificate: String, key: String)?
         package var clock: ProviderClock
@@ -60,8 +62,12 @@ package final class ProviderServer: Service {
     /// The name of the file with the administrator's key, in the folder.
     package static let administratorKeyFile = "provider.key"
 
+    /// The file that a server locks while it starts, runs and ends.
+    package static func lockFile(in folder: String) -> String { FolderLock.fileOfProviderServer(in: folder) }
+
     private let settings: Settings
     private let tls: TLSConfiguration?
+    private let lock: FolderLock
     private let opened: CampaignStoreChoice.Opened
     private let campaigns: CampaignScheduler
     private let hooks: HookScheduler
@@ -90,7 +96,10 @@ package final class ProviderServer: Service {
         self.listening = listening
         tls = try settings.tls.map { try Self.tls(certificate: $0.certificate, key: $0.key) }
         try Files.makeFolder(settings.folder)
-        let opened = try await settings.store.open(folder: settings.folder, now: settings.clock.now)
+        lock = try FolderLock.ofProviderServer(settings.folder)
+        // A server that was killed leaves its address. Remove it, so that commands wait for the new one.
+        Description.remove(folder: settings.folder)
+        let opened = try await settings.store.open(folder: settings.folder, lock, now: settings.clock.now)
         self.opened = opened
         let (store, vault) = (opened.store, opened.vault)
         let apps = try await AppDirectory(store)
@@ -105,6 +114,7 @@ package final class ProviderServer: Service {
         }
         api = ProviderAPI(
             store: store, apps: apps, vault: vault, campaigns: campaigns, feedback: feedback,
+            channels: BroadcastChannels(vault: vault, deadline: ProviderServerLimits.channelDeadline),
             access: ProviderAccess(
                 administratorKeyDigest: AccessKey.digest(opened.administratorKey), apps: apps,
                 identityKeys: IdentityKeyFiles(logger: logger),
@@ -113,7 +123,7 @@ package final class ProviderServer: Service {
             clock: settings.clock, console: ProviderConsole(sessions: sessions, isSecure: settings.tls != nil),
             metrics: settings.metrics,
             rates: InstallationRates(changes: settings.installationChanges, additions: settings.newInstallations),
-            logger: logger)
+            allowsLocalHooks: settings.allowsLocalHooks, logger: logger)
         cleaning = MessageCleaning(store, days: settings.messageDays, clock: settings.clock, logger: logger)
     }
 
@@ -147,7 +157,7 @@ package final class ProviderServer: Service {
         let scheme = settings.tls == nil ? "http" : "https"
         let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
         let application = Application(
-            router: api.router(),
+            router: api.allRoutes(),
             server: server(),
             configuration: ApplicationConfiguration(
                 address: .hostname(settings.host, port: settings.port),
@@ -157,7 +167,8 @@ package final class ProviderServer: Service {
                 await feedback.runDue()
                 await hooks.runDue()
                 await cleaning.runDue()
-                let port = channel.localAddress?.port ?? 0
+                // The listener has no address any more if the server was told to end while it was starting.
+                guard let port = channel.localAddress?.port else { return }
                 sessions.address = "\(scheme)://\(Self.browserHost(settings)):\(port)"
                 let description = Description(
                     url: "\(scheme)://\(host):\(port)",

@@ -5,8 +5,9 @@ import Rates
 package enum ProviderServerLimits {
     // MARK: Requests
 
-    /// The largest body of a request about an installation, in bytes. One with 60 long tags and all values has 14,000.
-    package static let installationBytes = 16_384
+    /// The largest body of a request about an installation, in bytes. One with 120 long tags, all values and all device
+    /// tokens has 33,000.
+    package static let installationBytes = 40_960
     /// The largest body of any other request, in bytes: a message to 10,000 named recipients has 500,000.
     package static let bodyBytes = 1 << 20
     /// The largest number of open connections, for ``ProviderServer/Settings``. Further ones wait until one closes.
@@ -41,6 +42,8 @@ package enum ProviderServerLimits {
     package static let tags = 60
     /// The largest number of languages of an installation. A device sends the user's list, which is rarely this long.
     package static let languages = 10
+    /// The largest number of Live Activities of an installation. A device shows a few at once.
+    package static let activities = 20
     /// The longest tag of a language, in bytes (RFC 5646, 4.4.1).
     static let languageBytes = 35
     /// The longest name of a user, of an app's version and of a time zone, in bytes.
@@ -86,7 +89,15 @@ package enum ProviderServerLimits {
     /// The longest idempotency key, in bytes.
     static let idempotencyKeyBytes = 128
     /// How many recipients a dry run shows.
-    static let samples = 3
+    static let samples = 10
+    /// How long the answer to a new message may wait for its end: as long as a client usually waits for an answer.
+    static let wait = Duration.seconds(30)
+    /// How many answers may wait at the same time. Further ones do not wait.
+    static let waits = 1_000
+    /// How often an answer that waits looks for the end of a message that another server may send.
+    static let waitInterval = Duration.milliseconds(100)
+    /// How many outcomes such an answer has.
+    static let answeredOutcomes = 100
 
     // MARK: Sending
 
@@ -95,13 +106,29 @@ package enum ProviderServerLimits {
     static let messagesAtOnce = 8
     /// How many notifications of one message wait for an answer.
     static let inFlight = 1_000
+    /// How many answers to a message are its first. If nine of ten of them say BadDeviceToken, after at least the second
+    /// number, the message pauses.
+    static let firstAnswers = 100
+    static let fewestAnswers = 20
+    /// How many recipients are tried in the other environment together.
+    static let triedTogether = 100
+    /// How long they are tried. The other environment may not be reachable, and the message must not wait for it.
+    static let elsewhereDeadline = Duration.seconds(5)
+    /// How long a request about broadcast channels may take at the service.
+    static let channelDeadline = Duration.seconds(10)
+    /// How few notifications of one message wait for an answer if the service ends connections again and again.
+    static let smallestWindow = 10
+    /// How often a message looks whether it gets on, and after how many such times without an answer it says that it waits.
+    static let watchInterval = Duration.seconds(1)
+    static let silentIntervals = 5
     /// The time for all attempts to send a notification in one pass. It is longer than a restart of the service.
     package static let deadline = Duration.seconds(30)
     /// The largest number of messages of one app that are scheduled or being sent. The server looks at all of them each time
     /// that one is added or ends.
     static let openMessages = 1_000
-    /// For how many days messages that have ended are kept, with their outcomes; 0 for ever.
-    static let messageDays = 0.0
+    /// For how many days messages that have ended are kept, with their outcomes; 0 for ever. A campaign to a million has 100
+    /// MB of outcomes.
+    static let messageDays = 90.0
     /// How often old messages are searched for, and how many are deleted before others have their turn.
     static let cleaningInterval = Duration.seconds(3600)
     static let cleanedTogether = 100

@@ -34,7 +34,7 @@ extension BinaryConnection {
         case .close, .hang, .errorPacket:
             rehearsed?.set(fault, on: submission.ticket)
             batch.append(submission)
-        case .answer, .goAway, .reset, .delay, .settings:
+        case .answer, .goAway, .reset, .delay, .settings, .omit:
             batch.append(submission)
         }
     }
@@ -71,7 +71,7 @@ extension BinaryConnection {
             eventLoop.execute { connection.value.close(kind) }
         case .hang:
             rehearsed?.hang(since: second)
-        case .answer, .goAway, .reset, .delay, .lose, .duplicate, .settings, .errorPacket: break
+        case .answer, .goAway, .reset, .delay, .lose, .duplicate, .settings, .omit, .errorPacket: break
         }
     }
 

@@ -15,6 +15,7 @@ import Trust
 /// reading from the socket, and bytes that were read already wait.
 final class BinaryConnection: CertifiedConnection {
     let gateway: BinaryGateway
+    private let rules: BinaryRules
     private let identity: ProviderIdentity
     let channel: CertifiedChannel
     let eventLoop: any EventLoop
@@ -25,8 +26,8 @@ final class BinaryConnection: CertifiedConnection {
     var batch: [Submission] = []
     /// The faults of rehearsals on this connection; nil until there is one.
     var rehearsed: RehearsedBinaryConnection?
-    /// The notification that waits for a look-up of the key of its device token. Nothing is read meanwhile, so that
-    /// the order is kept.
+    /// The notification that waits for a look-up of the key of its device token, or until its app is made. Nothing is
+    /// read meanwhile, so that the order is kept.
     private var keyless: BinaryNotification?
     /// Reports to observers; nil if nobody may observe.
     let watched: WatchedConnection?
@@ -48,10 +49,13 @@ final class BinaryConnection: CertifiedConnection {
         self.identity = identity
         self.channel = channel
         eventLoop = channel.eventLoop
+        var rules = gateway.rules
+        rules.firstSight = channel.firstSight(gateway.certificates)
+        self.rules = rules
         topic = BinaryTopic(identity.uid, in: gateway.certificates.accounts.current)
         exchange = BinaryExchange(limit: gateway.limits.unanswered)
         decoder = BinaryDecoder(tokenByteCount: gateway.rules.tokenKeys.current.tokenByteCount)
-        watched = gateway.observation.map { WatchedConnection(identity, gateway, $0) }
+        watched = gateway.observation.map { WatchedConnection(identity, gateway, rules, $0, channel.handshake) }
         var system = SystemRandomNumberGenerator()
         random = IdentifierRandom(seededBy: &system)
     }
@@ -131,7 +135,7 @@ extension BinaryConnection {
                     return nil
                 }
                 partialSince = nil
-                if gateway.rules.lacksKey(notification) {
+                if rules.lacksKey(notification) || lacksApp {
                     findKey(of: notification)
                 } else {
                     try accept(notification)
@@ -156,7 +160,7 @@ extension BinaryConnection {
         let id = NotificationID.random(using: &random)
         let submission: Submission
         do throws(BinaryStatus) {
-            submission = try gateway.rules.submission(
+            submission = try rules.submission(
                 notification, to: topic, id: id, ticket: exchange.nextTicket)
         } catch {
             gateway.recordRejected(notification, to: topic, id: id, notification.reason(for: error))
@@ -173,10 +177,15 @@ extension BinaryConnection {
     /// Whether the connection can accept another notification now.
     private var hasRoom: Bool { keyless == nil && rehearsed?.isHolding != true && exchange.hasRoom }
 
+    /// Whether the certificate's app has to be made first: nobody has created it (`carillon serve --accept any`).
+    private var lacksApp: Bool { rules.firstSight != nil && topic.app == nil && identity.foreignTeam != nil }
+
     private func findKey(of notification: BinaryNotification) {
         keyless = notification
-        let (keys, connection) = (gateway.rules.tokenKeys, NIOLoopBound(self, eventLoop: eventLoop))
+        let (keys, connection) = (rules.tokenKeys, NIOLoopBound(self, eventLoop: eventLoop))
+        let (firstSight, name, team) = (rules.firstSight, identity.uid, lacksApp ? identity.foreignTeam : nil)
         Task {
+            if let team { await firstSight?.makeApp(of: name, team: team) }
             let isAnswered = await keys.searchIsAnswered()
             connection.eventLoop.execute { connection.value.searched(isAnswered: isAnswered) }
         }
@@ -186,8 +195,9 @@ extension BinaryConnection {
     private func searched(isAnswered: Bool) {
         guard let notification = keyless else { return }
         keyless = nil
+        if lacksApp { topic = BinaryTopic(identity.uid, in: gateway.certificates.accounts.current) }
         do throws(BinaryFault) {
-            if !isAnswered, gateway.rules.lacksKey(notification) {
+            if !isAnswered, rules.lacksKey(notification) {
                 let id = NotificationID.random(using: &random)
                 gateway.recordRejected(notification, to: topic, id: id, .serviceUnavailable)
                 watched?.refused(notification, .processingError, topic, id: id)

@@ -11,6 +11,8 @@ struct BinaryRules: Sendable {
     var names: NamedTokens?
     /// Whether an app's own device token is only for the app, and each service needs its own.
     var tokensByService = false
+    /// Makes what the service does not know; nil if the client may not use it.
+    var firstSight: (any FirstSight)?
 
     /// Finds the destination of a notification, and makes its submission.
     /// - Parameters:
@@ -24,7 +26,8 @@ struct BinaryRules: Sendable {
         ticket: UInt64,
     ) throws(BinaryStatus) -> Submission {
         guard let app = topic.app else { throw .missingTopic }
-        guard let contents = open(notification, app: app, topic.kind), contents.app == app.id,
+        guard let contents = open(notification, app: app, topic.kind) ?? contentsAtFirstSight(notification, topic),
+            contents.app == app.id,
             contents.isFor(topic.kind, isStrict: tokensByService)
         else { throw .invalidToken }
         guard conformance == .apple || notification.payload.contents.contains(.aps) else { throw .processingError }
@@ -52,6 +55,19 @@ struct BinaryRules: Sendable {
             ?? names?.meaning(of: notification.deviceToken.array, app: app?.id, service: kind)?.contents
     }
 
+    /// The contents of a device token that nobody gave out, if the client may use such tokens.
+    private func contentsAtFirstSight(
+        _ notification: BinaryNotification,
+        _ topic: BinaryTopic,
+    ) -> DeviceTokenContents? {
+        guard let firstSight, let app = topic.app,
+            // A token of the other environment is a common mistake.
+            tokenKeys.current.open(notification.deviceToken, environment: .production) == nil
+        else { return nil }
+        return firstSight.contents(
+            of: notification.deviceToken.array, app: app.id, service: tokensByService ? topic.kind : .app)
+    }
+
     /// Whether a notification cannot be decided yet, because no known key opens its device token and another node may
     /// have made a key that does.
     func lacksKey(_ notification: BinaryNotification) -> Bool {
@@ -59,7 +75,9 @@ struct BinaryRules: Sendable {
     }
 
     /// The device that a notification's device token names; nil if no known key opens the token.
-    func device(of notification: BinaryNotification, _ app: App?) -> DeviceID? { open(notification, app: app)?.device }
+    func device(of notification: BinaryNotification, _ app: App?) -> DeviceID? {
+        open(notification, app: app)?.device ?? firstSight?.device(of: notification.deviceToken.array)
+    }
 
     /// Priority 10 is an error if the payload contains only content-available (Guide, Table A-3). If the provider
     /// gave no priority, such a notification gets priority 5. The older formats cannot give one. This applies to the

@@ -1,3 +1,4 @@
+package import Connections
 package import Delivery
 package import Notifications
 package import Trust
@@ -8,24 +9,49 @@ package struct ProviderCertificates: Sendable {
     private let authority: CertificateAuthority
     let accounts: any Accounts
     private let clock: @Sendable () -> Timestamp
+    /// Makes what the service does not know; nil unless `--accept any` is set.
+    private let firstSight: (any FirstSight)?
+    /// The addresses besides loopback from which ``firstSight`` is used.
+    private let acceptAnyFrom: [AddressRange]
 
     package init(
         environment: Environment,
         authority: CertificateAuthority,
         accounts: any Accounts,
+        firstSight: (any FirstSight)? = nil,
+        acceptAnyFrom: [AddressRange] = [],
         clock: @escaping @Sendable () -> Timestamp,
     ) {
         self.environment = environment
         self.authority = authority
         self.accounts = accounts
         self.clock = clock
+        self.firstSight = firstSight
+        self.acceptAnyFrom = acceptAnyFrom
+    }
+
+    /// What makes unknown teams, apps and devices for a client; nil if the client's address does not allow it.
+    func firstSight(for accepted: AcceptedConnection) -> (any FirstSight)? {
+        guard let firstSight, accepted.isLocal(or: acceptAnyFrom) else { return nil }
+        return firstSight
+    }
+
+    /// Whether a connection may be opened: a certificate of another authority is accepted from some addresses only.
+    func mayOpen(_ accepted: AcceptedConnection, _ identity: ProviderIdentity) -> Bool {
+        identity.foreignTeam == nil || firstSight(for: accepted) != nil
     }
 
     /// Checks a client's certificates during the TLS handshake. The binary API has no answer that could refuse them
     /// later.
     /// - Parameter chain: the certificates in DER, the client's own first. None of them was verified yet.
     func admit(_ chain: [[UInt8]]) throws(TrustError) -> ProviderIdentity {
-        let provider = try authority.verifyProvider(chain: chain, now: now)
+        let provider: ProviderIdentity
+        do throws(TrustError) {
+            provider = try authority.verifyProvider(chain: chain, now: now)
+        } catch {
+            guard firstSight != nil, error.code == .untrusted else { throw error }
+            provider = try .foreign(chain: chain, now: now)
+        }
         do throws(Rejection) {
             try check(provider, accounts.current)
         } catch {
@@ -46,7 +72,8 @@ package struct ProviderCertificates: Sendable {
 
     private func check(_ identity: ProviderIdentity, _ accounts: AccountsSnapshot) throws(Rejection) {
         guard self.accounts.isCurrent else { throw .accountsNotCurrent }
-        try identity.check(environment: environment, isTrusted: accounts.trusts(identity.serial), now: now)
+        let isTrusted = identity.foreignTeam == nil ? accounts.trusts(identity.serial) : firstSight != nil
+        try identity.check(environment: environment, isTrusted: isTrusted, now: now)
     }
 
     private var now: Double { Double(clock().milliseconds) / 1000 }

@@ -1,3 +1,4 @@
+import Connections
 import Delivery
 import Matching
 import Notifications
@@ -7,19 +8,31 @@ import Trust
 final class WatchedConnection {
     private let observation: RequestObservation
     private let gateway: BinaryGateway
+    /// The rules of this connection.
+    private let rules: BinaryRules
     private let identity: ProviderIdentity
     /// The connection's number in the journal.
     private let number: UInt64
+    private let serverName: String?
     /// Whether a notification has arrived. Also true if the connection began before anybody observed.
     private var isUsed: Bool
     /// The journal's numbers of the unanswered notifications, by ticket. The exchange limits how many there are.
     private var numbers: [UInt64: UInt64] = [:]
 
-    init(_ identity: ProviderIdentity, _ gateway: BinaryGateway, _ observation: RequestObservation) {
+    /// - Parameter handshake: what observed the TLS handshake; nil if nothing did.
+    init(
+        _ identity: ProviderIdentity,
+        _ gateway: BinaryGateway,
+        _ rules: BinaryRules,
+        _ observation: RequestObservation,
+        _ handshake: (any HandshakeObservation)?,
+    ) {
         self.identity = identity
+        self.rules = rules
         self.gateway = gateway
         self.observation = observation
-        number = observation.observer.connectionOpened()
+        number = handshake?.number ?? observation.observer.connectionOpened()
+        serverName = handshake?.serverName
         isUsed = !observation.isActive
     }
 
@@ -32,7 +45,7 @@ final class WatchedConnection {
         observation.observer.connectionUnused(
             UnusedConnection(
                 environment: certificates.environment, interface: .binary,
-                team: certificates.accounts.current.certificates[identity.serial]?.team))
+                team: team(certificates.accounts.current)))
     }
 
     /// Reports a valid notification before it is passed to `Delivery`.
@@ -42,6 +55,10 @@ final class WatchedConnection {
         var facts = facts(submission.notification.topic, id: submission.notification.id)
         describe(notification, in: &facts)
         facts.device = submission.destination.device
+        if let firstSight = rules.firstSight {
+            if firstSight.hasMade(submission.destination.app) { facts.unknown.insert(.topic) }
+            if firstSight.device(of: notification.deviceToken.array) != nil { facts.unknown.insert(.deviceToken) }
+        }
         facts.priority = submission.notification.priority
         let decision = observation.observer.decided(facts)
         numbers[submission.ticket] = decision.number
@@ -56,7 +73,7 @@ final class WatchedConnection {
         var facts = facts(topic.name, id: id)
         if let notification {
             describe(notification, in: &facts)
-            facts.device = gateway.rules.device(of: notification, topic.app)
+            facts.device = rules.device(of: notification, topic.app)
         }
         let answer = RequestAnswer(status)
         (facts.status, facts.reason, facts.outcome) = (answer.status, answer.reason, .rejected)
@@ -88,16 +105,23 @@ final class WatchedConnection {
 
     private func facts(_ topic: String, id: NotificationID) -> RequestFacts {
         let accounts = gateway.certificates.accounts.current
-        return RequestFacts(
+        var facts = RequestFacts(
             time: gateway.delivery.clock.time,
             connection: number,
             environment: gateway.certificates.environment,
             interface: .binary,
-            team: accounts.certificates[identity.serial]?.team,
+            team: team(accounts),
             sender: .certificate(identity.serial),
             topic: topic,
             apnsID: id,
         )
+        if identity.foreignTeam != nil { facts.unknown.insert(.sender) }
+        facts.serverName = serverName
+        return facts
+    }
+
+    private func team(_ accounts: AccountsSnapshot) -> TeamID? {
+        accounts.team(ofCertificate: identity.serial, uid: identity.uid, foreignTeam: identity.foreignTeam)
     }
 
     private func describe(_ notification: BinaryNotification, in facts: inout RequestFacts) {

@@ -14,6 +14,7 @@ package final class Courier: HTTP2Service {
     let registrations: any Registrations
     let switchboard: any Switchboard
     let broadcasts: Broadcasts
+    let seen: SeenDevices
     let activations: Activations
     let outboxes: Outboxes
     let limits: CourierLimits
@@ -32,6 +33,7 @@ package final class Courier: HTTP2Service {
         registrations: any Registrations,
         switchboard: any Switchboard,
         broadcasts: Broadcasts,
+        seen: SeenDevices,
         activations: Activations,
         fence: HoldFence? = nil,
         limits: CourierLimits = CourierLimits(),
@@ -45,6 +47,7 @@ package final class Courier: HTTP2Service {
         self.registrations = registrations
         self.switchboard = switchboard
         self.broadcasts = broadcasts
+        self.seen = seen
         self.activations = activations
         outboxes = Outboxes(fence)
         self.limits = limits

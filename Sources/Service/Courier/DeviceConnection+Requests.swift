@@ -112,11 +112,13 @@ extension DeviceConnection {
     }
 
     private func changeState(_ request: DeviceRequest, as device: DeviceKey, on stream: StreamID) throws(Rejection) {
-        guard let power = PowerState.read(request.body) else {
+        guard let state = ReportedState(request.body) else {
             throw Rejection(.payloadEmpty, detail: #"The body must be {"power":"low"|"awake"|"charging"}."#)
         }
-        self.power = power
-        courier.switchboard.changePower(of: device, to: power)
+        power = state.power
+        courier.switchboard.changePower(of: device, to: state.power)
+        // A report of the power alone, by another program on the device, says nothing of the software.
+        if let software = state.software { courier.seen.reported(software, by: device, at: courier.clock.time) }
         respond(stream, DeviceAnswer(status: 204))
     }
 }
@@ -131,7 +133,9 @@ extension Courier {
         at destination: Destination,
     ) async -> DeviceAnswer {
         let activity = activity.map {
-            DeviceTokenContents.Activity(id: $0, ends: clock.time.advanced(by: limits.activityTokenLife))
+            DeviceTokenContents.Activity(
+                id: $0,
+                ends: clock.teams.time(clock.time, of: destination.app).advanced(by: limits.activityTokenLife))
         }
         let contents = DeviceTokenContents(
             device: destination.device, app: destination.app,

@@ -218,6 +218,7 @@ extension DeviceConnection {
         // subscriptions.
         courier.broadcasts.attach(line, of: device)
         courier.switchboard.attach(line, of: device, power: power)
+        courier.seen.saw(device, at: courier.clock.time)
     }
 
     /// Answers a device that was revoked, or whose certificate has expired, and that asks for its notifications, as if
@@ -238,6 +239,7 @@ extension DeviceConnection {
         if let acknowledging, let index = requests.index(of: acknowledging) { requests[index].began = second }
         courier.switchboard.detach(line, of: device)
         courier.broadcasts.detach(line, of: device)
+        courier.seen.saw(device, at: courier.clock.time)
     }
 
     var deviceKey: DeviceKey? {

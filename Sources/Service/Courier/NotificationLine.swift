@@ -14,19 +14,23 @@ enum NotificationLine {
     /// Returns a notification's line, without the values that the provider did not give.
     /// - Parameter clock: converts the expiration to the device's time, which may differ from the service's.
     static func of(_ attempt: DeliveryAttempt, bundleID: BundleID, clock: ServiceClock) -> ByteBuffer {
-        of(attempt.notification, number: attempt.number, bundleID: bundleID, channel: nil, clock: clock)
+        of(
+            attempt.notification, number: attempt.number, app: attempt.destination.app, bundleID: bundleID,
+            channel: nil,
+            clock: clock)
     }
 
     /// Returns a broadcast's line, which has its channel as well.
     static func of(_ broadcast: BroadcastMessage, clock: ServiceClock) -> ByteBuffer {
         of(
-            broadcast.notification, number: broadcast.number, bundleID: broadcast.bundleID,
-            channel: broadcast.channel.id, clock: clock)
+            broadcast.notification, number: broadcast.number, app: broadcast.channel.list.app,
+            bundleID: broadcast.bundleID, channel: broadcast.channel.id, clock: clock)
     }
 
     private static func of(
         _ notification: Notification,
         number: UInt64,
+        app: AppID,
         bundleID: BundleID,
         channel: ChannelID?,
         clock: ServiceClock,
@@ -61,7 +65,7 @@ enum NotificationLine {
             case nil: line.append(#"","priority":"#)
             }
             line.append(decimal: UInt64(notification.priority.rawValue))
-            if let seconds = clock.clientExpiration(of: notification.expiration).seconds {
+            if let seconds = clock.clientExpiration(of: notification.expiration, for: app).seconds {
                 line.append(#","expiration":"#)
                 line.append(decimal: seconds)
             }

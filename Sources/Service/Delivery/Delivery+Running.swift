@@ -1,3 +1,5 @@
+package import Notifications
+import Rates
 import Storage
 import Synchronization
 
@@ -36,6 +38,14 @@ extension Delivery {
         await sweep()
     }
 
+    /// The clock of the team that owns these apps has advanced: what was counted for their device tokens is older now.
+    package func advanced(_ apps: Set<AppID>, by duration: Duration) {
+        let nanoseconds = UInt64(clamping: duration.attoseconds / 1_000_000_000)
+        for shard in shards {
+            shard.rates.withLock { $0.age(by: nanoseconds) { apps.contains($0.app) } }
+        }
+    }
+
     /// Stores notifications that were not acknowledged in time.
     private func tick() {
         let now = clock.moment
@@ -48,6 +58,15 @@ extension Delivery {
             while try await mailboxes.removeExpired(before: clock.time, limit: limits.sweepBatch)
                 == limits.sweepBatch
             {}
+            // A team whose clock is ahead has notifications that have expired for it alone.
+            let offsets = clock.teams.offsets
+            guard !offsets.isEmpty else { return }
+            for app in accounts.current.apps.values where offsets[app.team] != nil {
+                let time = clock.teams.time(clock.time, of: app.id)
+                while try await mailboxes.removeExpired(before: time, of: app.id, limit: limits.sweepBatch)
+                    == limits.sweepBatch
+                {}
+            }
         } catch {
             // If this fails, the next sweep tries again. Expired notifications are never delivered in any case.
         }

@@ -14,6 +14,8 @@ package final class Delivery: OfferOutcomes {
     private let log: any DeliveryLog
     private let feedback: FeedbackRecorder
     let limits: DeliveryLimits
+    /// Whether other nodes use the same store.
+    let isShared: Bool
     private let limitExceeded: @Sendable (Limit) -> Void
     private let isExpired: @Sendable (Destination) -> Bool
     package let clock: ServiceClock
@@ -50,6 +52,7 @@ package final class Delivery: OfferOutcomes {
         self.log = log
         self.feedback = FeedbackRecorder(store: feedback)
         self.limits = limits
+        isShared = mailboxes.isShared
         self.limitExceeded = limitExceeded
         self.isExpired = isExpired
         self.clock = clock
@@ -100,9 +103,19 @@ package final class Delivery: OfferOutcomes {
         let now = clock.moment
         let known = registrations.known(submissions.map(\.destination))
         for (index, submission) in submissions.enumerated() {
-            guard let known = known[index] else { return lookUp(Array(submissions[index...]), answers: answers) }
+            guard let known = known[index], !isDoubtful(known, submission) else {
+                return lookUp(Array(submissions[index...]), answers: answers)
+            }
             guard accept(submission, known.registration, answers: answers, now: now) else { return }
         }
+    }
+
+    /// Whether the store has to be asked before the notification is rejected because of what this node knows. Another node
+    /// may have given out the device token a moment ago, and a provider that is told that a token is bad forgets it.
+    private func isDoubtful(_ known: KnownRegistration, _ submission: Submission) -> Bool {
+        guard isShared else { return false }
+        guard let registration = known.registration else { return true }
+        return registration.rejection(ofGeneration: submission.generation) != nil
     }
 
     /// Returns why a notification would be rejected now; nil if it would be accepted. It is not sent, and does not
@@ -167,20 +180,20 @@ extension Delivery {
         }
         record(.accepted, submission, now)
         // Two calls, because one with a conditional expression would copy every submission.
-        if clock.isAdvanced {
-            offerOrStore(atServiceTime(submission), in: shard, answers: answers, now: now)
+        if clock.isAnyAdvanced {
+            offerOrStore(atTeamTime(submission), in: shard, answers: answers, now: now)
         } else {
             offerOrStore(submission, in: shard, answers: answers, now: now)
         }
         return true
     }
 
-    /// Converts the expiration to the service's time. Providers do not know that a test has advanced the service's
-    /// clock, so they send times of the machine's clock.
-    private func atServiceTime(_ submission: Submission) -> Submission {
+    /// Converts the expiration to the team's time. Providers do not know that a test has advanced a clock, so they send
+    /// times of the machine's clock.
+    private func atTeamTime(_ submission: Submission) -> Submission {
         var submission = submission
-        submission.notification.fields.expiration = clock.serviceExpiration(
-            ofClient: submission.notification.expiration)
+        submission.notification.fields.expiration = clock.teamExpiration(
+            ofClient: submission.notification.expiration, for: submission.destination.app)
         return submission
     }
 
@@ -199,7 +212,7 @@ extension Delivery {
 
     private func offerOrStore(_ submission: Submission, in shard: Shard, answers: any SubmissionAnswers, now: Moment) {
         let (destination, notification) = (submission.destination, submission.notification)
-        guard let expires = limits.expiry(of: notification, now: now.time) else {
+        guard let expires = limits.expiry(of: notification, now: clock.teams.time(now.time, of: destination.app)) else {
             let offer = Offer(id: nil, destination: destination, notification: notification)
             if switchboard.offer(offer, now: now) == .returned { record(.discarded(.oneAttempt), submission, now) }
             return answers.answer(submission.ticket, with: .accepted)
@@ -226,6 +239,9 @@ extension Delivery {
         in shard: Shard,
         now: Moment,
     ) -> Rejection? {
+        if isShared, mailboxes.wasStopped {
+            return .nodeWasStopped
+        }
         if let rejection = standing(of: submission, registration) { return rejection }
         guard shard.rates.withLock({ $0.admits(submission.destination, at: now.uptime.nanoseconds) }) else {
             return Rejection(.tooManyRequests, detail: "Too many notifications were sent to this device token.")

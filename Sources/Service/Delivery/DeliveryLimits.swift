@@ -42,6 +42,19 @@ package struct DeliveryLimits: Sendable, Hashable {
     /// ``pendingStoresPerShard`` is, and takes the store a third of a second.
     package var storesPerBatch = 512
 
+    /// How long after its acceptance a notification may first be passed to a store that other nodes use, and still replace
+    /// whatever the mailbox holds. Longer than a store under load takes, and shorter than providers wait before they send
+    /// again through another node. A node that is later was stopped, or cannot keep up (``MailboxEntry/age``).
+    package var promptStoring = Duration.seconds(2)
+
+    /// The pause before a notification is stored again whose mailbox another transaction holds. The store has waited
+    /// already, so the transaction is a long one, and each attempt delays the other notifications of its batch.
+    package var lockedPause = Duration.milliseconds(250)
+
+    /// How long a notification waits for a mailbox that another transaction holds. Then the answer is
+    /// ServiceUnavailable. Less than the time for which most providers wait for an answer.
+    package var maximumLockWait = Duration.seconds(8)
+
     /// The largest number of expired notifications that one sweep removes at a time, so that it never blocks the
     /// store for long.
     package var sweepBatch = 1000

@@ -13,6 +13,10 @@ package struct LogEntry: Sendable, Hashable {
     package let topic: String
     /// More about the event: the reason of a rejection, or the notification that replaced this one.
     package let detail: Detail?
+    /// The status of an upstream's answer.
+    package let status: UInt16?
+    /// What this service would have answered, if the upstream's answer differs from it.
+    package let own: String?
     /// How many events were lost; nil if the record is an event.
     package let lost: UInt64?
 
@@ -33,6 +37,8 @@ package struct LogEntry: Sendable, Hashable {
             self.token = nil
             topic = ""
             detail = nil
+            status = nil
+            own = nil
             lost = count
         case .event(let event, let tokenKey):
             time = event.time
@@ -41,6 +47,11 @@ package struct LogEntry: Sendable, Hashable {
             self.token = token(event.subject.address, tokenKey)
             topic = event.subject.topic
             detail = Detail(event.step)
+            if case .answered(let answered, _, let own) = event.step {
+                (status, self.own) = (answered, own)
+            } else {
+                (status, own) = (nil, nil)
+            }
             lost = nil
         }
     }
@@ -52,7 +63,10 @@ package struct LogEntry: Sendable, Hashable {
         if let notification { text += #","id":"\#(notification.textAsSent.span.text)""# }
         if let token { text += #","token":"\#(token)""# }
         if !topic.isEmpty { text += #","topic":\#(JSONString.quoted(topic))"# }
-        if let detail { text += #","\#(detail.name)":"\#(detail.value)""# }
+        if let status { text += #","status":\#(status)"# }
+        // An upstream's reason may be any text.
+        if let detail { text += #","\#(detail.name)":\#(JSONString.quoted(detail.value))"# }
+        if let own { text += #","own":"\#(own)""# }
         if let lost { text += #","count":\#(lost)"# }
         return text + "}"
     }
@@ -65,7 +79,11 @@ extension LogEntry.Detail {
         case .replaced(let id): self.init(name: "by", value: "\(id)")
         case .coalesced(let id): self.init(name: "into", value: "\(id)")
         case .discarded(let reason): self.init(name: "reason", value: reason.rawValue)
-        case .accepted, .stored, .deferred, .throttled, .sent, .acknowledged, .expired, .duplicate: return nil
+        case .answered(_, let reason?, _): self.init(name: "reason", value: reason)
+        case .accepted, .stored, .deferred, .throttled, .sent, .acknowledged, .expired, .duplicate, .forwarded,
+            .answered,
+            .held:
+            return nil
         }
     }
 }

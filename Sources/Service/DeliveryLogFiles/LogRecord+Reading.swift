@@ -80,6 +80,14 @@ extension DeliveryStep {
         case .deferred: self = .deferred
         case .throttled: self = .throttled
         case .duplicate: self = .duplicate
+        case .forwarded: self = .forwarded
+        case .held: self = .held
+        case .answered:
+            guard let status = reader.short().flatMap(UInt16.init(exactly:)), let reason = reader.text(),
+                let own = reader.text()
+            else { return nil }
+            self = .answered(
+                status: status, reason: reason.isEmpty ? nil : reason, own: own.isEmpty ? nil : own)
         case .sent: self = .sent
         case .acknowledged:
             guard let microseconds = reader.short().flatMap(UInt32.init(exactly:)) else { return nil }

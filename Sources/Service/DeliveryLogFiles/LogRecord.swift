@@ -64,11 +64,15 @@ extension LogRecord {
         }
         if !repeats { buffer.append(text: event.subject.topic) }
         switch event.step {
-        case .accepted, .deferred, .throttled, .sent, .expired, .duplicate: break
+        case .accepted, .deferred, .throttled, .sent, .expired, .duplicate, .forwarded, .held: break
         case .rejected(let reason): buffer.append(text: reason.rawValue)
         case .stored(let microseconds), .acknowledged(let microseconds): buffer.append(short: UInt64(microseconds))
         case .replaced(let id), .coalesced(let id): buffer.append(id)
         case .discarded(let reason): buffer.append(text: reason.rawValue)
+        case .answered(let status, let reason, let own):
+            buffer.append(short: UInt64(status))
+            buffer.append(text: reason ?? "")
+            buffer.append(text: own ?? "")
         }
     }
 }

@@ -1,5 +1,6 @@
 import HTTPAPI
 import NIOCore
+package import Rates
 
 /// The bounds of the management API.
 package enum ManagementLimits {
@@ -13,6 +14,10 @@ package enum ManagementLimits {
 
     /// How long a wait for requests may take: longer than a person waits for a test.
     package static let wait = Duration.seconds(600)
+
+    /// The rate of requests over the network that show neither the key nor a session: health checks, scrapers, the files of
+    /// the console's page, of which a page needs forty. Beyond it the answer is 429.
+    package static let withoutKey = Rate(burst: 300, perSecond: 100)
 
     /// How many connections may be open over TCP and TLS, and how many on the Unix socket. A further connection closes
     /// the one that has been idle for longest, so holding connections open locks nobody out.

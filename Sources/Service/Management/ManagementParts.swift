@@ -1,18 +1,27 @@
 package import Delivery
 package import Notifications
+package import Rates
 package import Rehearsals
 package import Trust
+package import Upstream
 
 /// The parts of the service that the API uses. They are ports and closures, so the API does not know how things are
 /// stored.
 package struct ManagementParts: Sendable {
     package let accounts: any Accounts
     package let invitations: any Invitations
+    package let grants: any GrantStore
+    package let grantMeter: GrantMeter
     package let registrations: any Registrations
     package let switchboard: any Switchboard
     package let broadcasts: Broadcasts
+    package let seen: SeenDevices
     package let tokenKeys: SharedTokenKeys
     package let authority: CertificateAuthority
+    /// Makes the upstreams of apps.
+    package let upstreams: UpstreamVault
+    /// Returns the root certificate that clients of the listeners have to trust, in PEM.
+    package let authorityPEM: @Sendable () -> String
     package let log: DeliveryLogSource
     /// Makes a new key for device tokens, and returns its number.
     package let rotateTokenKey: @Sendable () async throws -> UInt32
@@ -29,13 +38,15 @@ package struct ManagementParts: Sendable {
     package let clock: ServiceClock
     /// Nil if the service does not serve the development environment.
     package let rehearsals: RehearsalDirector?
-    /// Advances the service's clock, and does everything that becomes due.
-    package let advance: @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp
+    /// Advances the clock of the service, or of a team, and does everything that becomes due.
+    package let advance: @Sendable (Duration, TeamID?) async throws(ServiceClock.AdvanceError) -> Timestamp
     /// Nil if the service does not serve the development environment.
     package let testing: ManagementTesting?
 
     /// Nil if no other service uses the store.
     package let cluster: (any ClusterNodes)?
+    /// The rate of requests over the network that show neither the key nor a session.
+    package var withoutKey = ManagementLimits.withoutKey
     /// Asks the other nodes for what they have logged about a notification. Likewise.
     package let otherLogs: (@Sendable (NotificationID) async -> OtherLogs)?
     /// Asks the other nodes which devices are connected to them. Likewise.
@@ -44,11 +55,16 @@ package struct ManagementParts: Sendable {
     package init(
         accounts: any Accounts,
         invitations: any Invitations,
+        grants: any GrantStore,
+        grantMeter: GrantMeter,
         registrations: any Registrations,
         switchboard: any Switchboard,
         broadcasts: Broadcasts,
+        seen: SeenDevices,
         tokenKeys: SharedTokenKeys,
         authority: CertificateAuthority,
+        authorityPEM: (@Sendable () -> String)? = nil,
+        upstreams: UpstreamVault,
         log: DeliveryLogSource,
         rotateTokenKey: @escaping @Sendable () async throws -> UInt32,
         revocationList: @escaping @Sendable () throws -> RevocationList,
@@ -58,7 +74,7 @@ package struct ManagementParts: Sendable {
         history: @escaping @Sendable (_ after: UInt64) -> [ManagementMessages.ServiceSample],
         clock: ServiceClock,
         rehearsals: RehearsalDirector?,
-        advance: @escaping @Sendable (Duration) async throws(ServiceClock.AdvanceError) -> Timestamp,
+        advance: @escaping @Sendable (Duration, TeamID?) async throws(ServiceClock.AdvanceError) -> Timestamp,
         testing: ManagementTesting? = nil,
         cluster: (any ClusterNodes)? = nil,
         otherLogs: (@Sendable (NotificationID) async -> OtherLogs)? = nil,
@@ -66,11 +82,16 @@ package struct ManagementParts: Sendable {
     ) {
         self.accounts = accounts
         self.invitations = invitations
+        self.grants = grants
+        self.grantMeter = grantMeter
         self.registrations = registrations
         self.switchboard = switchboard
         self.broadcasts = broadcasts
+        self.seen = seen
         self.tokenKeys = tokenKeys
         self.authority = authority
+        self.upstreams = upstreams
+        self.authorityPEM = authorityPEM ?? { authority.rootPEM }
         self.log = log
         self.rotateTokenKey = rotateTokenKey
         self.revocationList = revocationList

@@ -58,7 +58,8 @@ struct PeerCaller: Sendable {
                     try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: "localhost"))
                     let connection = PeerConnection(peers, to: node, ended: ended)
                     try pipeline.addHandler(
-                        HTTP2Session(role: .client, configuration: PeerService.configuration, application: connection))
+                        HTTP2Session.make(
+                            role: .client, configuration: PeerService.configuration, application: connection))
                 }
             }
             .connect(host: name, port: Int(port))

@@ -15,6 +15,8 @@ final class PeerQuestions<Part: Sendable>: Sendable {
     private struct Question {
         let node: NodeID
         var parts: [Part] = []
+        /// Whether parts were left out. Such an answer does not count.
+        var isCut = false
         let answered: @Sendable ([Part]?) -> Void
     }
 
@@ -33,9 +35,12 @@ final class PeerQuestions<Part: Sendable>: Sendable {
     /// Adds a part to the answer of a node.
     func add(_ part: Part, to number: UInt64, from node: NodeID) {
         state.withLock { state in
-            guard let question = state.open[number], question.node == node, question.parts.count < maximumParts
-            else { return }
-            state.open[number]?.parts.append(part)
+            guard let question = state.open[number], question.node == node else { return }
+            if question.parts.count < maximumParts {
+                state.open[number]?.parts.append(part)
+            } else {
+                state.open[number]?.isCut = true
+            }
         }
     }
 
@@ -45,6 +50,6 @@ final class PeerQuestions<Part: Sendable>: Sendable {
             guard state.open[number]?.node == node else { return nil }
             return state.open.removeValue(forKey: number)
         }
-        question?.answered(isComplete ? question?.parts : nil)
+        question?.answered(isComplete && question?.isCut == false ? question?.parts : nil)
     }
 }

@@ -20,11 +20,12 @@ extension Peers {
     func answer(_ number: UInt64, _ id: NotificationID, over link: PeerLink) {
         guard let read = readLog.withLock({ $0 }), link.logAnswers.begin() else { return }
         Task {
+            defer { link.logAnswers.end() }
             for line in await read(id) where line.utf8.count < limits.recordBytes / 2 {
-                guard link.send(.logEntry(number, line)) else { break }
+                // Without its end, the answer does not count.
+                guard link.send(.logEntry(number, line)) else { return }
             }
             link.send(.logEnd(number))
-            link.logAnswers.end()
         }
     }
 

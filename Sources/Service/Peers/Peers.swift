@@ -35,6 +35,8 @@ package final class Peers: PeerRoutes, Sendable {
         var origins: [OfferOrigin: PeerLink] = [:]
         /// The nodes that this node calls, with their addresses.
         var calls: [NodeID: Call] = [:]
+        /// The other nodes that run, if one of the two can call the other.
+        var expected: Set<NodeID> = []
         var isClosed = false
     }
 
@@ -73,6 +75,11 @@ package final class Peers: PeerRoutes, Sendable {
 
     /// The number of connected nodes.
     package var connected: Int { openLinks.count }
+
+    /// The number of nodes that run and should be connected, but are not.
+    package var missing: Int {
+        state.withLock { state in state.expected.count { state.links[$0] == nil } }
+    }
 
     var openLinks: [PeerLink] { state.withLock { Array($0.links.values) } }
 
@@ -170,8 +177,10 @@ package final class Peers: PeerRoutes, Sendable {
                 && (!isReachable || own.bytes.lexicographicallyPrecedes(node.id.bytes))
         }
         let addresses = Dictionary(callable.compactMap { node in node.peer.map { (node.id, $0) } }) { $1 }
+        let expected = nodes.filter { $0.id != own && $0.state != .gone && (isReachable || $0.peer != nil) }
         let ended = state.withLock { state -> [Call] in
             guard !state.isClosed else { return [] }
+            state.expected = Set(expected.map(\.id))
             let ended = state.calls.filter { addresses[$0.key] != $0.value.address }
             for node in ended.keys { state.calls[node] = nil }
             for (node, address) in addresses where state.calls[node] == nil {

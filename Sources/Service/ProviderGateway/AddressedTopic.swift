@@ -7,13 +7,29 @@ final class AddressedTopic: Sendable {
     let name: String
     /// The app that has this topic; nil if none has.
     let app: App?
+    /// The app's service; if no app has the topic, the one that the topic's end names.
     let kind: TopicKind
+    /// The app's upstreams, at most one in each environment. Empty for most apps.
+    private let upstreams: [AppUpstream]
 
     init(name: String, in accounts: AccountsSnapshot) {
         self.name = name
         let found = accounts.app(forTopic: name)
         app = found?.app
-        kind = found?.kind ?? .app
+        kind = found?.kind ?? .ofUnknown(topic: name)
+        upstreams =
+            accounts.upstreams.isEmpty
+            ? []
+            : Environment.allCases.compactMap { environment in
+                found.flatMap {
+                    accounts.upstreams[UpstreamPlace(bundleID: $0.app.bundleID, environment: environment)]
+                }
+            }
+    }
+
+    /// Where the app's notifications are forwarded to; nil if they are delivered here.
+    func upstream(in environment: Environment) -> AppUpstream? {
+        upstreams.isEmpty ? nil : upstreams.first { $0.place.environment == environment }
     }
 
     /// The largest payload, in bytes (Guide, 2.2).

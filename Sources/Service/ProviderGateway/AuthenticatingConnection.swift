@@ -16,6 +16,8 @@ protocol AuthenticatingConnection: MisbehavingConnection, HTTP2Connection {
     var trust: ConnectionTrust { get set }
     /// Why the connection is ending; nil if it is not.
     var goneAway: Rejection.Reason? { get set }
+    /// The memory of the open requests that counts as untrusted in the gateway, in KiB.
+    var untrusted: Int { get set }
     /// The requests that were neither answered nor passed on.
     var unsettledRequests: [StreamID] { get }
 

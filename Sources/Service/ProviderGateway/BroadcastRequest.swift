@@ -102,6 +102,15 @@ extension RequestRules {
         let channel = try Self.channel(broadcast.channel)
         if case .bad(let detail) = request.expiration { throw Rejection(.badExpirationDate, detail: detail) }
         if case .bad(let detail) = request.priority { throw Rejection(.badPriority, detail: detail) }
+        // Apple requires both. In `apple` they may be missing, because clients leave them out.
+        if conformance == .strict {
+            if case .absent = request.expiration {
+                throw Rejection(.badExpirationDate, detail: "A broadcast needs apns-expiration.")
+            }
+            if case .absent = request.priority {
+                throw Rejection(.badPriority, detail: "A broadcast needs apns-priority.")
+            }
+        }
         switch broadcast.pushType {
         case .absent: throw Rejection(.missingPushType, detail: "A broadcast needs apns-push-type.")
         case .bad(let detail): throw Rejection(.invalidPushType, detail: detail)
@@ -111,6 +120,8 @@ extension RequestRules {
         let list = ChannelList(environment: environment, app: app.id)
         return BroadcastRequest.Addressed(app: app, channel: ChannelKey(list: list, id: channel))
     }
+
+    private static let liveActivitySuffix = ".push-type.liveactivity"
 
     static func channel(_ field: ProviderRequest.Field<ChannelID>) throws(Rejection) -> ChannelID {
         switch field {
@@ -126,11 +137,19 @@ extension RequestRules {
         of sender: ProviderRequest.Sender,
         in accounts: AccountsSnapshot?,
     ) throws(Rejection) -> App {
+        if let bundleID, bundleID.rawValue.hasSuffix(Self.liveActivitySuffix) {
+            throw Rejection(
+                .topicDisallowed,
+                detail: "The path takes the app's bundle ID, not the topic \(bundleID) of its Live Activities.")
+        }
         guard let bundleID, let app = accounts?.apps[bundleID] else {
             throw Rejection(.topicMismatch, detail: "There is no app \(bundleID?.rawValue ?? "") here.")
         }
         switch sender {
         case .token(let token):
+            guard token.grant == nil else {
+                throw Rejection(.forbidden, detail: "A grant sends to its handles, and uses no broadcast channels.")
+            }
             guard app.team == token.team else {
                 throw Rejection(.topicMismatch, detail: "Team \(token.team) has no app \(bundleID).")
             }

@@ -34,7 +34,9 @@ extension ChannelConnection {
             status: rejection?.reason.status ?? 200,
             reason: rejection?.reason.rawValue,
         )
+        facts.serverName = serverName
         facts.channel = request.channel.present?.rawValue ?? watched.value(.channelID)
+        if !request.sender.isVerified { facts.unknown.insert(.sender) }
         let decision = observation.observer.decided(facts)
         watched.number = decision.number
         return decision
@@ -68,7 +70,7 @@ extension ChannelConnection {
         switch fault.kind {
         case .delay(let delay): later(stream, delay) { $0.refuse(stream, rejection) }
         case .answer, .reset, .close, .hang: misbehave(fault, on: stream)
-        case .goAway, .settings, .lose, .duplicate, .errorPacket:
+        case .goAway, .settings, .lose, .duplicate, .omit, .errorPacket:
             _ = plan(fault, on: stream)
             refuse(stream, rejection)
         }

@@ -14,14 +14,20 @@ final class ChannelConnection: AuthenticatingConnection {
     let peer: String
     /// The connection's number for observers; 0 if there are none.
     let number: UInt64
+    /// The server name in the TLS handshake, if that was observed.
+    let serverName: String?
     private(set) var session: HTTP2Session?
     var requests = StreamTable<ChannelRequest>()
     private var response: ProviderResponse
-    var memory = ProviderMemory()
+    var memory: ProviderMemory
+    /// Makes what the service does not know; nil if the client may not use it.
+    private let firstSight: (any FirstSight)?
     var random: IdentifierRandom
     /// Nil until a rehearsal causes a fault on the connection.
     var rehearsed: RehearsedConnection?
     var trust: ConnectionTrust
+    /// The memory of the open requests that counts as untrusted in the gateway, in KiB.
+    var untrusted = 0
     var goneAway: Rejection.Reason?
     private(set) var second = NIODeadline.now()
     /// When the last request began, or the last PING came.
@@ -32,10 +38,13 @@ final class ChannelConnection: AuthenticatingConnection {
     init(gateway: ChannelGateway, certificate: ProviderIdentity?, accepted: AcceptedConnection) {
         self.gateway = gateway
         self.certificate = certificate
+        firstSight = gateway.provider.firstSight(for: accepted)
+        memory = ProviderMemory(firstSight: firstSight)
         trust = ConnectionTrust(hasCertificate: certificate != nil)
         eventLoop = accepted.channel.eventLoop
         peer = accepted.peer
-        number = gateway.provider.observation?.observer.connectionOpened() ?? 0
+        number = accepted.handshake?.number ?? gateway.provider.observation?.observer.connectionOpened() ?? 0
+        serverName = accepted.handshake?.serverName
         response = ProviderResponse(
             environment: gateway.provider.environment, hasDetail: gateway.provider.answersHaveDetail)
         var system = SystemRandomNumberGenerator()
@@ -46,6 +55,9 @@ final class ChannelConnection: AuthenticatingConnection {
 
     func headersBegan(_ stream: StreamID) {
         lastUse = second
+        guard admitUntrusted(weight: ProviderLimits.untrustedChannelWeight) else {
+            return session?.reset(stream, .refusedStream) ?? ()
+        }
         var request = ChannelRequest(began: second)
         if provider.observation?.isActive ?? false { request.watched = WatchedRequest([]) }
         requests.append(stream, request)
@@ -88,6 +100,8 @@ final class ChannelConnection: AuthenticatingConnection {
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        // A request without trust is rejected before anybody looks at its body.
+        guard requests[index].mayHaveTrust || requests[index].watched != nil else { return }
         requests[index].body.append(bytes)
     }
 
@@ -98,7 +112,10 @@ final class ChannelConnection: AuthenticatingConnection {
     }
 
     func streamEnded(_ stream: StreamID) {
-        guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
+        guard let index = requests.index(of: stream) else { return }
+        requests[index].hasEnded = true
+        guard !requests[index].isAnswered else { return }
+        if let (app, team) = unknownApp(of: requests[index]) { return makeApp(app, of: team, for: stream) }
         do throws(Rejection) {
             let work = try work(of: requests[index])
             requests[index].isUnderWay = true
@@ -118,14 +135,17 @@ final class ChannelConnection: AuthenticatingConnection {
         {
             provider.observation?.observer.unanswered(number, isDiscarded: false)
         }
-        requests.remove(stream)
+        if requests.remove(stream) != nil { releaseUntrusted(ProviderLimits.untrustedChannelWeight) }
     }
 
     func batchEnded() { memory.endBatch() }
 
     func pingReceived() { lastUse = second }
 
-    func sessionClosed(_ end: SessionEnd) { session = nil }
+    func sessionClosed(_ end: SessionEnd) {
+        session = nil
+        releaseUntrusted(untrusted)
+    }
 
     func tick(now: NIODeadline) {
         second = now
@@ -150,7 +170,9 @@ final class ChannelConnection: AuthenticatingConnection {
     }
 
     /// The number of open requests is the same for all providers.
-    func trustChanged() {}
+    func trustChanged() {
+        if trust.isShown { releaseUntrusted(untrusted) }
+    }
 
     var unsettledRequests: [StreamID] { requests.streams(where: { !$0.isAnswered && !$0.isUnderWay }) }
 }
@@ -198,6 +220,38 @@ extension ChannelConnection {
                 return Answer(status: 200, body: #"{"channels":[\#(names)]}"#)
             }
         }
+    }
+
+    /// The app of a request that nobody has created, and the team for which it is made (`carillon serve --accept any`).
+    private func unknownApp(of request: ChannelRequest) -> (BundleID, TeamID)? {
+        guard firstSight != nil, !request.hasWaited, let team = request.sender.team,
+            let bundleID = (try? request.action())?.bundleID, memory.current(provider).apps[bundleID] == nil
+        else { return nil }
+        switch request.sender {
+        // A key that is restricted to some apps is for no other one.
+        case .token(let token) where token.bundleIDs != nil || token.grant != nil: return nil
+        case .certificate(let certificate) where certificate.uid != bundleID.rawValue: return nil
+        default: return (bundleID, team)
+        }
+    }
+
+    /// Makes an app, and then handles the request that waits for it.
+    private func makeApp(_ bundleID: BundleID, of team: TeamID, for stream: StreamID) {
+        guard let index = requests.index(of: stream) else { return }
+        requests[index].hasWaited = true
+        requests[index].isUnderWay = true
+        let (firstSight, connection) = (firstSight, NIOLoopBound(self, eventLoop: eventLoop))
+        Task {
+            await firstSight?.makeApp(of: bundleID.rawValue, team: team)
+            connection.eventLoop.execute { connection.value.goOn(stream) }
+        }
+    }
+
+    private func goOn(_ stream: StreamID) {
+        memory.endBatch()
+        if let index = requests.index(of: stream) { requests[index].isUnderWay = false }
+        streamEnded(stream)
+        memory.endBatch()
     }
 
     private func checkTrust(_ request: ChannelRequest) throws(Rejection) {
@@ -284,6 +338,7 @@ extension ChannelConnection {
     func refuse(_ stream: StreamID, _ rejection: Rejection, retryAfter: Int? = nil) {
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
         requests[index].isAnswered = true
+        if !requests[index].hasEnded { requests[index].cutShort = second }
         requests[index].body = []
         let id = requests[index].identify(using: &random)
         let (headers, body) = response.rejected(rejection, id, isBroadcast: true, retryAfter: retryAfter)

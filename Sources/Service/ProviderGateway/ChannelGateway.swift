@@ -22,7 +22,7 @@ package final class ChannelGateway: HTTP2Service {
         configuration.maxConcurrentStreams = limits.concurrentStreams
         configuration.announcedConcurrentStreams = limits.concurrentStreams
         configuration.maxBodyBytes = limits.bodyBytes
-        configuration.resetsAfterEarlyAnswer = false
+        configuration.earlyReset = .onceRead
         return configuration
     }
 

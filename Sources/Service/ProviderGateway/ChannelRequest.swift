@@ -16,8 +16,14 @@ struct ChannelRequest {
     /// What observers see of the request; nil if there are none.
     var watched: WatchedRequest?
     var isAnswered = false
+    /// Whether the request has ended, with its body.
+    var hasEnded = false
+    /// When it was answered, in whole seconds, if it had not ended.
+    var cutShort: NIODeadline?
     /// Whether the request was passed on, and its answer will follow.
     var isUnderWay = false
+    /// Whether the request has waited for its app to be made.
+    var hasWaited = false
     /// The version of the accounts that the checks of the headers used.
     var accountsVersion: UInt64 = 0
     /// The first header of the API that occurs twice; nil if none does.
@@ -48,7 +54,15 @@ struct ChannelRequest {
     }
 
     func overdue(after timeout: TimeAmount, now: NIODeadline) -> OverdueRequest? {
-        OverdueRequest(began: began, isAnswered: isAnswered, timeout: timeout, now: now)
+        OverdueRequest(began: began, isAnswered: isAnswered, cutShort: cutShort, timeout: timeout, now: now)
+    }
+
+    /// Whether the sender is known, or may turn out to be known.
+    var mayHaveTrust: Bool {
+        switch sender {
+        case .unknown, .rejected: false
+        case .token, .certificate, .management, .undecided: true
+        }
     }
 
     /// Whether the request passes the shape checks: the path, the method, and that no header occurs twice.
@@ -72,10 +86,20 @@ struct ChannelRequest {
         }
     }
 
+    /// The keys of a request to create a channel.
+    private static let names = ["message-storage-policy", "push-type"]
+
     /// Parses the body of a request to create a channel.
     static func policy(_ body: [UInt8]) throws(Rejection) -> MessageStoragePolicy {
+        guard !body.isEmpty else { throw Rejection(.payloadEmpty, detail: "The body must be a JSON dictionary.") }
         guard let object = JSONValue(body), case .object(let members) = object else {
-            throw Rejection(.payloadEmpty, detail: "The body must be a JSON dictionary.")
+            throw Rejection(.badRequestPayload, detail: "The body is not a JSON dictionary.")
+        }
+        if let unknown = members.keys.sorted().first(where: { !names.contains($0) }) {
+            throw Rejection(
+                .badRequestParams,
+                detail: "\(unknown.prefix(64)) is not a key of this request: it takes \(names.joined(separator: ", "))."
+            )
         }
         switch members["push-type"] {
         case .string(let text)? where BroadcastRequest.isLiveActivity(text): break
@@ -85,7 +109,7 @@ struct ChannelRequest {
         guard case .integer(let number)? = members["message-storage-policy"],
             let policy = UInt8(exactly: number).flatMap(MessageStoragePolicy.init(rawValue:))
         else {
-            throw Rejection(.payloadEmpty, detail: "The body needs message-storage-policy, which is 0 or 1.")
+            throw Rejection(.badRequestParams, detail: "The body needs message-storage-policy, which is 0 or 1.")
         }
         return policy
     }

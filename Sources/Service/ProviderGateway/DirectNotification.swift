@@ -47,7 +47,12 @@ extension ProviderGateway {
         let request = request(direct)
         let id = request.id.present ?? newIdentifier()
         do throws(Rejection) {
-            let submission = try submission(of: request, id: id, by: rules)
+            if let forwarded = try forwarded(request, by: rules) {
+                decided(request.facts(direct, nil, nil, id: id, at: clock.time, by: rules))
+                return (id, await forward(request, forwarded, id))
+            }
+            // The caller has the key of the management API.
+            let submission = try submission(of: request, id: id, by: rules.using(firstSight))
             decided(request.facts(direct, submission, nil, id: id, at: clock.time, by: rules))
             return (id, await submit(submission))
         } catch {
@@ -73,6 +78,8 @@ extension ProviderGateway {
 
     private func rejection(of request: ProviderRequest, by rules: RequestRules) async -> Rejection? {
         do throws(Rejection) {
+            // The upstream may refuse it all the same.
+            if try forwarded(request, by: rules) != nil { return nil }
             return await delivery.refusal(of: try submission(of: request, id: newIdentifier(), by: rules))
         } catch {
             return error

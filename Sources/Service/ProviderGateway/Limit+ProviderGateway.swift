@@ -7,10 +7,20 @@ extension Limit {
     package static let tokenUpdateRate = Limit("token-update-rate")
     /// ``ProviderLimits/failedTokens``.
     package static let failedTokenRate = Limit("failed-token-rate")
+    /// ``ProviderLimits/untrustedRequests``.
+    package static let untrustedRequests = Limit("untrusted-requests")
     /// The oldest verified provider token was forgotten, because there was no room for a new one.
     package static let rememberedTokens = Limit("remembered-tokens")
 
+    /// ``ProviderLimits/gatewayRequestsPerAddress``.
+    package static let gatewayAddressRate = Limit("gateway-address-rate")
+    /// ``ProviderLimits/handlesPerGrant``.
+    package static let gatewayGrantRate = Limit("gateway-grant-rate")
+    /// The rate or the daily number of a grant.
+    package static let grantRate = Limit("grant-rate")
+
     package static let ofProviderGateway: [Limit] = [
-        .providerConnectRate, .tokenUpdateRate, .failedTokenRate, .rememberedTokens,
+        .providerConnectRate, .tokenUpdateRate, .failedTokenRate, .untrustedRequests, .rememberedTokens,
+        .gatewayAddressRate, .gatewayGrantRate, .grantRate,
     ]
 }

@@ -80,7 +80,7 @@ extension MisbehavingConnection {
         case .hang:
             reportUnanswered(on: stream, fault)
             rehearsed?.hang(stream, since: second)
-        case .goAway, .delay, .lose, .duplicate, .settings, .errorPacket:
+        case .goAway, .delay, .lose, .duplicate, .settings, .omit, .errorPacket:
             break
         }
     }

@@ -9,8 +9,10 @@ import Synchronization
 // Answers requests. `Delivery` calls from this event loop or from other threads.
 extension ProviderConnection {
     /// Rejects a request that was not passed to `Delivery`.
-    func reject(_ stream: StreamID, _ rejection: Rejection) {
+    /// - Parameter retryAfter: the value of `retry-after` in seconds; nil for an answer without that header.
+    func reject(_ stream: StreamID, _ rejection: Rejection, retryAfter: Int?) {
         guard let request = requests[stream] else { return }
+        if request.asked != nil { return refuseGateway(stream, rejection) }
         let id = request.identify(using: &random)
         if case .misbehave(_, let fault)? = decision(request, nil, rejection) {
             return carryOut(fault, on: stream, rejection)
@@ -18,18 +20,23 @@ extension ProviderConnection {
         let subject = request.subject(id)
         gateway.deliveryLog.record(
             DeliveryEvent(time: gateway.clock.time, step: .rejected(rejection.reason), subject: subject))
-        refuse(stream, rejection)
+        refuse(stream, rejection, retryAfter: retryAfter)
     }
+
+    func reject(_ stream: StreamID, _ rejection: Rejection) { reject(stream, rejection, retryAfter: nil) }
 
     /// - Parameter retryAfter: the value of `retry-after` in seconds; nil for an answer without that header.
     func refuse(_ stream: StreamID, _ rejection: Rejection, retryAfter: Int? = nil) {
         guard let request = requests[stream] else { return }
         request.isSettled = true
         request.isAnswered = true
+        if !request.hasEnded { request.cutShort = second }
         request.body = []
         let id = request.identify(using: &random)
         let (headers, body) = response.rejected(
-            rejection, id, isBroadcast: request.broadcast != nil, retryAfter: retryAfter)
+            rejection, id, isBroadcast: request.broadcast != nil, retryAfter: retryAfter,
+            hasDetail: request.granted != nil && gateway.tellsGrants)
+        countAnswer(to: request, rejection.reason.rawValue)
         let watched = request.watched
         session?.respond(stream, headers, body: request.isHead ? nil : body)
         if let watched { answered(watched, RequestAnswer(rejection)) }
@@ -48,10 +55,12 @@ extension ProviderConnection {
         case .accepted:
             let id = request.identify(using: &random)
             request.isAnswered = true
+            countAnswer(to: request, "200")
             let watched = request.watched
             let headers =
                 request.broadcast == nil
-                ? response.accepted(id) : response.ofChannels(200, id, isUnique: true)
+                ? response.accepted(id, isUnique: !request.omitsUniqueID)
+                : response.ofChannels(200, id, isUnique: !request.omitsUniqueID)
             session?.respond(stream, headers, body: nil)
             if let watched { answered(watched, RequestAnswer(status: 200)) }
             if rehearsed != nil { countAnswer(of: stream) }

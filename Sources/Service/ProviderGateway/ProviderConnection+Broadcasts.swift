@@ -33,7 +33,7 @@ extension ProviderConnection {
             try memory.checkAgain(
                 request, to: addressed.app.id, gateway: gateway,
                 deletion: Rejection(.topicMismatch, detail: "The app \(addressed.app.bundleID) was deleted."))
-            let notification = try gateway.rules.broadcast(
+            let notification = try rules.broadcast(
                 request, to: addressed.app, id: broadcast.identify(using: &random))
             let decision = decision(request, nil, nil)
             request.isSettled = true

@@ -16,6 +16,9 @@ extension ProviderConnection {
         case .goAway, .settings:
             change(by: fault.kind, stream)
             batch.append(submission)
+        case .omit:
+            requests[stream]?.omitsUniqueID = true
+            batch.append(submission)
         case .duplicate(let count):
             // The copies have the same ticket, and the first answer is used.
             batch.append(contentsOf: repeatElement(submission, count: count))
@@ -35,6 +38,7 @@ extension ProviderConnection {
         }
         switch fault.kind {
         case .goAway, .settings: change(by: fault.kind, stream)
+        case .omit: requests[stream]?.omitsUniqueID = true
         case .duplicate: break
         case .answer, .reset, .close, .hang, .delay, .lose, .errorPacket: rehearsed?.set(fault, on: stream)
         }
@@ -51,7 +55,7 @@ extension ProviderConnection {
         case .delay(let delay):
             markSettled(stream)
             later(stream, delay) { $0.refuse(stream, rejection) }
-        case .duplicate, .errorPacket:
+        case .duplicate, .omit, .errorPacket:
             refuse(stream, rejection)
         case .answer, .reset, .close, .hang, .lose:
             misbehave(fault, on: stream)
@@ -82,7 +86,7 @@ extension ProviderConnection {
         }
     }
 
-    private func misbehave(_ fault: RequestFault, on stream: StreamID) {
+    func misbehave(_ fault: RequestFault, on stream: StreamID) {
         markSettled(stream)
         if fault.kind == .lose { answerNow(stream, .accepted) } else { spoilAnswer(fault, on: stream) }
     }

@@ -3,18 +3,21 @@ import NIOCore
 import Notifications
 import Trust
 
-// Device tokens whose key another node may have made.
+// Requests that wait: for a key of device tokens that another node may have made, or for a team and an app that are
+// made at first sight.
 extension ProviderConnection {
-    /// Returns whether a request is refused only for its device token, and only because a key that may exist is
-    /// missing here.
+    /// Returns whether a request is refused only because something is missing here that may exist or can be made: a key
+    /// of device tokens, or the app of its topic.
     func mayBecomeGood(_ request: ProviderRequest) -> Bool {
-        gateway.rules.tokenKeys.mayLackKeys && request.hasUnopenedToken
+        rules.tokenKeys.mayLackKeys && request.hasUnopenedToken || unknownTopic(of: request) != nil
     }
 
     func findKeys() {
         waiting.beginSearch()
-        let (keys, connection) = (gateway.rules.tokenKeys, NIOLoopBound(self, eventLoop: eventLoop))
+        let (keys, connection) = (rules.tokenKeys, NIOLoopBound(self, eventLoop: eventLoop))
+        let (topics, firstSight) = (unknownTopics, rules.firstSight)
         Task {
+            for topic in topics { await firstSight?.makeApp(of: topic.name, team: topic.team) }
             let isAnswered = await keys.searchIsAnswered()
             connection.eventLoop.execute { connection.value.searched(isAnswered: isAnswered) }
         }
@@ -29,10 +32,10 @@ extension ProviderConnection {
         while let stream = waiting.first {
             let request = requests[stream]
             if let request, mayBecomeGood(request) {
-                request.decide(by: gateway.rules)
+                decideAgain(request)
                 if mayBecomeGood(request) {
                     guard taken < sought else { break }
-                    if !isAnswered { request.verdict = .failure(.keysNotFound) }
+                    if !isAnswered, request.hasUnopenedToken { request.verdict = .failure(.keysNotFound) }
                 }
             }
             waiting.removeFirst()

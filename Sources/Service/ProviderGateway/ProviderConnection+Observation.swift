@@ -14,9 +14,10 @@ extension ProviderConnection {
         guard let watched = request.watched, let observation = gateway.observation else { return nil }
         let id = request.identify(using: &random)
         if practice.priorityFault != nil { watched.practices.insert(.priorityFrames) }
-        let facts = request.facts(
-            watched, submission, rejection, id: id, connection: number, at: gateway.clock.time, by: gateway.rules,
+        var facts = request.facts(
+            watched, submission, rejection, id: id, connection: number, at: gateway.clock.time, by: rules,
             memory.current(gateway))
+        facts.serverName = serverName
         let decision = observation.observer.decided(facts)
         watched.number = decision.number
         return decision
@@ -24,7 +25,9 @@ extension ProviderConnection {
 
     func observeUnused() {
         guard let observation = gateway.observation, observation.isActive else { return }
-        let team = certificate.flatMap { gateway.accounts.current.certificates[$0.serial]?.team }
+        let team = certificate.flatMap {
+            gateway.accounts.current.team(ofCertificate: $0.serial, uid: $0.uid, foreignTeam: $0.foreignTeam)
+        }
         observation.observer.connectionUnused(
             UnusedConnection(environment: gateway.environment, interface: .http2, team: team))
     }

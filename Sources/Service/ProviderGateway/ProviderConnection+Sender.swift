@@ -29,7 +29,7 @@ extension ProviderConnection {
         let id = request.id.present ?? .random(using: &random)
         request.id = .value(id)
         try gateway.checkActivity(of: addressed)
-        let notification = try gateway.rules.notification(request, to: addressed, id: id)
+        let notification = try rules.notification(request, to: addressed, id: id)
         request.isSettled = true
         request.body = []
         return Submission(

@@ -13,16 +13,21 @@ import Trust
 /// are passed to `Delivery` together, and answers that are known at once are written together.
 final class ProviderConnection: AuthenticatingConnection {
     let gateway: ProviderGateway
+    let rules: RequestRules
     let eventLoop: any EventLoop
     let certificate: ProviderIdentity?
     let peer: String
     /// The connection's number in the journal; 0 if nobody may observe requests.
     let number: UInt64
+    /// The server name in the TLS handshake, if that was observed.
+    let serverName: String?
     private(set) var session: HTTP2Session?
     var requests = StreamTable<ProviderRequest>()
     /// Whether the request whose headers came last is observed. Headers of two requests never alternate (RFC 9113, 4.3).
     private var newestIsWatched = false
     var batch: [Submission] = []
+    /// The memory of the open requests that counts as untrusted in the gateway, in KiB.
+    var untrusted = 0
     /// The faults of rehearsals on this connection; nil until there is one.
     var rehearsed: RehearsedConnection?
     /// The check of how the client encodes its requests, used with `strict`.
@@ -32,7 +37,7 @@ final class ProviderConnection: AuthenticatingConnection {
     /// all are accepted in their order.
     var waiting = WaitingRequests()
     var response: ProviderResponse
-    var memory = ProviderMemory()
+    var memory: ProviderMemory
     var random: IdentifierRandom
     var trust: ConnectionTrust
     var goneAway: Rejection.Reason?
@@ -43,14 +48,22 @@ final class ProviderConnection: AuthenticatingConnection {
     private var lastUse = NIODeadline.now()
     /// Answers from other threads that wait for the event loop.
     let late = Mutex<[SubmissionAnswer]>([])
+    /// Likewise, answers of upstreams.
+    let lateForwarding = Mutex<[(StreamID, ForwardingAnswer)]>([])
+    /// The requests of this batch whose handles have to be looked up.
+    var lookUps: [(StreamID, Handle)] = []
 
     init(gateway: ProviderGateway, certificate: ProviderIdentity?, accepted: AcceptedConnection) {
         self.gateway = gateway
         self.certificate = certificate
+        let firstSight = gateway.firstSight(for: accepted)
+        rules = gateway.rules.using(firstSight)
+        memory = ProviderMemory(firstSight: firstSight)
         trust = ConnectionTrust(hasCertificate: certificate != nil)
         eventLoop = accepted.channel.eventLoop
         peer = accepted.peer
-        number = gateway.observation?.observer.connectionOpened() ?? 0
+        number = accepted.handshake?.number ?? gateway.observation?.observer.connectionOpened() ?? 0
+        serverName = accepted.handshake?.serverName
         response = ProviderResponse(environment: gateway.environment, hasDetail: gateway.answersHaveDetail)
         var system = SystemRandomNumberGenerator()
         random = IdentifierRandom(seededBy: &system)
@@ -62,12 +75,17 @@ final class ProviderConnection: AuthenticatingConnection {
 
     func headersBegan(_ stream: StreamID) {
         lastUse = second
+        guard admitUntrusted(weight: 1) else {
+            newestIsWatched = false
+            return session?.reset(stream, .refusedStream) ?? ()
+        }
         let request = ProviderRequest(began: second)
         let isWatching = gateway.observation?.isActive ?? false
         let practices = connectionPractice.requestBegan(
             isIdle: requests.isEmpty, isObserved: isWatching, silence: gateway.limits.uncheckedSilence, at: .now())
         if isWatching { request.watched = WatchedRequest(practices) }
         newestIsWatched = isWatching
+        if memory.keepsTexts(gateway) { request.texts = [:] }
         requests.append(stream, request)
     }
 
@@ -77,6 +95,14 @@ final class ProviderConnection: AuthenticatingConnection {
         guard header != nil || newestIsWatched, let request = requests[stream] else { return }
         request.watched?.append(name: name, value: value)
         guard let header else { return }
+        if let asked = request.asked {
+            switch header {
+            case .authorization: asked.authorize(value)
+            case .method: request.read(header, value)
+            default: break
+            }
+            return
+        }
         if header == .authorization, certificate != nil { return }
         request.recordHeader(header)
         switch header {
@@ -87,21 +113,25 @@ final class ProviderConnection: AuthenticatingConnection {
     }
 
     func headersEnded(_ stream: StreamID, endStream: Bool) {
-        guard let request = requests[stream] else { return }
+        guard let request = requests[stream], request.asked == nil else { return }
         if let certificate { identify(request, by: certificate) }
         if !memory.isCurrent(gateway) { request.sender = .undecided }
         request.accountsVersion = memory.version(gateway)
         if let broadcast = request.broadcast {
             broadcast.accounts = memory.current(gateway)
+        } else if let grant = request.grantID.flatMap({ memory.current(gateway).grants[$0] }) {
+            request.granted = GrantedRequest(grant, at: gateway.clock.time)
         }
         if request.encodingFault == nil { request.encodingFault = practice.priorityFault }
-        request.decide(by: gateway.rules)
-        judge(request.sender, hasShape: request.hasShape(by: gateway.rules))
+        request.decide(by: rules)
+        if let forwarded = request.forwarded { passAuthorization(of: request, to: forwarded) }
+        judge(request.sender, hasShape: request.hasShape(by: rules))
     }
 
     /// The first valid provider token allows many open requests. An invalid token limits them again, until the next
     /// valid one (Guide, 2.3.3).
     func trustChanged() {
+        if trust.isShown { releaseUntrusted(untrusted) }
         session?.announce(
             concurrentStreams: trust.isShown ? rehearsed?.concurrentStreams ?? gateway.load.streams : 1)
     }
@@ -117,7 +147,10 @@ final class ProviderConnection: AuthenticatingConnection {
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         guard let request = requests[stream], !request.isSettled else { return }
         request.received += bytes.count
+        if request.asked != nil { return gatewayReceived(bytes, request, stream) }
         if request.broadcast != nil { return broadcastReceived(bytes, request, stream) }
+        if let granted = request.granted { return grantedReceived(bytes, request, granted, stream) }
+        if let forwarded = request.forwarded { return forwardedReceived(bytes, request, forwarded, stream) }
         let limit: Int
         switch request.verdict {
         case .success(let addressed):
@@ -134,18 +167,28 @@ final class ProviderConnection: AuthenticatingConnection {
         }
         guard request.received <= limit else {
             let detail = "The payload is longer than \(limit) bytes."
+            // Observers see its beginning.
+            if request.watched != nil {
+                let room = max(0, limit - request.body.count)
+                request.body.append(bytes.extracting(first: min(bytes.count, room)))
+            }
             return reject(stream, Rejection(.payloadTooLarge, detail: detail))
         }
         request.body.append(bytes)
     }
 
     func streamEnded(_ stream: StreamID) {
-        guard let request = requests[stream], !request.isSettled else { return }
+        guard let request = requests[stream] else { return }
+        request.hasEnded = true
+        guard !request.isSettled else { return }
+        if let asked = request.asked { return gatewayEnded(stream, request, asked) }
         if request.broadcast != nil { return broadcast(stream, request) }
-        let lacksKey = mayBecomeGood(request)
+        if let granted = request.granted, !granted.isResolved { return grantEnded(stream, request, granted) }
+        if let forwarded = request.forwarded { return forwardEnded(stream, request, forwarded) }
+        let mayBecomeGood = mayBecomeGood(request)
         // If the request is rejected in any case, it need not wait.
-        if case .failure = request.verdict, !lacksKey { return submit(stream, request) }
-        guard lacksKey || !waiting.isEmpty else { return submit(stream, request) }
+        if case .failure = request.verdict, !mayBecomeGood { return submit(stream, request) }
+        guard mayBecomeGood || !waiting.isEmpty else { return submit(stream, request) }
         waiting.append(stream)
         if !waiting.isSearching { findKeys() }
     }
@@ -167,14 +210,20 @@ final class ProviderConnection: AuthenticatingConnection {
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
         if rehearsed != nil { forgetFaults(of: stream) }
         let request = requests.remove(stream)
+        if request != nil { releaseUntrusted(1) }
         if let request, !request.isAnswered, let number = request.watched?.number {
-            gateway.observation?.observer.unanswered(number, isDiscarded: false)
+            // If a rehearsal has closed the connection, what came with its request is never passed on.
+            let isDiscarded =
+                session?.isActive != true
+                && batch.contains { StreamID(Int32(truncatingIfNeeded: $0.ticket)) == stream }
+            gateway.observation?.observer.unanswered(number, isDiscarded: isDiscarded)
         }
     }
 
     func batchEnded() {
         memory.endBatch()
         submitBatch()
+        lookUpHandles()
     }
 
     func submitBatch() {
@@ -196,6 +245,8 @@ final class ProviderConnection: AuthenticatingConnection {
 
     func sessionClosed(_ end: SessionEnd) {
         session = nil
+        batch = []
+        releaseUntrusted(untrusted)
         // If the service ended the connection for another reason, this says nothing about the client.
         if connectionPractice.requests == 0, goneAway == nil || goneAway == .idleTimeout { observeUnused() }
     }

@@ -4,15 +4,22 @@ package import HTTP2
 package import Matching
 import NIOCore
 package import Notifications
+import Synchronization
 package import Trust
 
 /// The provider API of one environment (Guide, 2.3).
 package final class ProviderGateway: HTTP2Service {
     package let environment: Environment
     let rules: RequestRules
+    /// Makes what the service does not know; nil unless `--accept any` is set.
+    let firstSight: (any FirstSight)?
+    /// The addresses besides loopback from which ``firstSight`` is used.
+    private let acceptAnyFrom: [AddressRange]
     let environmentKeyReason: EnvironmentKeyReason
     /// Whether answers contain the key `detail`: in the development environment, unless a setting switches it off.
     let answersHaveDetail: Bool
+    /// Whether answers to grants contain the key `detail`, in production too: it names the limit that refuses a request.
+    let tellsGrants: Bool
     let authority: CertificateAuthority
     let tokens: ProviderTokens
     let accounts: any Accounts
@@ -22,9 +29,15 @@ package final class ProviderGateway: HTTP2Service {
     /// Shows requests to observers; nil if nobody may observe them.
     let observation: RequestObservation?
     let limits: ProviderLimits
+    /// The memory of the open requests of connections that have not shown whom they belong to, in KiB.
+    let untrustedRequests = Atomic(0)
     let load: StreamLoad
     let limitLog: LimitLog
     let clock: ServiceClock
+    /// Forwards the notifications of apps with an upstream; nil if nothing is forwarded.
+    let forwarding: GatewayForwarding?
+    /// The handles and numbers of grants; nil if no grant may send.
+    let grants: GrantGateway?
 
     /// - Parameters:
     ///   - environmentKeyReason: which spelling to use for the reason that rejects a key of the other environment.
@@ -32,8 +45,14 @@ package final class ProviderGateway: HTTP2Service {
     ///   - deliveryLog: records the requests that are rejected before `Delivery` sees them.
     ///   - names: device tokens that tests have named; nil outside the development environment.
     ///   - tokensByService: whether an app's own device token does not serve the topics of its services.
+    ///   - firstSight: makes what the service does not know; nil outside the development environment.
+    ///   - acceptAnyFrom: the addresses besides loopback from which it may be used.
+    ///   - otherAddress: returns the address of the other environment's provider API, for the answer to a device token
+    ///     of that environment; nil if the service does not serve it.
     ///   - observation: shows requests to tests; nil outside the development environment.
     ///   - limitLog: counts and logs exceeded limits.
+    ///   - forwarding: forwards the notifications of apps with an upstream.
+    ///   - grants: the handles and numbers of grants; nil if no grant may send.
     package init(
         environment: Environment,
         conformance: Conformance,
@@ -48,17 +67,26 @@ package final class ProviderGateway: HTTP2Service {
         deliveryLog: any DeliveryLog = NoDeliveryLog(),
         names: NamedTokens? = nil,
         tokensByService: Bool = false,
+        firstSight: (any FirstSight)? = nil,
+        acceptAnyFrom: [AddressRange] = [],
+        otherAddress: @escaping @Sendable () -> String? = { nil },
         observation: RequestObservation? = nil,
         limits: ProviderLimits = ProviderLimits(),
         limitLog: LimitLog,
         clock: ServiceClock,
+        forwarding: GatewayForwarding? = nil,
+        grants: GrantGateway? = nil,
     ) {
         self.environment = environment
         self.environmentKeyReason = environmentKeyReason
         answersHaveDetail = answerDetail && environment == .development
+        tellsGrants = answerDetail
+        self.grants = grants
         rules = RequestRules(
             environment: environment, conformance: conformance, tokenKeys: tokenKeys, names: names,
-            tokensByService: tokensByService)
+            tokensByService: tokensByService, otherAddress: otherAddress)
+        self.firstSight = firstSight
+        self.acceptAnyFrom = acceptAnyFrom
         self.authority = authority
         self.tokens = tokens
         self.accounts = accounts
@@ -70,6 +98,7 @@ package final class ProviderGateway: HTTP2Service {
         load = StreamLoad(full: limits.concurrentStreams, delivery: delivery)
         self.limitLog = limitLog
         self.clock = clock
+        self.forwarding = forwarding
     }
 
     package func sessionConfiguration(for peer: ProviderIdentity?) -> HTTP2Configuration {
@@ -79,7 +108,7 @@ package final class ProviderGateway: HTTP2Service {
         // it is (Guide, 2.3.3).
         configuration.announcedConcurrentStreams = peer == nil ? 1 : load.streams
         // Do not reset the stream, so that a client that still sends a body that is too long can read the answer.
-        configuration.resetsAfterEarlyAnswer = false
+        configuration.earlyReset = .onceRead
         // The report needs the encoding too, not only `strict`.
         configuration.observesEncoding = rules.conformance == .strict || observation?.isActive == true
         return configuration
@@ -89,18 +118,33 @@ package final class ProviderGateway: HTTP2Service {
     /// with each request, so that the provider gets the reason.
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity {
         let now = Double(clock.machineTime.milliseconds) / 1000
-        let identity = try authority.verifyProvider(chain: chain, now: now)
+        let identity: ProviderIdentity
+        do throws(TrustError) {
+            identity = try authority.verifyProvider(chain: chain, now: now)
+        } catch {
+            guard firstSight != nil, error.code == .untrusted else { throw error }
+            // The connection decides whether it may be used from the client's address.
+            return try .foreign(chain: chain, now: now)
+        }
         guard accounts.current.trusts(identity.serial) else {
             throw TrustError(.revoked, "The certificate \(identity.serial) was revoked, or was never issued.")
         }
         return identity
     }
 
+    /// What makes unknown teams, apps and devices for a client; nil if the client's address does not allow it.
+    func firstSight(for accepted: AcceptedConnection) -> (any FirstSight)? {
+        guard let firstSight, accepted.isLocal(or: acceptAnyFrom) else { return nil }
+        return firstSight
+    }
+
     /// Rejects a device token of a Live Activity that has lasted as long as one can.
     func checkActivity(of addressed: ProviderRequest.Addressed) throws(Rejection) {
-        guard let activity = addressed.activity, activity.ends <= clock.time else { return }
+        let app = addressed.destination.app
+        guard let activity = addressed.activity, activity.ends <= clock.teams.time(clock.time, of: app) else { return }
+        let ended = clock.clientTime(of: clock.teams.serviceTime(of: activity.ends, app))
         throw Rejection(
-            .expiredToken, timestamp: clock.clientTime(of: activity.ends).milliseconds,
+            .expiredToken, timestamp: ended.milliseconds,
             detail: "The Live Activity of the device token has ended.")
     }
 

@@ -7,6 +7,16 @@ package struct ProviderLimits: Sendable, Hashable {
     /// announce 500, 1,000 or 1,500.
     package var concurrentStreams = 1000
 
+    /// The largest number of open requests of all connections together that have not shown whom they belong to. A client that
+    /// ignores the announced number can open ``concurrentStreams`` before it shows anything. A request takes less than a
+    /// kilobyte then, so all of them take 64 MB at most. One about the management of channels counts as
+    /// ``untrustedChannelWeight``. A further one is refused, and may be sent again.
+    package var untrustedRequests = 65_536
+
+    /// As how many requests one about the management of channels counts: its path is kept as it came, and all headers
+    /// together have up to 8,000 bytes.
+    package static let untrustedChannelWeight = 9
+
     /// How often the provider token of a connection may change: once in twenty minutes (docs/current-apns.md). The
     /// Guide requires one token for all requests of an hour (2.3.3.1).
     package var tokenUpdates = Rate(burst: 1, perSecond: 1 / 1200)
@@ -26,6 +36,14 @@ package struct ProviderLimits: Sendable, Hashable {
     /// How long a connection may be idle before a client should check it with PING. The report uses it. Apple
     /// recommends an hour (docs/current-apns.md).
     package var uncheckedSilence = TimeAmount.hours(1)
+
+    /// How often one address may send a request about handles and grants. Many phones share the address of a mobile
+    /// network, and an app sends one at its launch.
+    package var gatewayRequestsPerAddress = Rate(burst: 100, perSecond: 10)
+
+    /// How often the client key of one grant may be used. Everybody can read this key in the app. The users of a large
+    /// instance update their app on the same day.
+    package var handlesPerGrant = Rate(burst: 1000, perSecond: 100)
 
     package init() {}
 }

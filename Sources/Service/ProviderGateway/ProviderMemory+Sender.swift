@@ -16,7 +16,7 @@ extension ProviderMemory {
     /// Checks a certificate against the accounts and the machine's time.
     mutating func check(_ certificate: ProviderIdentity, gateway: ProviderGateway) throws(Rejection) {
         try certificate.check(
-            environment: gateway.environment, isTrusted: current(gateway).trusts(certificate.serial),
+            environment: gateway.environment, isTrusted: trusts(certificate, gateway: gateway),
             now: Double(gateway.clock.machineTime.milliseconds) / 1000)
     }
 

@@ -18,8 +18,19 @@ struct ProviderMemory {
     /// another scope.
     private var first: VerifiedProviderToken?
     private var token: VerifiedProviderToken?
+    /// Whether the upstream of an app compares its answers with this service's.
+    private var hasComparison = false
     private var topicName: [UInt8] = []
     private var topic: AddressedTopic?
+    /// Makes what the service does not know; nil if the connection may not use it.
+    private let firstSight: (any FirstSight)?
+
+    init(firstSight: (any FirstSight)? = nil) { self.firstSight = firstSight }
+
+    /// Whether a certificate is trusted: the accounts list it, or the connection may use one of another authority.
+    mutating func trusts(_ certificate: ProviderIdentity, gateway: ProviderGateway) -> Bool {
+        certificate.foreignTeam == nil ? current(gateway).trusts(certificate.serial) : firstSight != nil
+    }
 
     /// Makes the next batch read the accounts and the time again.
     mutating func endBatch() { isCurrent = false }
@@ -43,22 +54,28 @@ struct ProviderMemory {
     ) throws(Rejection) -> VerifiedProviderToken {
         refresh(gateway)
         if let token, value.isEqual(to: authorization) {
-            try token.check(environment: gateway.environment, now: now)
+            try token.check(environment: gateway.environment, now: now + gateway.clock.ahead(token.team))
             return token
         }
         let accounts = current(gateway)
         let verified = try gateway.tokens.verify(
-            value, environment: gateway.environment, accounts: accounts, clock: gateway.clock, now: now)
+            value, environment: gateway.environment, accounts: accounts, clock: gateway.clock, now: now,
+            unknown: firstSight?.keys)
         try checkRelation(of: verified)
         // As long as the connection has no team, a new token does not count as a change.
         let isUpdate = first != nil && !ProviderTokenRules.haveSameToken(value, authorization.span)
-        guard !isUpdate || updates.admits(gateway.limits.tokenUpdates, at: UInt64(max(0, now) * 1e9)) else {
+        guard !isUpdate || updates.admits(gateway.limits.tokenUpdates, at: nanoseconds(verified.team, gateway)) else {
             let detail = "The provider token of this connection changed too recently; keep one for twenty minutes."
             throw Rejection(.tooManyProviderTokenUpdates, detail: detail)
         }
         token = verified
         authorization = value.array
         return verified
+    }
+
+    /// The time of a team's clock, in nanoseconds since 1970.
+    private func nanoseconds(_ team: TeamID, _ gateway: ProviderGateway) -> UInt64 {
+        UInt64(max(0, now + gateway.clock.ahead(team)) * 1e9)
     }
 
     /// Refuses a key that is not related to the first one: a key for another environment or other apps
@@ -113,6 +130,15 @@ struct ProviderMemory {
         return addressed
     }
 
+    /// The value of the last `authorization` header that was valid.
+    var lastAuthorization: String { String(decoding: authorization, as: UTF8.self) }
+
+    /// Returns whether the values of headers are kept as they come, for this batch.
+    mutating func keepsTexts(_ gateway: ProviderGateway) -> Bool {
+        refresh(gateway)
+        return hasComparison
+    }
+
     /// Returns the version of the accounts for this batch.
     mutating func version(_ gateway: ProviderGateway) -> UInt64 {
         refresh(gateway)
@@ -139,6 +165,7 @@ struct ProviderMemory {
         if newest.version != accounts.version {
             token = nil
             topic = nil
+            hasComparison = newest.upstreams.values.contains { $0.compares }
         }
         accounts = newest
         areAccountsCurrent = gateway.accounts.isCurrent

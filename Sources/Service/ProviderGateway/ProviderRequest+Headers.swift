@@ -4,13 +4,20 @@ import Trust
 extension ProviderRequest {
     /// Parses a header. Its value is checked by itself, without looking at other headers.
     func read(_ header: RequestHeader, _ value: Span<UInt8>) {
+        texts?[header] = value.text
         switch header {
         case .method:
             isPost = value.isEqual(to: "POST")
             isHead = !isPost && value.isEqual(to: "HEAD")
+            isDelete = !isPost && value.isEqual(to: "DELETE")
         case .path:
             path = Self.path(value)
             if case .broadcast = path { broadcast = BroadcastRequest(path: value) }
+            if case .bad = path, GatewayRequest.isPath(value) {
+                asked = GatewayRequest(path: value)
+                // It is no notification, so those who observe notifications do not see it.
+                watched = nil
+            }
         case .channelID, .requestID: broadcast?.read(header, value)
         case .pushType where broadcast != nil: broadcast?.read(header, value)
         case .id: id = Self.notificationID(value)
@@ -19,6 +26,9 @@ extension ProviderRequest {
         case .pushType: pushType = Self.pushType(value)
         case .collapseID: collapseID = Self.collapseID(value)
         case .contentEncoding: isCompressed = !value.isEqual(to: "identity")
+        case .via:
+            // The session limits the size of all headers together.
+            via += via.isEmpty ? value.text : ", " + value.text
         case .authorization, .topic: break
         }
     }

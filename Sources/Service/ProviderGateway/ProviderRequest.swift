@@ -43,6 +43,7 @@ final class ProviderRequest {
     var isPost = false
     /// Whether the answer must not have a body (RFC 9110, 9.3.2).
     var isHead = false
+    var isDelete = false
     var path = Path.bad
     var sender = Sender.unknown
     var id = Field<NotificationID>.absent
@@ -54,6 +55,16 @@ final class ProviderRequest {
     var isCompressed = false
     /// The values that only a broadcast has; nil for a notification to one device.
     var broadcast: BroadcastRequest?
+    /// The values that only a request has that goes to an upstream; nil for a notification that is delivered here.
+    var forwarded: ForwardedRequest?
+    /// The gateways that the request has passed; empty for most requests.
+    var via = ""
+    /// The values of the headers as they came, if an upstream compares its answers with this service's.
+    var texts: [RequestHeader: String]?
+    /// The values that only a request with the key of a grant has; nil for all others.
+    var granted: GrantedRequest?
+    /// The values that only a request about handles or grants has; nil for notifications.
+    var asked: GatewayRequest?
     /// The first header of the API that occurs twice; nil if none does.
     var repeated: RequestHeader?
     var body: [UInt8] = []
@@ -70,6 +81,12 @@ final class ProviderRequest {
     /// Whether the request was answered, or passed on so that its answer will follow.
     var isSettled = false
     var isAnswered = false
+    /// Whether a rehearsal leaves `apns-unique-id` out of the answer.
+    var omitsUniqueID = false
+    /// Whether the request has ended, with its body.
+    var hasEnded = false
+    /// When it was answered, in whole seconds, if it had not ended.
+    var cutShort: NIODeadline?
     /// The copy for observers; nil if nobody observes the request.
     var watched: WatchedRequest?
 
@@ -79,7 +96,7 @@ final class ProviderRequest {
 
     /// Returns what to do if the request has taken too long; nil if it has time left.
     func overdue(after timeout: TimeAmount, now: NIODeadline) -> OverdueRequest? {
-        OverdueRequest(began: began, isAnswered: isAnswered, timeout: timeout, now: now)
+        OverdueRequest(began: began, isAnswered: isAnswered, cutShort: cutShort, timeout: timeout, now: now)
     }
 
     /// The destination that the headers name, after all checks that need no body.
@@ -103,8 +120,14 @@ final class ProviderRequest {
     /// Makes the decision that follows from the headers alone.
     func decide(by rules: RequestRules) {
         if let broadcast { return broadcast.decide(self, by: rules) }
+        if let granted, !granted.isResolved { return rules.decide(self, granted) }
         do throws(Rejection) {
-            verdict = .success(try rules.check(self))
+            if let topic = granted?.address?.topic {
+                verdict = .success(try rules.address(self, topic))
+            } else {
+                forwarded = try rules.forwarding(of: self)
+                verdict = forwarded == nil ? .success(try rules.check(self)) : nil
+            }
         } catch {
             verdict = .failure(error)
         }
@@ -118,7 +141,8 @@ final class ProviderRequest {
 
     /// Whether the request passed the shape checks, so that its sender was checked.
     func hasShape(by rules: RequestRules) -> Bool {
-        switch broadcast?.verdict.map({ $0.map { _ in } }) ?? verdict?.map({ _ in }) {
+        if granted?.refusal != nil { return rules.hasShape(self) }
+        return switch broadcast?.verdict.map({ $0.map { _ in } }) ?? verdict?.map({ _ in }) {
         case .failure: rules.hasShape(self)
         case .success, nil: true
         }
@@ -126,7 +150,7 @@ final class ProviderRequest {
 
     /// Records that the request has a header. If it has one a second time, records it as repeated.
     func recordHeader(_ header: RequestHeader) {
-        if seen & header.rawValue != 0 { repeated = repeated ?? header }
+        if seen & header.rawValue != 0, header != .via { repeated = repeated ?? header }
         seen |= header.rawValue
     }
 
@@ -152,5 +176,25 @@ final class ProviderRequest {
         }
         let topic = broadcast?.bundleID?.topic(.liveActivity) ?? topic.present?.name ?? ""
         return NotificationSubject(id: id, address: address, topic: topic)
+    }
+}
+
+extension ProviderRequest.Sender {
+    /// The team for which an unknown topic's app is made; nil if none is.
+    var team: TeamID? {
+        switch self {
+        case .token(let token): token.team
+        case .certificate(let certificate): certificate.foreignTeam
+        case .unknown, .rejected, .management, .undecided: nil
+        }
+    }
+
+    /// False if the sender is accepted although the service does not know the key or the authority.
+    var isVerified: Bool {
+        switch self {
+        case .token(let token): token.isVerified
+        case .certificate(let certificate): certificate.foreignTeam == nil
+        case .unknown, .rejected, .management, .undecided: true
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Delivery
 import HTTP2
 import NIOCore
 import Notifications
@@ -16,12 +17,13 @@ struct ProviderResponse {
 
     /// Returns the headers of a 200, which has no body. In the development environment, `apns-unique-id` is the
     /// identifier with which the delivery log can be searched.
-    mutating func accepted(_ id: NotificationID) -> HeaderBlock {
+    /// - Parameter isUnique: false to leave that header out.
+    mutating func accepted(_ id: NotificationID, isUnique: Bool = true) -> HeaderBlock {
         headers.removeAll()
         headers.append(":status", "200")
         append(id.textAsSent)
         let text = id.text
-        if environment == .development { headers.append("apns-unique-id", text.span, indexing: .never) }
+        if environment == .development, isUnique { headers.append("apns-unique-id", text.span, indexing: .never) }
         return headers
     }
 
@@ -29,11 +31,13 @@ struct ProviderResponse {
     /// - Parameters:
     ///   - isBroadcast: whether the request was about broadcast channels, where the identifier has another header.
     ///   - retryAfter: in seconds; nil for an answer without that header.
+    ///   - hasDetail: whether the answer has the key `detail` in any case.
     mutating func rejected(
         _ rejection: Rejection,
         _ id: NotificationID,
         isBroadcast: Bool = false,
         retryAfter: Int? = nil,
+        hasDetail: Bool = false,
     ) -> (headers: HeaderBlock, body: ByteBuffer) {
         headers.removeAll()
         headers.append(":status", String(rejection.reason.status))
@@ -44,7 +48,35 @@ struct ProviderResponse {
         }
         headers.append("content-type", "application/json")
         if let retryAfter { headers.append("retry-after", String(retryAfter)) }
-        return (headers, Self.body(rejection, hasDetail: hasDetail))
+        return (headers, Self.body(rejection, hasDetail: hasDetail || self.hasDetail))
+    }
+
+    /// Returns the headers of a 200 for a notification that is kept until a person releases it.
+    mutating func captured(_ id: NotificationID) -> HeaderBlock {
+        var headers = accepted(id)
+        headers.append("carillon-captured", "1")
+        return headers
+    }
+
+    /// Returns an upstream's answer, with its identifiers.
+    /// - Parameter id: the request's identifier, for an upstream that names none.
+    mutating func forwarded(_ answer: UpstreamAnswer, _ id: NotificationID) -> (headers: HeaderBlock, body: ByteBuffer?)
+    {
+        headers.removeAll()
+        headers.append(":status", String(answer.status))
+        if let id = answer.apnsID {
+            headers.append("apns-id", id, indexing: .never)
+        } else {
+            append(id.textAsSent)
+        }
+        if let unique = answer.uniqueID { headers.append("apns-unique-id", unique, indexing: .never) }
+        guard let reason = answer.reason else { return (headers, nil) }
+        headers.append("content-type", "application/json")
+        if let retryAfter = answer.retryAfter { headers.append("retry-after", String(retryAfter)) }
+        var text = #"{"reason":\#(JSONString.quoted(reason))"#
+        if let timestamp = answer.timestamp { text += #","timestamp":\#(timestamp)"# }
+        if hasDetail, let detail = answer.detail { text += #","detail":\#(JSONString.quoted(detail))"# }
+        return (headers, ByteBuffer(string: text + "}"))
     }
 
     /// Returns the headers of an answer about broadcast channels. Its identifier has another name (docs/channels.md).

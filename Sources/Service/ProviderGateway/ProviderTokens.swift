@@ -24,6 +24,7 @@ package final class ProviderTokens: Sendable {
     ///   - authorization: the value of the header of that name.
     ///   - clock: reads the token's time of issue.
     ///   - now: seconds since 1970, by the service's clock.
+    ///   - unknown: the keys that nobody has created; nil to refuse their tokens.
     /// - Throws: MissingProviderToken, InvalidProviderToken, BadEnvironmentKeyIdInToken or ExpiredProviderToken.
     func verify(
         _ authorization: Span<UInt8>,
@@ -31,18 +32,24 @@ package final class ProviderTokens: Sendable {
         accounts: AccountsSnapshot,
         clock: ServiceClock,
         now: Double,
+        unknown: UnknownKeys? = nil,
     ) throws(Rejection) -> VerifiedProviderToken {
         let (remembered, revision) = verifier.withLock { ($0.recall(authorization: authorization), $0.revision) }
         if let remembered, remembered.isGood(in: accounts) {
-            try remembered.check(environment: environment, now: now)
+            try remembered.check(environment: environment, now: now + clock.ahead(remembered.team))
             return remembered
         }
         // Verify outside the lock, because this takes longer than everything else in a request.
         let rules = verifier.withLock { $0.rules }
         let verified = try rules.verify(
             authorization: authorization, environment: environment, now: now,
-            serviceTime: { clock.serviceSeconds(ofClient: $0) },
-            key: { id in accounts.keys[id].flatMap { ProviderKey($0) } })
+            teamTime: { clock.teamSeconds(ofClient: $0, of: $1) }, ahead: { clock.ahead($0) },
+            key: { id in
+                accounts.keys[id].flatMap { ProviderKey($0) } ?? accounts.grant(withKey: id).flatMap { ProviderKey($0) }
+            },
+            unknown: { id in accounts.hasKey(id) ? nil : unknown })
+        // A connection remembers its own. Others have to know whether they may accept it.
+        guard verified.isVerified else { return verified }
         let forgotten = verifier.withLock { $0.remember(authorization: authorization, as: verified, since: revision) }
         if forgotten { limitLog.limitExceeded(.rememberedTokens) }
         return verified
@@ -52,11 +59,16 @@ package final class ProviderTokens: Sendable {
     /// memory: each use of a token checks its key again.
     package func run() async {
         var known: [KeyID: TeamKey] = [:]
+        var grants: [GrantID: Grant] = [:]
         for await snapshot in accounts.changes() {
             for (id, key) in known where snapshot.keys[id] != key {
                 verifier.withLock { $0.forget(key: id) }
             }
             known = snapshot.keys
+            for (id, grant) in grants where grant.isActive && snapshot.grants[id]?.isActive != true {
+                verifier.withLock { $0.forget(key: grant.key) }
+            }
+            grants = snapshot.grants
         }
     }
 
@@ -64,9 +76,20 @@ package final class ProviderTokens: Sendable {
     var rememberedCount: Int { verifier.withLock { $0.rememberedCount } }
 }
 
+extension AccountsSnapshot {
+    /// Whether a team or a grant has a key with this identifier, also one that is revoked.
+    fileprivate func hasKey(_ id: KeyID) -> Bool { keys[id] != nil || grant(withKey: id) != nil }
+}
+
 extension VerifiedProviderToken {
     /// Whether the accounts still have the same key. Another key may have got the same identifier since.
     func isGood(in accounts: AccountsSnapshot) -> Bool {
+        if let grant {
+            guard let grant = accounts.grants[grant], grant.isActive else { return false }
+            return grant.key == key && grant.team == team && grant.publicKey == publicKey
+        }
+        // Once the key is known, its tokens have to be verified.
+        guard isVerified else { return !accounts.hasKey(key) }
         guard let key = accounts.keys[key], key.revoked == nil else { return false }
         return key.team == team && key.publicKey == publicKey && key.bundleIDs == bundleIDs
             && Environment.allCases.allSatisfy { key.environments.contains($0) == isFor($0) }
@@ -88,5 +111,14 @@ extension ProviderKey {
         }
         self.init(
             id: key.id, team: key.team, publicKey: point, environments: key.environments, bundleIDs: key.bundleIDs)
+    }
+
+    /// - Returns: nil if the grant is suspended or revoked, or its key is not a point on the curve.
+    fileprivate init?(_ grant: Grant) {
+        guard grant.isActive, let point = try? P256.Signing.PublicKey(x963Representation: grant.publicKey) else {
+            return nil
+        }
+        self.init(
+            id: grant.key, team: grant.team, publicKey: point, bundleIDs: [grant.bundleID], grant: grant.id)
     }
 }

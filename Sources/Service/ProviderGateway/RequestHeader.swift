@@ -17,12 +17,15 @@ enum RequestHeader: UInt16, CaseIterable {
     /// Only requests about broadcast channels have this header and the next one (docs/channels.md).
     case channelID = 1024
     case requestID = 2048
+    /// The gateways that the request has passed (RFC 9110, 7.6.3). It may occur more than once.
+    case via = 4096
 
     /// Finds a header by the bytes of its name. Length and one byte rule out all but one header, so only one name is
     /// compared.
     init?(name: Span<UInt8>) {
         let candidate: RequestHeader
         switch name.count {
+        case 3: candidate = .via
         case 5: candidate = .path
         case 7: candidate = name[0] == UInt8(ascii: ":") ? .method : .id
         case 10: candidate = .topic
@@ -56,6 +59,7 @@ enum RequestHeader: UInt16, CaseIterable {
         case .contentEncoding: "content-encoding"
         case .channelID: "apns-channel-id"
         case .requestID: "apns-request-id"
+        case .via: "via"
         }
     }
 }

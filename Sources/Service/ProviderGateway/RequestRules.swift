@@ -15,13 +15,32 @@ struct RequestRules: Sendable {
     var names: NamedTokens?
     /// Whether an app's own device token is only for the app, and each service needs its own (docs/device-protocol.md).
     var tokensByService = false
+    /// Returns the address of the other environment's provider API; nil if the service does not serve it.
+    var otherAddress: @Sendable () -> String? = { nil }
+    /// Makes what the service does not know; nil if the client may not use it.
+    var firstSight: (any FirstSight)?
+
+    /// These rules for a client that may or may not use device tokens that the service does not know.
+    func using(_ firstSight: (any FirstSight)?) -> RequestRules {
+        guard firstSight != nil else { return self }
+        var rules = self
+        rules.firstSight = firstSight
+        return rules
+    }
 
     /// Makes all checks that need only the headers.
     func check(_ request: ProviderRequest) throws(Rejection) -> ProviderRequest.Addressed {
         try checkShape(request)
         try checkTrust(request)
         try checkFields(request)
-        let topic = try checkTopic(request)
+        return try address(request, try checkTopic(request))
+    }
+
+    /// Opens the device token, and compares it with the topic.
+    func address(
+        _ request: ProviderRequest,
+        _ topic: AddressedTopic,
+    ) throws(Rejection) -> ProviderRequest.Addressed {
         let (contents, deviceToken) = try open(request.path, topic)
         guard let app = topic.app, contents.app == app.id else {
             let detail = "The device token belongs to another app than the topic \(topic.name)."
@@ -53,11 +72,19 @@ struct RequestRules: Sendable {
             if let meaning = names?.meaning(of: token.array, app: topic.app?.id, service: topic.kind) {
                 return (meaning.contents, token)
             }
+            if let detail = detailOfOtherEnvironment(token) { throw Rejection(.badDeviceToken, detail: detail) }
+            if let contents = contentsAtFirstSight(token.array, topic) { return (contents, token) }
             let detail = "This service did not give out the device token for its \(environment.rawValue) environment."
             throw Rejection(.badDeviceToken, detail: detail)
         case .otherDeviceToken(let token):
             if let meaning = names?.meaning(of: token, app: topic.app?.id, service: topic.kind) {
                 return (meaning.contents, meaning.sealed)
+            }
+            // The store and the feedback service take a token of the service's own length.
+            if let contents = contentsAtFirstSight(token, topic),
+                let sealed = try? tokenKeys.current.seal(contents, environment: environment)
+            {
+                return (contents, sealed)
             }
             throw Rejection(.badDeviceToken, detail: ProviderRequest.otherSize(token.count * 2))
         case .badDeviceToken(let detail):
@@ -65,6 +92,22 @@ struct RequestRules: Sendable {
         case .bad, .withoutDeviceToken, .broadcast:
             throw Rejection(.missingDeviceToken)
         }
+    }
+
+    /// The contents of a device token that nobody gave out, if the client may use such tokens.
+    private func contentsAtFirstSight(_ token: [UInt8], _ topic: AddressedTopic) -> DeviceTokenContents? {
+        guard let firstSight, let app = topic.app else { return nil }
+        return firstSight.contents(of: token, app: app.id, service: tokensByService ? topic.kind : .app)
+    }
+
+    /// Says that a device token is one of the other environment; nil if it is not. This is a common mistake.
+    private func detailOfOtherEnvironment(_ token: DeviceToken) -> String? {
+        let other: Environment = environment == .development ? .production : .development
+        // Do not remember it among the opened tokens: it is not in use here.
+        guard tokenKeys.current.open(token, environment: other) != nil else { return nil }
+        let place = otherAddress().map { "send it to \($0)" } ?? "this service does not serve it"
+        return "The device token is one of the \(other.rawValue) environment: \(place). This is "
+            + "\(environment.rawValue)."
     }
 
     /// Returns whether the request passes the shape checks.
@@ -105,7 +148,7 @@ struct RequestRules: Sendable {
     }
 
     /// Checks the value of each header, without looking at other headers.
-    private func checkFields(_ request: ProviderRequest) throws(Rejection) {
+    func checkFields(_ request: ProviderRequest) throws(Rejection) {
         // The Guide's table has no reason for this. The closest one says that something is not allowed.
         if conformance == .strict, let fault = request.encodingFault {
             throw Rejection(.forbidden, detail: fault.text)
@@ -126,7 +169,7 @@ struct RequestRules: Sendable {
 
     /// Checks the topic: that the request has one, that it is valid, that the sender may send to it, and that it fits
     /// the push type.
-    private func checkTopic(_ request: ProviderRequest) throws(Rejection) -> AddressedTopic {
+    func checkTopic(_ request: ProviderRequest) throws(Rejection) -> AddressedTopic {
         let topic: AddressedTopic
         switch request.topic {
         case .absent: throw Rejection(.missingTopic, detail: Self.missingTopic(request.sender))
@@ -156,7 +199,7 @@ struct RequestRules: Sendable {
     }
 
     /// Returns the app that has this topic, if the sender may send to it.
-    private func allowedApp(_ topic: AddressedTopic, _ sender: ProviderRequest.Sender) throws(Rejection) -> App {
+    func allowedApp(_ topic: AddressedTopic, _ sender: ProviderRequest.Sender) throws(Rejection) -> App {
         switch sender {
         case .token(let token):
             guard let app = topic.app, app.team == token.team else {
@@ -212,7 +255,15 @@ struct RequestRules: Sendable {
         to addressed: ProviderRequest.Addressed,
         id: NotificationID,
     ) throws(Rejection) -> Notification {
-        let topic = addressed.topic
+        try notification(request, to: addressed.topic, activity: addressed.target, id: id)
+    }
+
+    func notification(
+        _ request: ProviderRequest,
+        to topic: AddressedTopic,
+        activity: ActivityTarget?,
+        id: NotificationID,
+    ) throws(Rejection) -> Notification {
         let payload = try payload(of: request, for: request.pushType.present)
         return Notification(
             id: id,
@@ -221,7 +272,7 @@ struct RequestRules: Sendable {
             priority: try priority(of: request, to: topic, payload),
             expiration: request.expiration.present ?? .unspecified,
             collapseID: request.collapseID.present,
-            activity: addressed.target,
+            activity: activity,
             payload: payload,
         )
     }

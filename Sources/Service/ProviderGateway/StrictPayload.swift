@@ -29,7 +29,7 @@ enum StrictPayload {
         if type != .liveActivity, let score = aps[double: "relevance-score"], !(0...1).contains(score) {
             return "aps.relevance-score must be a number from 0 to 1."
         }
-        return sound(aps)
+        return sound(aps) ?? alert(aps, for: type) ?? combination(aps, for: type)
     }
 
     /// Finds keys that are in the wrong place, and belong in `aps` or in a header.

@@ -1,9 +1,9 @@
 import DequeModule
 import HTTP2
 
-/// Requests of one connection that have ended and wait, in their order, until a key was looked up.
+/// Requests of one connection that have ended and wait, in their order, until a key was looked up or an app was made.
 struct WaitingRequests {
-    private var streams = Deque<StreamID>()
+    private(set) var streams = Deque<StreamID>()
     /// How many requests waited when the present look-up began. Later requests need another look-up.
     private var sought: Int?
 

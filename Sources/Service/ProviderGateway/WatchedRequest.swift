@@ -81,8 +81,26 @@ extension ProviderRequest {
             reason: rejection?.reason.rawValue,
         )
         facts.practices = watched.practices
+        facts.isForwarded = forwarded != nil
+        facts.unknown = unknown(by: rules)
         facts.activityToken = activityToken
         return facts
+    }
+
+    /// What the service did not know of an accepted request.
+    private func unknown(by rules: RequestRules) -> Set<RequestFacts.Unknown> {
+        guard let firstSight = rules.firstSight else { return [] }
+        var unknown: Set<RequestFacts.Unknown> = sender.isVerified ? [] : [.sender]
+        guard case .success(let addressed)? = verdict else { return unknown }
+        if firstSight.hasMade(addressed.destination.app) { unknown.insert(.topic) }
+        let token: [UInt8]? =
+            switch path {
+            case .deviceToken(let token): token.array
+            case .otherDeviceToken(let token): token
+            default: nil
+            }
+        if let token, firstSight.device(of: token) == addressed.destination.device { unknown.insert(.deviceToken) }
+        return unknown
     }
 
     private var activityToken: RequestFacts.ActivityToken? {
@@ -94,7 +112,11 @@ extension ProviderRequest {
         switch sender {
         case .token(let token): (token.team, .key(token.key))
         case .certificate(let certificate):
-            (accounts.certificates[certificate.serial]?.team, .certificate(certificate.serial))
+            (
+                accounts.team(
+                    ofCertificate: certificate.serial, uid: certificate.uid, foreignTeam: certificate.foreignTeam),
+                .certificate(certificate.serial)
+            )
         case .management, .unknown, .rejected, .undecided: (nil, nil)
         }
     }
@@ -102,13 +124,15 @@ extension ProviderRequest {
     /// Returns the device that a rejected request's device token names; nil if the token cannot be opened.
     func device(by rules: RequestRules) -> DeviceID? {
         let (app, service) = (topic.present?.app?.id, topic.present?.kind ?? .app)
+        func named(_ token: [UInt8]) -> DeviceID? {
+            rules.names?.meaning(of: token, app: app, service: service)?.contents.device
+                ?? rules.firstSight?.device(of: token)
+        }
         switch path {
         case .deviceToken(let token):
-            return
-                (rules.tokenKeys.open(token, environment: rules.environment)
-                ?? rules.names?.meaning(of: token.array, app: app, service: service)?.contents)?.device
+            return rules.tokenKeys.open(token, environment: rules.environment)?.device ?? named(token.array)
         case .otherDeviceToken(let token):
-            return rules.names?.meaning(of: token, app: app, service: service)?.contents.device
+            return named(token)
         case .badDeviceToken, .bad, .withoutDeviceToken, .broadcast: return nil
         }
     }

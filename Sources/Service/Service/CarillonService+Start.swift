@@ -18,6 +18,7 @@ extension CarillonService {
     ) async throws(ServiceError) -> CarillonService {
         try settings.checkClock()
         try settings.checkNode()
+        try settings.checkAccept()
         let folder = settings.folder
         do throws(ServiceError) {
             return try await start(settings, in: folder, logger, wrap)
@@ -37,6 +38,8 @@ extension CarillonService {
         try folder.prepare(for: settings.store)
         let lock = try DataFolderLock(folder)
         let isFresh = folder.isFresh
+        // A service that was killed leaves its addresses. Remove them, so that commands wait for the new ones.
+        folder.removeDescription()
         do throws(ServiceError) {
             return try await start(settings, in: folder, lock, logger, wrap)
         } catch {
@@ -88,9 +91,11 @@ extension ServiceDescription {
             socket: settings.socketPath ?? folder.socketFile,
             management: management.tcp.map { listener in
                 Management(
-                    url: "http://\(listener.hostAndPort)", keyFile: folder.managementKeyFile,
+                    url: "http://\(listener.hostAndPort)",
+                    keyFile: settings.managementKeyFile ?? folder.managementKeyFile,
                     key: settings.store == .memory ? management.key : nil)
             },
-            managementTLS: management.tls?.hostAndPort, key: key)
+            managementTLS: management.tls?.hostAndPort, key: key,
+            accept: settings.accept == .any ? AcceptChoice.any.rawValue : nil)
     }
 }

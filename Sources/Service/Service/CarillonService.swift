@@ -12,6 +12,7 @@ package import Notifications
 import ProviderGateway
 import ServiceLifecycle
 import Trust
+import Upstream
 import VirtualDevices
 
 /// The whole service in one process.
@@ -29,6 +30,7 @@ package final class CarillonService: Sendable {
     private let delivery: Delivery
     private let certificate: ServerCertificate
     private let providers: ProviderParts
+    private let grants: GrantParts
     private let couriers: ListenerOpening.Listeners
     private let management: ManagementOpening.Opened
     private let descriptionFile: DescriptionFile
@@ -38,32 +40,50 @@ package final class CarillonService: Sendable {
     /// Makes the parts in the order in which they need each other. When this returns, all listeners accept
     /// connections.
     init(_ base: ServiceBase, _ lock: DataFolderLock) async throws(ServiceError) {
+        guard base.settings.accept == .known || base.store.current.upstreams.isEmpty else {
+            throw ServiceError(
+                .badSetting,
+                "The setting accept is any, and apps of this store have upstreams: what anybody sends must not be forwarded. "
+                    + "Use another data folder, or remove the upstreams.")
+        }
         let key = try await FirstStart(accounts: base.store, folder: base.folder).prepare()
         var random = SystemRandomNumberGenerator()
         let origin = OfferOrigin.random(using: &random)
         let lines = try await LineParts(base)
-        let development = await DevelopmentParts.make(base, lines)
+        let certificate = try base.makeServerCertificate()
+        let development = await DevelopmentParts.make(base, lines, certificate)
         let peers = try await PeerOpening(base: base).open(lines, origin: origin)
         let delivery = Delivery(base, lines, origin: origin, development)
 
-        let certificate = try base.makeServerCertificate()
-        let opening = ListenerOpening(base: base, certificate: certificate)
-        let providers = try await ProviderParts(base, delivery, lines.broadcasts, development, opening)
+        let opening = ListenerOpening(
+            base: base, certificate: certificate,
+            planning: HandshakePlanning(certificate: certificate, development: development, logger: base.logger))
+        let grants = try await GrantParts(base)
+        let providers = try await ProviderParts(base, delivery, lines.broadcasts, grants, development, opening)
         development?.setGateway(providers.gateways[.development])
         let couriers = try await opening.openCouriers(lines)
 
-        let (state, log, clock) = (ServiceState(store: base.store), base.logSource, base.clock)
-        let history = MetricsHistory { MetricsReading(base.metrics.read(lines, delivery), at: clock.machineTime) }
+        let (state, log, clock) = (ServiceState(store: base.store), base.logSource(development), base.clock)
+        let metrics = MetricsSource(base.metrics, lines, delivery, peers)
+        let history = MetricsHistory { MetricsReading(metrics.read(), at: clock.machineTime) }
         peers?.answerQuestions(log, lines.local)
         let management = try await ManagementOpening(base: base, certificate: certificate).open(
-            ManagementParts(base, lines, delivery, development, peers, state: state, history: history, log: log))
+            ManagementParts(
+                base, lines, delivery, grants, development, peers, state: state, metrics: metrics, history: history,
+                log: log))
 
         let description = ServiceDescription(base, key: key, providers, couriers, management)
         descriptionFile = DescriptionFile(description, in: base.folder, base.logger)
         development?.announce(description)
+        if base.settings.accept == .any {
+            base.logger.warning(
+                "Unknown teams, keys, topics and device tokens are accepted, for tests (--accept any)",
+                metadata: ["besides this machine": "\(base.settings.acceptAnyFrom.map(\.description))"])
+        }
         (self.description, self.base, self.lock, self.lines) = (description, base, lock, lines)
         (self.development, self.peers, self.delivery, self.certificate) = (development, peers, delivery, certificate)
         (self.providers, self.couriers, self.management) = (providers, couriers, management)
+        self.grants = grants
         (self.state, self.history) = (state, history)
         state.serve()
     }
@@ -78,6 +98,9 @@ package final class CarillonService: Sendable {
             group.addTask { await self.lines.broadcasts.run() }
             group.addTask { await self.watchCluster() }
             group.addTask { await self.providers.tokens.run() }
+            group.addTask { await self.providers.forwarder.run(self.base.store) }
+            group.addTask { await self.providers.heldSender.run() }
+            group.addTask { await self.grants.meter.run() }
             group.addTask { await self.development?.devices.run() }
             group.addTask { await self.renewCertificates() }
             group.addTask { await self.giveMemoryBack() }
@@ -119,6 +142,7 @@ package final class CarillonService: Sendable {
         // Use one time limit for both, so that the whole shutdown ends in time.
         let end = NIODeadline.now() + base.settings.shutdownTimeout
         await Self.shutDown(providers.listeners, within: base.settings.shutdownTimeout)
+        await providers.forwarder.shutDown()
         await Self.shutDown(couriers.all, within: max(.zero, end - .now()))
         if let shared = lines.shared {
             shared.disconnectAll(because: .shutdown)

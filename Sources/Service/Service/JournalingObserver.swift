@@ -1,3 +1,4 @@
+import Delivery
 import Journal
 import Matching
 import Notifications
@@ -5,8 +6,18 @@ import Notifications
 /// Receives the reports of the development environment's gateways about requests, and keeps them in the journal.
 final class JournalingObserver: RequestObserver {
     let journal: RequestJournal
+    private let clock: ServiceClock
 
-    init(journal: RequestJournal) { self.journal = journal }
+    init(journal: RequestJournal, clock: ServiceClock) {
+        self.journal = journal
+        self.clock = clock
+    }
+
+    func connecting(_ connection: inout ConnectionFacts) { connection.number = journal.nextConnection() }
+
+    func handshakeEnded(_ connection: ConnectionFacts, _ result: HandshakeResult) {
+        journal.record(connection, result, at: clock.time)
+    }
 
     func connectionOpened() -> UInt64 { journal.nextConnection() }
 
@@ -23,6 +34,10 @@ final class JournalingObserver: RequestObserver {
     func answered(_ number: UInt64, _ answer: RequestAnswer) { journal.answered(number, answer) }
 
     func ended(_ number: UInt64, as outcome: RequestOutcome) { journal.end(number, as: outcome) }
+
+    func compared(_ number: UInt64, own: String) { journal.compared(number, own: own) }
+
+    func captured(_ number: UInt64) { journal.captured(number) }
 
     func created(_ number: UInt64, channel: ChannelID) { journal.setChannel(channel.rawValue, of: number) }
 

@@ -7,6 +7,8 @@ package final class AcceptedConnection {
     package let channel: any Channel
     /// The buffers of TLS, if the service wants them to release their memory.
     package internal(set) var buffers: TLSBuffers?
+    /// What observed the handshake; nil if nothing did.
+    package internal(set) var handshake: (any HandshakeObservation)?
     /// The client's address, which may come from a load balancer. Nil if the system does not know it.
     package let remote: SocketAddress?
     /// Whether the client connected directly, and not through a load balancer that names it.
@@ -75,6 +77,14 @@ package final class AcceptedConnection {
 
     /// The client's address for the log; empty if the system does not know it.
     package var peer: String { remote?.host ?? "" }
+
+    /// Whether the client is on this machine, or in one of these ranges. A load balancer may say that a client is on this
+    /// machine; that does not count.
+    package func isLocal(or ranges: [AddressRange]) -> Bool {
+        // A mapped IPv4 address counts as IPv4.
+        guard let host = remote?.host, let address = try? SocketAddress(ipAddress: host, port: 0) else { return false }
+        return isDirect && address.isLoopback || ranges.contains { $0.contains(address) }
+    }
 
     /// The client misbehaved: its further connects count double for a while.
     package func suspect() {

@@ -1,12 +1,15 @@
 package import NIOCore
 
 /// A range of IP addresses, written as `192.0.2.0/24`, `2001:db8::/32`, or as one address.
-package struct AddressRange: Sendable, Hashable {
+package struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     private let prefix: [UInt8]
     private let bits: Int
+    /// As it was written.
+    package let description: String
 
     /// - Returns: Nil if the text is not a range, or if an address has bits beyond the prefix, which is a mistake.
     package init?(_ text: String) {
+        description = text
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let address = try? SocketAddress(ipAddress: String(parts[0]), port: 0),
             let bytes = address.addressBytes

@@ -1,6 +1,7 @@
 import NIOCore
 
-/// Reads a connection's ClientHello. Then it adds TLS and removes itself, or refuses the connection with a TLS alert.
+/// Reads a connection's ClientHello. Then it adds TLS and removes itself, refuses the connection with a TLS alert, or
+/// does what a rehearsal says.
 final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -10,16 +11,40 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// protocol of the server (RFC 7301, 3.2).
     private static let refusal: [UInt8] = [21, 3, 3, 0, 2, 2, 120]
 
-    private let decide: (ClientHello?) throws -> Bool
+    /// What to do when the ClientHello has come.
+    enum Decision {
+        /// TLS was added after this handler.
+        case secure
+        /// Add TLS with ``ClientHelloHandler/secure`` after this time.
+        case later(TimeAmount, secure: () throws -> Void)
+        case refuse
+        case reset
+        /// Do nothing. Somebody else closes the connection.
+        case ignore
+    }
+
+    private let decide: (ClientHello?) throws -> Decision
     private var bytes = ByteBuffer()
     private var isDecided = false
+    /// Whether the bytes wait until TLS is added.
+    private var isWaiting = false
+    private var timer: Scheduled<Void>?
 
-    /// - Parameter decide: adds TLS after this handler, or returns false to refuse the connection. Called once, without
-    ///   a ClientHello if the first bytes are something else.
-    init(decide: @escaping (ClientHello?) throws -> Bool) { self.decide = decide }
+    /// The largest number of bytes that wait until TLS is added: more than any ClientHello, which TLS then refuses.
+    private static let maximumWaitingBytes = 64 * 1024
+
+    /// - Parameter decide: decides, and adds TLS after this handler if that is the decision. Called once, without a
+    ///   ClientHello if the first bytes are something else.
+    init(decide: @escaping (ClientHello?) throws -> Decision) { self.decide = decide }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isDecided else { return }
+        guard !isDecided else {
+            // A client waits for the answer to its ClientHello, so these are only bytes that it sent without waiting.
+            guard isWaiting, bytes.readableBytes < Self.maximumWaitingBytes else { return }
+            var read = unwrapInboundIn(data)
+            bytes.writeBuffer(&read)
+            return
+        }
         var read = unwrapInboundIn(data)
         bytes.writeBuffer(&read)
         switch ClientHello.read(bytes) {
@@ -32,17 +57,39 @@ final class ClientHelloHandler: ChannelInboundHandler, RemovableChannelHandler {
     private func go(_ context: ChannelHandlerContext, _ hello: ClientHello?) {
         isDecided = true
         do {
-            guard try decide(hello) else {
+            switch try decide(hello) {
+            case .secure: pass(context)
+            case .later(let time, let secure):
+                isWaiting = true
+                let handler = NIOLoopBound((self, context, secure), eventLoop: context.eventLoop)
+                timer = context.eventLoop.assumeIsolated().scheduleTask(in: time) {
+                    let (handler, context, secure) = handler.value
+                    handler.timer = nil
+                    do {
+                        try secure()
+                        handler.pass(context)
+                    } catch {
+                        context.close(promise: nil)
+                    }
+                }
+            case .refuse:
                 let refusal = context.channel.allocator.buffer(bytes: Self.refusal)
-                return context.writeAndFlush(wrapOutboundOut(refusal)).assumeIsolated().whenComplete { _ in
+                context.writeAndFlush(wrapOutboundOut(refusal)).assumeIsolated().whenComplete { _ in
                     context.close(promise: nil)
                 }
+            case .reset: AbruptEnd.close(context.channel)
+            case .ignore: bytes = ByteBuffer()
             }
-            context.fireChannelRead(wrapInboundOut(bytes))
-            context.fireChannelReadComplete()
-            context.pipeline.syncOperations.removeHandler(self, promise: nil)
         } catch {
             context.close(promise: nil)
         }
     }
+
+    private func pass(_ context: ChannelHandlerContext) {
+        context.fireChannelRead(wrapInboundOut(bytes))
+        context.fireChannelReadComplete()
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
 }

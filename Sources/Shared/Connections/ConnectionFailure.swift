@@ -45,6 +45,9 @@ package enum ConnectionFailure {
         }
     }
 
+    /// Why a file could not be used: the system's text if there is one.
+    package static func ofFile(_ error: any Error) -> String { file(error) ?? error.localizedDescription }
+
     /// The text for a peer that ends the connection before TLS has begun.
     package static let endedInHandshake = "the other side ended the connection during the TLS handshake"
 
@@ -74,5 +77,15 @@ package enum ConnectionFailure {
         guard cause.hasPrefix(tlsPrefix) else { return nil }
         let name = cause.dropFirst(tlsPrefix.count)
         return name.contains(" ") ? nil : name
+    }
+
+    /// The name in RFC 8446, 6, of the alert that the other side sent; nil if a cause of ``cause(of:)`` has none.
+    static func alert(_ cause: String) -> String? {
+        guard let name = tlsName(cause) else { return nil }
+        // BoringSSL names an alert after the version of the protocol that had it first.
+        for prefix in ["TLSV1_ALERT_", "SSLV3_ALERT_", "TLSV1_"] where name.hasPrefix(prefix) {
+            return name.dropFirst(prefix.count).lowercased()
+        }
+        return nil
     }
 }

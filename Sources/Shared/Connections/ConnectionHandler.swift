@@ -18,6 +18,12 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     private var served: (any ServedConnection)?
     private var context: ChannelHandlerContext?
     private var isDraining = false
+    /// Observes the handshake until it has ended.
+    private var handshake: (any HandshakeObservation)?
+    /// Reads an alert that the client does not encrypt, while somebody observes the handshake.
+    private var alerts: AlertReader?
+    /// Whether a rehearsal lets the client wait, so that the time limit does not apply.
+    private var isSilent = false
     private let began = NIODeadline.now()
 
     /// - Parameter timeout: the time that the client may take until it begins to speak the protocol.
@@ -29,7 +35,9 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
 
     /// Puts this handler on the new connection, with TLS before it.
     /// - Parameter tls: the context of the connection; nil for one without TLS.
-    func install(_ choice: ServiceChoice<Service>, tls: (@Sendable (ClientHello?) -> NIOSSLContext)?) throws {
+    func install(
+        _ choice: ServiceChoice<Service>, tls: (@Sendable (ClientHello?, SocketAddress?) -> HandshakePlan)?
+    ) throws {
         let pipeline = accepted.channel.pipeline.syncOperations
         let handler = NIOLoopBound(self, eventLoop: accepted.channel.eventLoop)
         try accepted.awaitTrust { handler.eventLoop.execute { handler.value.giveWay() } }
@@ -41,18 +49,61 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         let hello = ClientHelloHandler { [self] hello in
             if let cause = hello.flatMap(Service.refusal) {
                 accepted.report("A client was refused before its TLS handshake", cause)
-                return false
+                return .refuse
             }
             service = choice.service(for: hello)
+            return try begin(tls(hello, accepted.remote))
+        }
+        try pipeline.addHandlers(hello, self)
+    }
+
+    /// Begins the handshake in the way that the plan says.
+    private func begin(_ plan: HandshakePlan) throws -> ClientHelloHandler.Decision {
+        (handshake, accepted.handshake) = (plan.observation, plan.observation)
+        let secure = { [self] in
             do {
-                try addTLS(tls(hello))
+                if plan.observation != nil {
+                    let alerts = AlertReader()
+                    self.alerts = alerts
+                    try accepted.channel.pipeline.syncOperations.addHandler(alerts, position: .before(self))
+                }
+                try addTLS(plan.context)
             } catch {
                 accepted.report(SetUpFailure.message, ConnectionFailure.cause(of: error))
                 throw error
             }
-            return true
         }
-        try pipeline.addHandlers(hello, self)
+        switch plan.disturbance {
+        case nil:
+            try secure()
+            return .secure
+        case .delay(let time): return .later(time, secure: secure)
+        case .reset:
+            handshakeEnded(.serviceEnded)
+            return .reset
+        case .silence(let time):
+            isSilent = true
+            let handler = NIOLoopBound(self, eventLoop: accepted.channel.eventLoop)
+            let timer = accepted.channel.eventLoop.scheduleTask(in: time) {
+                handler.value.handshakeEnded(.serviceEnded)
+                handler.value.close()
+            }
+            accepted.channel.closeFuture.whenComplete { _ in timer.cancel() }
+            return .ignore
+        }
+    }
+
+    private func handshakeEnded(_ end: @autoclosure () -> HandshakeEnd) {
+        guard let observation = handshake else { return }
+        handshake = nil
+        let end = end()
+        if let code = alerts?.code, end != .completed {
+            observation.ended(HandshakeEnd(alert: code))
+        } else {
+            observation.ended(end)
+        }
+        if let alerts { accepted.channel.pipeline.syncOperations.removeHandler(alerts, promise: nil) }
+        alerts = nil
     }
 
     /// Adds TLS before this handler, and the service's check of client certificates if it asks for any.
@@ -118,6 +169,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .handshakeCompleted = event as? TLSUserEvent {
+            handshakeEnded(.completed)
             guard admitResumed(context) else { return context.close(promise: nil) }
             open(context)
         }
@@ -140,6 +192,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
         // all later ones. A connection that is closed so early ends without close_notify. That is not worth a report.
         if case NIOSSLError.uncleanShutdown = error {
         } else {
+            handshakeEnded(HandshakeEnd(cause: ConnectionFailure.cause(of: error)))
             accepted.report(
                 isSecured ? "A TLS handshake failed" : "A connection failed", ConnectionFailure.cause(of: error))
         }
@@ -147,6 +200,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        handshakeEnded(.clientEnded)
         if let rest = served?.ended() {
             // The connection counts as open until its remaining work is done.
             rest.assumeIsolated().whenComplete { _ in self.registry.remove(self) }
@@ -157,7 +211,8 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     }
 
     func tick(now: NIODeadline) {
-        guard served?.hasBegun == true || began + timeout >= now else {
+        guard served?.hasBegun == true || began + timeout >= now || isSilent else {
+            handshakeEnded(.serviceEnded)
             accepted.limitExceeded(.handshakeTimeout)
             accepted.report(
                 served == nil ? "A TLS handshake took too long" : "A client connected and sent nothing",
@@ -172,6 +227,7 @@ final class ConnectionHandler<Service: ConnectionService>: ChannelInboundHandler
     /// authenticated since the last tick.
     private func giveWay() {
         guard served?.hasShownTrust != true else { return accepted.showedTrust() }
+        handshakeEnded(.serviceEnded)
         accepted.limitExceeded(.untrustedConnections)
         accepted.channel.close(promise: nil)
     }

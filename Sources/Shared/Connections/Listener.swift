@@ -28,8 +28,8 @@ package final class Listener: Sendable {
         group: any EventLoopGroup,
         logger: Logger,
     ) async throws -> Listener {
-        var tlsFor: (@Sendable (ClientHello?) -> NIOSSLContext)?
-        if let tls { tlsFor = { @Sendable (_: ClientHello?) in tls() } }
+        var tlsFor: (@Sendable (ClientHello?, SocketAddress?) -> HandshakePlan)?
+        if let tls { tlsFor = { @Sendable _, _ in HandshakePlan(tls()) } }
         return try await bind(
             choice, to: address, tlsFor: tlsFor, limits: limits, connects: connects, proxies: proxies, group: group,
             logger: logger)
@@ -38,8 +38,8 @@ package final class Listener: Sendable {
     /// Begins to listen, and returns when connections are accepted.
     /// - Parameters:
     ///   - choice: selects the service for a connection.
-    ///   - tlsFor: returns the context for each new connection, so that a certificate can be renewed; nil for no TLS. It
-    ///     gets the client's first message, nil if that cannot be read.
+    ///   - tlsFor: returns the plan for the handshake of each new connection, so that a certificate can be renewed; nil for
+    ///     no TLS. It gets the client's first message, nil if that cannot be read, and the client's address.
     ///   - connects: limits the connections of each address; nil for no limit.
     ///   - proxies: the addresses of load balancers. A connection from there must begin with a PROXY header, which says
     ///     who the client is. No other connection may.
@@ -47,7 +47,7 @@ package final class Listener: Sendable {
     package static func bind<Service: ConnectionService>(
         _ choice: ServiceChoice<Service>,
         to address: Address,
-        tlsFor tls: (@Sendable (ClientHello?) -> NIOSSLContext)?,
+        tlsFor tls: (@Sendable (ClientHello?, SocketAddress?) -> HandshakePlan)?,
         limits: ListenerLimits = ListenerLimits(),
         connects: ConnectGuard? = nil,
         proxies: [AddressRange] = [],

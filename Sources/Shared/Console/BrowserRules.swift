@@ -55,8 +55,11 @@ package struct BrowserRules: Sendable {
         for field in request.headerFields[values: .cookie] {
             for pair in field.split(separator: ";") {
                 let pair = pair.trimmingCharacters(in: .whitespaces)
-                guard pair.hasPrefix(name) else { continue }
-                return sessions.session(cookie: String(pair.dropFirst(name.count)), now: now)
+                // Another program on this host may have set a cookie of the same name, which comes first.
+                guard pair.hasPrefix(name),
+                    let session = sessions.session(cookie: String(pair.dropFirst(name.count)), now: now)
+                else { continue }
+                return session
             }
         }
         return nil

@@ -49,6 +49,13 @@ package struct ConsoleSite: Sendable {
                 return file.response(to: request).createHeadResponse()
             }
         }
+        // Whoever types only the address wants the page.
+        router.on("/", method: .get) { request, context in
+            try check(request, context)
+            var response = Response(status: .seeOther)
+            response.headers[.location] = Self.path
+            return response
+        }
         // Do not allow HEAD here. Programs that preview links send it, and must not use a link up.
         router.on(RouterPath(Self.signInPath), method: .get) { [index] request, context in
             try check(request, context)

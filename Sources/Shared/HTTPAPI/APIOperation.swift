@@ -106,16 +106,30 @@ package struct Body: Sendable {
     package let maximumBytes: Int
     /// Whether a request may leave out the body. It is then read as `{}`.
     package let isOptional: Bool
+    /// Whether the schema is checked before the operation is performed. If not, the operation reads the document by a
+    /// ``JSONForm``, or by a reader whose keys are those of the schema.
+    let isChecked: Bool
 
     package init(schema: Schema, maximumBytes: Int = APILimits.bodyBytes, isOptional: Bool = false) {
+        isChecked = true
         self.schema = schema
         mediaTypes = [MediaType.json]
         self.maximumBytes = maximumBytes
         self.isOptional = isOptional
     }
 
+    /// A JSON body that the operation reads.
+    package init(reading schema: Schema, maximumBytes: Int) {
+        isChecked = false
+        self.schema = schema
+        mediaTypes = [MediaType.json]
+        self.maximumBytes = maximumBytes
+        isOptional = false
+    }
+
     /// A body of any length.
     package init(streamed mediaTypes: [String]) {
+        isChecked = false
         schema = nil
         self.mediaTypes = mediaTypes
         maximumBytes = .max
@@ -125,7 +139,8 @@ package struct Body: Sendable {
 
 /// The answer of an operation that succeeds.
 package enum Answer: Sendable {
-    case json(Schema, status: Int = 200)
+    /// - Parameter others: media types that the request may ask for in place of JSON.
+    case json(Schema, status: Int = 200, others: [String] = [])
     /// A body that is not JSON, with its media types.
     case other([String])
     /// An answer without a body, status 204.
@@ -133,7 +148,7 @@ package enum Answer: Sendable {
 
     var status: Int {
         switch self {
-        case .json(_, let status): status
+        case .json(_, let status, _): status
         case .other: 200
         case .nothing: 204
         }
@@ -142,7 +157,7 @@ package enum Answer: Sendable {
     /// The schema of each media type; nil for those that are not JSON.
     var content: [(mediaType: String, schema: Schema?)] {
         switch self {
-        case .json(let schema, _): [(MediaType.json, schema)]
+        case .json(let schema, _, let others): [(MediaType.json, schema)] + others.map { ($0, nil) }
         case .other(let types): types.map { ($0, nil) }
         case .nothing: []
         }

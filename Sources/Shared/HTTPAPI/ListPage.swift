@@ -9,10 +9,16 @@ package struct ListPage {
     /// The address of the next page; nil if this one is the last.
     private let next: String?
 
-    /// - Parameter names: the names of all items, in any order.
-    package init(sorting names: some Sequence<String>, _ call: Call<some Sendable>) {
+    /// - Parameters:
+    ///   - names: the names of all items, in any order.
+    ///   - spelled: returns how the list writes a name that may have other spellings, such as one in hexadecimal.
+    package init(
+        sorting names: some Sequence<String>,
+        _ call: Call<some Sendable>,
+        spelled: (String) -> String = { $0 },
+    ) {
         let all = names.sorted()
-        let start = call.query("after").map { after in all.firstIndex { $0 > after } ?? all.endIndex }
+        let start = call.query("after").map(spelled).map { after in all.firstIndex { $0 > after } ?? all.endIndex }
         self.init(all[(start ?? 0)...], call)
     }
 
@@ -50,13 +56,15 @@ package struct ListPage {
 
     /// - Parameters:
     ///   - names: the names of all items, in any order.
+    ///   - spelled: returns how the list writes a name that may have other spellings, such as one in hexadecimal.
     ///   - message: returns the item with that name as it is shown; nil if it was deleted meanwhile.
     package static func make<Message: Encodable>(
         of names: some Sequence<String>,
         _ call: Call<some Sendable>,
+        spelled: (String) -> String = { $0 },
         _ message: (String) -> Message?,
     ) throws -> Response {
-        let page = ListPage(sorting: names, call)
+        let page = ListPage(sorting: names, call, spelled: spelled)
         return try page.answer(page.names.compactMap(message))
     }
 }

@@ -103,6 +103,7 @@ package struct OpenAPI<Server: APIServer>: Sendable {
         case 408: "The time was over before enough requests matched."
         case 404: "There is no such path, or no such item."
         case 409: "It exists already, or something that it needs does not."
+        case 412: "It has changed since the client read it."
         case 413: "The body is too large."
         case 415: "The body is not JSON."
         case 429: "There were too many requests of this kind."

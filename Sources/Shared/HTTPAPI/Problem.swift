@@ -74,7 +74,8 @@ extension Problem: Codable {
     private var title: String {
         let known: [HTTPResponse.Status] = [
             .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .requestTimeout, .conflict,
-            .contentTooLarge, .unsupportedMediaType, .tooManyRequests, .requestHeaderFieldsTooLarge,
+            .preconditionFailed, .contentTooLarge, .unsupportedMediaType, .tooManyRequests,
+            .requestHeaderFieldsTooLarge,
             .internalServerError, .serviceUnavailable,
         ]
         return known.first { $0.code == status }?.reasonPhrase ?? "Error"

@@ -10,6 +10,8 @@ package enum MediaType {
     /// One JSON object on each line.
     package static let lines = "application/x-ndjson"
     package static let events = "text/event-stream"
+    /// Certificates in PEM.
+    package static let pem = "application/x-pem-file"
 }
 
 extension Response {
@@ -52,6 +54,13 @@ extension Response {
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[.crossOriginResourcePolicy] = "same-origin"
         return response
+    }
+}
+
+extension JSONForm {
+    /// An answer with a value.
+    package func response(_ value: Value, _ status: HTTPResponse.Status = .ok) -> Response {
+        write(value).response(status)
     }
 }
 

@@ -14,12 +14,14 @@ package indirect enum Schema: Sendable {
     case object([Member])
     /// Any object.
     case openObject
+    /// Any value.
+    case any
     /// Another schema, with its name in the description.
     case named(String, Schema)
 
     /// One member of an object.
     package struct Member: Sendable {
-        let name: String
+        package let name: String
         let schema: Schema
         let isRequired: Bool
         let meaning: String
@@ -34,6 +36,17 @@ package indirect enum Schema: Sendable {
     }
 }
 
+extension Schema {
+    /// The keys that an object may have; empty for any other schema.
+    package var keys: [String] {
+        switch self {
+        case .object(let members): members.map(\.name)
+        case .named(_, let schema): schema.keys
+        default: []
+        }
+    }
+}
+
 // MARK: - Checking
 
 extension Schema {
@@ -42,6 +55,7 @@ extension Schema {
     /// - Throws: a problem with the place of the first fault and what is allowed there.
     package func check(_ value: JSONValue, at pointer: String = "") throws(Problem) {
         switch (self, value) {
+        case (.any, _): break
         case (.string(let format), .string(let text)):
             guard format.allows(text) else { throw .invalid(pointer, "The value has to be \(format.name).") }
         case (.integer(let range), .integer(let number)):
@@ -90,6 +104,7 @@ extension Schema {
         case .integer: "an integer"
         case .boolean: "true or false"
         case .array: "an array"
+        case .any: "any value"
         case .object, .openObject: "an object"
         case .named(_, let schema): schema.kind
         }
@@ -117,6 +132,7 @@ extension Schema {
         case .array(let element, let count): Self.definition(ofArrayOf: element, count)
         case .object(let members): Self.definition(ofObjectOf: members)
         case .openObject: ["type": "object"]
+        case .any: [:]
         case .named(_, let schema): schema.definition
         }
     }
@@ -164,7 +180,7 @@ extension Schema {
         case .array(let element, _): return element.references
         case .object(let members):
             return members.reduce(into: [:]) { $0.merge($1.schema.references, uniquingKeysWith: { $1 }) }
-        case .string, .integer, .boolean, .openObject: return [:]
+        case .string, .integer, .boolean, .openObject, .any: return [:]
         }
     }
 }

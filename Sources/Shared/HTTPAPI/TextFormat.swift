@@ -29,7 +29,7 @@ package struct TextFormat: Sendable {
 extension TextFormat {
     package static let any = TextFormat("a string") { _ in true }
 
-    package static let tenCharacters = TextFormat("ten capital letters and digits", pattern: "^[A-Z0-9]{10}$") {
+    package static let accountID = TextFormat(AccountIDs.form, pattern: "^[A-Za-z0-9_-]{1,64}$") {
         TeamID(rawValue: $0) != nil
     }
 

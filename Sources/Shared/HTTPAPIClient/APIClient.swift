@@ -20,6 +20,8 @@ package struct APIClient: Sendable {
     private let configuration: HTTPClient.Configuration
     /// Whether requests share connections, as those of a library do. A command sends few, and ends.
     private let sharesConnections: Bool
+    /// The longest time of a request with its answer; nil for none.
+    package var timeLimit: Duration?
     /// Says in the words of the caller why a request failed.
     private let describe: @Sendable (APIFailure) -> any Error
 
@@ -37,13 +39,22 @@ package struct APIClient: Sendable {
     ) {
         (self.address, self.key, self.describe) = (address, key, describe)
         self.sharesConnections = sharesConnections
+        var configuration = Self.configuration
+        configuration.tlsConfiguration = tls
+        self.configuration = configuration
+    }
+
+    private static var configuration: HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration()
         // If the server does not answer now, fail at once.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = .seconds(10)
-        configuration.tlsConfiguration = tls
-        self.configuration = configuration
+        return configuration
     }
+
+    /// The client whose connections are shared. It lives as long as the process. The library's own shared client would try
+    /// for a minute and a half to reach a server that has ended.
+    private static let shared = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
 
     /// Whether requests go to a Unix socket, and so to a server on this machine.
     package var isLocal: Bool {
@@ -109,7 +120,7 @@ package struct APIClient: Sendable {
     ) async throws -> Result {
         let client =
             sharesConnections
-            ? .shared : HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+            ? Self.shared : HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         let result: Swift.Result<Result, any Error>
         do {
             result = .success(try await body(try await response(client, request, beside: statuses)))
@@ -131,7 +142,8 @@ package struct APIClient: Sendable {
     ) async throws -> HTTPClientResponse {
         let response: HTTPClientResponse
         do {
-            response = try await client.execute(request, deadline: .distantFuture)
+            response = try await client.execute(
+                request, deadline: timeLimit.map { .now() + TimeAmount($0) } ?? .distantFuture)
         } catch {
             throw APIFailure.notReached(error)
         }

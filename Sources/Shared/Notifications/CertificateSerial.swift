@@ -52,4 +52,7 @@ package struct CertificateSerial: Sendable, Hashable, CustomStringConvertible {
 
     /// 32 lower-case hexadecimal digits.
     package var description: String { Hexadecimal.string(bytes) }
+
+    /// The text as ``description`` writes the same number; the text itself if it is not one.
+    package static func spelling(_ text: String) -> String { CertificateSerial(text)?.description ?? text }
 }

@@ -63,7 +63,13 @@ package struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The bytes in order.
-    package var array: [UInt8] { (0..<Self.byteCount).map { bytes[$0] } + rest }
+    package var array: [UInt8] {
+        var array: [UInt8] = []
+        array.reserveCapacity(Self.byteCount + rest.count)
+        for index in 0..<Self.byteCount { array.append(bytes[index]) }
+        array += rest
+        return array
+    }
 
     /// Lower-case hexadecimal digits, two for each byte.
     package var description: String { Hexadecimal.string(array) }

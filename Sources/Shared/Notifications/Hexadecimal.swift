@@ -65,9 +65,13 @@ package enum Hexadecimal {
     }
 
     /// Lower-case digits, two for each byte.
-    package static func string(_ bytes: some Sequence<UInt8>) -> String {
+    package static func string(_ bytes: some Sequence<UInt8>) -> String { string(Array(bytes)) }
+
+    /// The same for an array. Device tokens are written for each forwarded notification, and the compiler does not specialise
+    /// the generic function for callers in other modules.
+    package static func string(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
-        text.reserveCapacity(bytes.underestimatedCount * 2)
+        text.reserveCapacity(bytes.count * 2)
         for byte in bytes {
             text.append(digits[Int(byte >> 4)])
             text.append(digits[Int(byte & 0xf)])

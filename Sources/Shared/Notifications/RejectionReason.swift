@@ -41,12 +41,14 @@ extension Rejection {
         case channelNotRegistered = "ChannelNotRegistered"
         case cannotCreateChannelConfig = "CannotCreateChannelConfig"
         case missingPushType = "MissingPushType"
+        case badRequestPayload = "BadRequestPayload"
+        case badRequestParams = "BadRequestParams"
         case topicMismatch = "TopicMismatch"
 
         /// The reasons that only requests about broadcast channels can get (docs/channels.md).
         package static let ofChannels: [Rejection.Reason] = [
             .featureNotEnabled, .missingChannelID, .badChannelID, .channelNotRegistered, .cannotCreateChannelConfig,
-            .missingPushType, .topicMismatch,
+            .missingPushType, .badRequestPayload, .badRequestParams, .topicMismatch,
         ]
     }
 }
@@ -160,8 +162,12 @@ extension Rejection.Reason {
             Row(400, "The app has as many channels as it may have.", .fixRequest)
         case .missingPushType:
             Row(400, "The push type is missing and required.", .fixRequest)
+        case .badRequestPayload:
+            Row(400, "The body of the request to create a channel is not a JSON dictionary.", .fixRequest)
+        case .badRequestParams:
+            Row(400, "The body of the request to create a channel has an unknown key, or lacks a value.", .fixRequest)
         case .topicMismatch:
-            Row(400, "The credentials are not for the app in the path.", .fixCredentials)
+            Row(403, "The credentials are not for the app in the path.", .fixCredentials)
         }
     }
 }

@@ -29,6 +29,14 @@ package enum TopicKind: Sendable, Hashable, CaseIterable {
     /// The largest payload, in bytes (Guide, 2.2).
     package var maximumPayloadBytes: Int { self == .voip ? Payload.maximumVoIPBytes : Payload.maximumBytes }
 
+    /// The kind of a topic that no app has, by its end.
+    package static func ofUnknown(topic: String) -> TopicKind {
+        allCases.first { kind in
+            kind != .app && topic.hasSuffix(kind.suffix)
+                && BundleID(rawValue: String(topic.dropLast(kind.suffix.count))) != nil
+        } ?? .app
+    }
+
     /// Whether a topic ends like that of a service. It may still be the bundle ID of an app; only the accounts know
     /// that.
     package static func isOfService(_ topic: String) -> Bool {

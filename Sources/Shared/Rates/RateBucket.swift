@@ -20,12 +20,23 @@ public struct RateBucket: Sendable, Hashable {
         return true
     }
 
+    /// Counts events that have happened elsewhere, also if they are beyond the rate. Later events then wait longer.
+    public mutating func charge(_ rate: Rate, events: UInt64, at now: UInt64) {
+        guard !rate.isOff else { return }
+        let (debt, overflow) = rate.cost.multipliedReportingOverflow(by: events)
+        let (next, tooLate) = max(emptyAt, now).addingReportingOverflow(debt)
+        emptyAt = overflow || tooLate ? .max / 2 : next
+    }
+
     /// Gives back events that were counted, at most as many as are in the bucket.
     public mutating func earn(_ rate: Rate, events: UInt64) {
         guard !rate.isOff else { return }
         let (credit, overflow) = rate.cost.multipliedReportingOverflow(by: events)
         emptyAt = overflow || credit > emptyAt ? 0 : emptyAt - credit
     }
+
+    /// Makes the events older, as if this much time had passed, in nanoseconds.
+    mutating func age(by duration: UInt64) { emptyAt -= min(emptyAt, duration) }
 
     /// The time from which the next event is within the rate.
     public func opens(_ rate: Rate) -> UInt64 {

@@ -31,6 +31,12 @@ public struct RateTable<Key: Hashable & Sendable>: Sendable {
         return isWithin
     }
 
+    /// Makes the events of some keys older, as if time had passed for these keys only.
+    /// - Parameter duration: the time in nanoseconds.
+    package mutating func age(by duration: UInt64, where isAffected: (Key) -> Bool) {
+        for key in buckets.keys where isAffected(key) { buckets[key]?.age(by: duration) }
+    }
+
     /// The time from which the key's next event is within the rate; 0 if it is within the rate now.
     @inlinable public func opens(_ key: Key) -> UInt64 { buckets[key]?.opens(rate) ?? 0 }
 }

@@ -9,6 +9,8 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case unavailable
         /// Somebody else has changed the data first. Read it again and decide again.
         case conflict
+        /// The operation was not done, because another transaction holds the row. It will succeed when that has ended.
+        case locked
         /// The object to create already exists.
         case exists
         /// The object does not exist.
@@ -36,6 +38,12 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension StoreError {
+    /// Another node may have stored a newer notification meanwhile.
+    package static let overtaken = StoreError(
+        .conflict,
+        "It took so long to store the notification that another one came through another node meanwhile. It may have been "
+            + "delivered before. Send it again if it is still the newest.")
+
     /// The registration is not active.
     package static func ended(at moment: Timestamp) -> StoreError {
         StoreError(.ended(at: moment), "The app was removed from the device.")

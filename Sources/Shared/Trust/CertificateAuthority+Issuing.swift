@@ -10,19 +10,36 @@ extension CertificateAuthority {
     /// - Parameters:
     ///   - names: host names and IP addresses beside `localhost`, `127.0.0.1` and `::1`, which are always there.
     ///   - key: the listener's key; a fresh one by default.
+    ///   - isLocal: whether the certificate has the names that are always there. Only a rehearsal leaves them out.
+    ///   - life: in seconds.
     ///   - now: seconds since 1970.
     package func issueServerCertificate(
         names: [String],
         key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(),
+        isLocal: Bool = true,
+        life: Double = CertificateLives.server,
         now: Double,
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) -> IssuedCertificate {
-        let alternativeNames = try ServerNames.alternativeNames(names)
+        try Self.issueServerCertificate(
+            by: servers, names: names, key: key, isLocal: isLocal, life: life, now: now, using: &generator)
+    }
+
+    static func issueServerCertificate(
+        by issuer: CertificateIssuer,
+        names: [String],
+        key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(),
+        isLocal: Bool = true,
+        life: Double = CertificateLives.server,
+        now: Double,
+        using generator: inout some RandomNumberGenerator,
+    ) throws(TrustError) -> IssuedCertificate {
+        let alternativeNames = try ServerNames.alternativeNames(names, isLocal: isLocal)
         return try issue(
             Certificate.PublicKey(key.publicKey),
-            by: servers,
-            subject: { try Self.name("Carillon Server") },
-            life: CertificateLives.server,
+            by: issuer,
+            subject: { try name("Carillon Server") },
+            life: life,
             usage: .serverAuth,
             extensions: { [try Certificate.Extension(alternativeNames, critical: false)] },
             keyPEM: key.pemRepresentation + "\n",
@@ -44,7 +61,7 @@ extension CertificateAuthority {
         now: Double,
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) -> IssuedCertificate {
-        try issue(
+        try Self.issue(
             SigningRequest.publicKey(pem: request),
             by: devices,
             subject: { try Self.name("Device \(device)") },
@@ -71,7 +88,7 @@ extension CertificateAuthority {
         now: Double,
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) -> IssuedCertificate {
-        try issue(
+        try Self.issue(
             SigningRequest.publicKey(pem: request),
             by: providers,
             subject: {
@@ -132,7 +149,7 @@ extension CertificateAuthority {
         using generator: inout some RandomNumberGenerator,
     ) throws(TrustError) -> IssuedCertificate {
         let key = P256.Signing.PrivateKey()
-        return try issue(
+        return try Self.issue(
             Certificate.PublicKey(key.publicKey),
             by: administrators,
             subject: { try Self.name(name) },
@@ -145,7 +162,7 @@ extension CertificateAuthority {
         )
     }
 
-    private func issue(
+    private static func issue(
         _ publicKey: Certificate.PublicKey,
         by issuer: CertificateIssuer,
         subject: () throws -> DistinguishedName,

@@ -39,7 +39,8 @@ package struct CertificateAuthority: Sendable {
     ) throws(TrustError) -> CertificateAuthority {
         do {
             let mark = mark(using: &generator)
-            let root = try externalRoot?.issuer(now: now) ?? makeRoot(mark: mark, now: now, using: &generator)
+            let root =
+                try externalRoot?.issuer(now: now) ?? makeRoot("Carillon Root \(mark)", now: now, using: &generator)
             return try CertificateAuthority(
                 root: externalRoot == nil ? root : CertificateIssuer(certificate: root.certificate, key: nil),
                 servers: makeIntermediate("Servers \(mark)", .serverAuth, root, now: now, using: &generator),
@@ -126,14 +127,18 @@ package struct CertificateAuthority: Sendable {
         try makeIntermediate("Administrators \(mark)", .clientAuth, root, now: now, using: &generator)
     }
 
-    private static func makeRoot(
-        mark: String,
+    /// - Parameters:
+    ///   - name: the common name.
+    ///   - pathLength: how many authorities may be between the root and a certificate.
+    static func makeRoot(
+        _ name: String,
+        _ key: P256.Signing.PrivateKey = P256.Signing.PrivateKey(),
+        pathLength: Int = 1,
         now: Double,
         using generator: inout some RandomNumberGenerator,
     ) throws -> CertificateIssuer {
-        let key = P256.Signing.PrivateKey()
         let publicKey = Certificate.PublicKey(key.publicKey)
-        let name = try name("Carillon Root \(mark)")
+        let name = try Self.name(name)
         let validity = CertificateValidity(now: now, life: CertificateLives.root)
         let certificate = try Certificate(
             version: .v3,
@@ -145,7 +150,7 @@ package struct CertificateAuthority: Sendable {
             subject: name,
             signatureAlgorithm: CertificateIssuer.signatureAlgorithm,
             extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 1))
+                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: pathLength))
                 Critical(KeyUsage(keyCertSign: true))
                 SubjectKeyIdentifier(hash: publicKey)
             },
@@ -154,7 +159,7 @@ package struct CertificateAuthority: Sendable {
         return try CertificateIssuer(certificate: certificate, key: key)
     }
 
-    private static func makeIntermediate(
+    static func makeIntermediate(
         _ commonName: String,
         _ usage: ExtendedKeyUsage.Usage,
         _ root: CertificateIssuer,

@@ -10,6 +10,9 @@ package struct ProviderIdentity: Sendable, Hashable {
     package let serial: CertificateSerial
     /// Seconds since 1970.
     package let validUntil: Double
+    /// The team that a certificate of another authority counts for (`carillon serve --accept any`); nil if this service
+    /// has issued the certificate.
+    package var foreignTeam: TeamID?
 
     /// The topic of a request without one: the certificate's only topic (Guide, Table 8-2); nil if it has several.
     package var defaultTopic: String? {

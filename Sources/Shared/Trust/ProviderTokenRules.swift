@@ -23,15 +23,19 @@ package struct ProviderTokenRules: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - now: seconds since 1970.
-    ///   - serviceTime: converts an `iat` to the clock of `now`.
+    ///   - teamTime: converts an `iat` to the clock of the team.
+    ///   - ahead: by how many seconds the clock of the team is ahead of `now`.
     ///   - lookup: returns the key with this identifier; nil if there is none or it is revoked.
+    ///   - unknown: returns where to remember a key with this identifier that nobody has created; nil to refuse it.
     /// - Throws: MissingProviderToken, InvalidProviderToken, BadEnvironmentKeyIdInToken or ExpiredProviderToken.
     package func verify(
         authorization: Span<UInt8>,
         environment: Environment,
         now: Double,
-        serviceTime: (Double) -> Double = { $0 },
+        teamTime: (Double, TeamID) -> Double = { seconds, _ in seconds },
+        ahead: (TeamID) -> Double = { _ in 0 },
         key lookup: (KeyID) -> ProviderKey?,
+        unknown: (KeyID) -> UnknownKeys? = { _ in nil },
     ) throws(Rejection) -> VerifiedProviderToken {
         let start = try Self.tokenStart(in: authorization)
         guard takesScheme(authorization) else {
@@ -39,15 +43,17 @@ package struct ProviderTokenRules: Sendable, Hashable {
         }
         return try verify(
             token: authorization.extracting(droppingFirst: start), environment: environment, now: now,
-            serviceTime: serviceTime, key: lookup)
+            teamTime: teamTime, ahead: ahead, key: lookup, unknown: unknown)
     }
 
     func verify(
         token: Span<UInt8>,
         environment: Environment,
         now: Double,
-        serviceTime: (Double) -> Double = { $0 },
+        teamTime: (Double, TeamID) -> Double = { seconds, _ in seconds },
+        ahead: (TeamID) -> Double = { _ in 0 },
         key lookup: (KeyID) -> ProviderKey?,
+        unknown: (KeyID) -> UnknownKeys? = { _ in nil },
     ) throws(Rejection) -> VerifiedProviderToken {
         guard token.count <= Self.maximumBytes else {
             throw .invalidToken("The provider token is larger than \(Self.maximumBytes) bytes.")
@@ -56,6 +62,14 @@ package struct ProviderTokenRules: Sendable, Hashable {
         let keyID = try parts.keyID(conformance)
         let (team, issuedAt) = try parts.claims(conformance)
         guard let key = lookup(keyID) else {
+            if let keys = unknown(keyID) {
+                let signature = try parts.parsedSignature(conformance)
+                let unverified = VerifiedProviderToken(
+                    issuedAt: teamTime(issuedAt, team), unknown: keyID, of: team)
+                try unverified.check(environment: environment, now: now + ahead(team))
+                keys.remember(keyID, of: team, UnknownKeys.Evidence(signed: Array(parts.signed), signature: signature))
+                return unverified
+            }
             throw .invalidToken("There is no key \(keyID), or it is revoked.")
         }
         guard key.team == team else {
@@ -63,8 +77,8 @@ package struct ProviderTokenRules: Sendable, Hashable {
         }
         // Check the signature first: only the key's holder may learn more about the key or the clock.
         try parts.checkSignature(key.publicKey, conformance)
-        let verified = VerifiedProviderToken(issuedAt: serviceTime(issuedAt), key: key)
-        try verified.check(environment: environment, now: now)
+        let verified = VerifiedProviderToken(issuedAt: teamTime(issuedAt, team), key: key)
+        try verified.check(environment: environment, now: now + ahead(team))
         return verified
     }
 
@@ -165,7 +179,10 @@ extension ProviderTokenRules {
                 throw .invalidToken("The provider token's header has a crit member.")
             }
             guard let keyID = header[text: "kid"].flatMap(KeyID.init) else {
-                throw .invalidToken("The provider token's kid is missing or not ten capital letters and digits.")
+                throw .invalidToken("The provider token's kid is missing or not \(AccountIDs.form).")
+            }
+            guard conformance == .apple || keyID.isAssigned else {
+                throw .invalidToken("The provider token's kid is not ten capital letters and digits.")
             }
             return keyID
         }
@@ -173,7 +190,10 @@ extension ProviderTokenRules {
         /// The team and the time of issue. Any other claim has no meaning here (RFC 7519, 4).
         func claims(_ conformance: Conformance) throws(Rejection) -> (TeamID, Double) {
             guard let team = claims[text: "iss"].flatMap(TeamID.init) else {
-                throw .invalidToken("The provider token's iss is missing or not ten capital letters and digits.")
+                throw .invalidToken("The provider token's iss is missing or not \(AccountIDs.form).")
+            }
+            guard conformance == .apple || team.isAssigned else {
+                throw .invalidToken("The provider token's iss is not ten capital letters and digits.")
             }
             var issuedAt = claims[double: "iat"]
             // Widely used clients send a string of digits.
@@ -203,6 +223,17 @@ extension ProviderTokenRules {
                 throw .invalidToken(
                     "The provider token's signature is in DER; it has to be r and s, 32 bytes each (RFC 7518, 3.4).")
             }
+        }
+
+        /// The signature of a key that is not known. It can only be checked for its form.
+        func parsedSignature(_ conformance: Conformance) throws(Rejection) -> P256.Signing.ECDSASignature {
+            if signature.count == 64, let parsed = try? P256.Signing.ECDSASignature(rawRepresentation: signature) {
+                return parsed
+            }
+            guard conformance == .apple, let parsed = distinguishedSignature else {
+                throw .invalidToken("The provider token's signature is not one of ES256: r and s, 32 bytes each.")
+            }
+            return parsed
         }
 
         /// The largest size of a signature in DER, in bytes: a sequence of two integers of 33 bytes.

@@ -10,12 +10,14 @@ enum ServerNames {
     static let local = ["localhost", "127.0.0.1", "::1"]
 
     /// ``local`` and the given names, each a host name or an IP address, without duplicates.
-    static func alternativeNames(_ names: [String]) throws(TrustError) -> SubjectAlternativeNames {
+    /// - Parameter isLocal: whether to add ``local``.
+    static func alternativeNames(_ names: [String], isLocal: Bool = true) throws(TrustError) -> SubjectAlternativeNames
+    {
         guard names.count <= maximumCount else {
             throw TrustError(.tooLarge, "A server certificate takes at most \(maximumCount) names.")
         }
         var list: [GeneralName] = []
-        for name in local + names {
+        for name in (isLocal ? local : []) + names {
             let entry = try generalName(name)
             if !list.contains(entry) { list.append(entry) }
         }

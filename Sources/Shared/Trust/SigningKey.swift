@@ -1,4 +1,5 @@
 package import Crypto
+import Foundation
 package import Notifications
 
 /// A provider's signing key as the account page provides it: an identifier, and a private key in a `.p8` file (PKCS#8,
@@ -40,6 +41,13 @@ package struct SigningKey: Sendable, CustomStringConvertible {
         }
         let key = String(pem[..<start.lowerBound] + pem[rest.upperBound...])
         return try P256.Signing.PrivateKey(pemRepresentation: key)
+    }
+
+    /// Reads a public key in PEM, or its uncompressed point (X9.63) in Base64.
+    /// - Returns: nil if the text is neither.
+    package static func publicKey(in text: String) -> P256.Signing.PublicKey? {
+        let point = Data(base64Encoded: text).flatMap { try? P256.Signing.PublicKey(x963Representation: $0) }
+        return point ?? (try? P256.Signing.PublicKey(pemRepresentation: text))
     }
 
     /// The contents of the `.p8` file.

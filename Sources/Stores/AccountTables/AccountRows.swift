@@ -21,7 +21,8 @@ package enum AccountRows {
             revokedKeys: try transaction.rows("SELECT public_key FROM revoked_key") { $0.bytes(0) ?? [] },
             certificates: try rows(TeamCertificate.table),
             revokedDevices: Dictionary(revoked.map { ($0.device, $0.revoked) }, uniquingKeysWith: { $1 }),
-            administrators: try rows(AdministratorCertificate.table))
+            administrators: try rows(AdministratorCertificate.table), upstreams: try rows(AppUpstream.table),
+            grants: try rows(Grant.table))
     }
 
     /// Writes a change that the accounts' rules have allowed.
@@ -38,8 +39,12 @@ package enum AccountRows {
         switch change {
         case .createTeam(let team): try insert(team, Team.table, transaction)
         case .deleteTeam, .deleteApp: try writeRemovals(from: before, to: after, transaction)
-        case .createApp(let bundleID, let team):
-            try insert(App(id: appID, bundleID: bundleID, team: team), App.table, transaction)
+        case .createApps(let bundleIDs, let team):
+            for app in App.numbered(bundleIDs, of: team, from: appID) { try insert(app, App.table, transaction) }
+        case .setBroadcasts(let bundleID, _):
+            guard let app = after.apps[bundleID] else { break }
+            let changes = try App.table.assignments(app, except: ["id"])
+            try transaction.run("UPDATE app SET \(changes) WHERE bundle_id = \(bundleID.rawValue)")
         case .createKey(let key): try insert(key, TeamKey.table, transaction)
         case .revokeKey(let id, let moment):
             try transaction.run("UPDATE signing_key SET revoked = \(moment.column) WHERE id = \(id.rawValue)")
@@ -59,7 +64,32 @@ package enum AccountRows {
         case .revokeAdministrator(let serial, _), .revokeUnlistedAdministrator(let serial, _, _):
             guard let administrator = after.administrators[serial] else { break }
             try write(administrator, from: before, to: after, transaction)
+        case .setUpstream(let upstream):
+            let table = AppUpstream.table
+            try transaction.run(
+                """
+                INSERT INTO upstream (\(table.list)) VALUES (\(table.values(upstream)))
+                ON CONFLICT (bundle_id, environment) DO UPDATE SET \(table.replacements())
+                """)
+        case .removeUpstream(let place): try remove(place, transaction)
+        case .createGrant(let grant): try insert(grant, Grant.table, transaction)
+        case .changeGrant(let grant): try update(after.grants[grant.id], transaction)
+        case .revokeGrant(let id, _): try update(after.grants[id], transaction)
         }
+    }
+
+    private static func remove(_ place: UpstreamPlace, _ transaction: any SQLTransaction) throws {
+        try transaction.run(
+            """
+            DELETE FROM upstream
+            WHERE bundle_id = \(place.bundleID.rawValue) AND environment = \(place.environment.column)
+            """)
+    }
+
+    private static func update(_ grant: Grant?, _ transaction: any SQLTransaction) throws {
+        guard let grant else { return }
+        let changes = try Grant.table.assignments(grant, except: ["id"])
+        try transaction.run("UPDATE gateway_grant SET \(changes) WHERE id = \(grant.id.rawValue)")
     }
 
     private static func insert<Row>(_ row: Row, _ table: Table<Row>, _ transaction: any SQLTransaction) throws {
@@ -102,6 +132,14 @@ package enum AccountRows {
                 try transaction.run("DELETE FROM signing_key WHERE id = \(id.rawValue)")
                 if key.revoked != nil { try writeRevoked(key.publicKey, transaction) }
             }
+        }
+        for place in before.upstreams.keys where after.upstreams[place] == nil { try remove(place, transaction) }
+        for (id, grant) in before.grants where after.grants[id] == nil {
+            for table in ["gateway_grant", "grant_day", "grant_answer"] {
+                let column = table == "gateway_grant" ? "id" : "grant_id"
+                try transaction.run("DELETE FROM \(.sql(table)) WHERE \(.sql(column)) = \(id.rawValue)")
+            }
+            if grant.revoked != nil { try writeRevoked(grant.publicKey, transaction) }
         }
         for app in before.apps.values where after.app(app.id) == nil {
             try transaction.run("DELETE FROM app WHERE id = \(Int64(app.id.rawValue))")

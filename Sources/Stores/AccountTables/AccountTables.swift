@@ -17,7 +17,8 @@ extension App {
         "app", App.init,
         Column("id", type: .appID, \.id),
         Column("bundle_id", type: .rawText(), \.bundleID),
-        Column("team", type: .rawText(), \.team))
+        Column("team", type: .rawText(), \.team),
+        Column("broadcasts", type: .bool, \.hasBroadcasts))
 }
 
 extension TeamKey {
@@ -49,6 +50,58 @@ extension AdministratorCertificate {
         Column("made", type: .optional(.moment), \.made),
         Column("valid_until", type: .moment, \.validUntil),
         Column("revoked", type: .optional(.moment), \.revoked))
+}
+
+extension AppUpstream {
+    static let table = Table<AppUpstream>(
+        "upstream", AppUpstream.init,
+        Column("bundle_id", "environment", type: .upstreamPlace, \.place),
+        Column("url", type: .anyText, \.url),
+        Column("authority", type: .optional(.anyText), \.authority),
+        Column("kind", "team", "key_id", type: .upstreamCredentials, \.credentials),
+        Column("credentials", type: .bytes, \.sealedCredentials),
+        Column("proxy", type: .optional(.anyText), \.proxy),
+        Column("hold", type: .milliseconds, \.hold),
+        Column("captures", type: .bool, \.captures),
+        Column("compares", type: .bool, \.compares))
+}
+
+extension Grant {
+    static let table = Table<Grant>(
+        "gateway_grant", Grant.init,
+        Column("id", type: .rawText(), \.id),
+        Column("bundle_id", type: .rawText(), \.bundleID),
+        Column("team", type: .rawText(), \.team),
+        Column("name", type: .anyText, \.name),
+        Column("key_id", type: .rawText(), \.key),
+        Column("public_key", type: .bytes, \.publicKey),
+        Column("client_key", type: .text, \.clientKey),
+        Column("limits", type: .json(), \.limits),
+        Column("suspended", type: .bool, \.isSuspended),
+        Column("made", type: .moment, \.made),
+        Column("revoked", type: .optional(.moment), \.revoked))
+}
+
+extension StoredHandle {
+    static let table = Table<StoredHandle>(
+        "handle", StoredHandle.init,
+        Column("handle", type: .handle, \.handle),
+        Column("grant_id", type: .rawText(), \.grant),
+        Column("app", type: .appID, \.app),
+        Column("environment", type: .environment, \.environment),
+        Column("token", type: .bytes, \.token),
+        Column("registered", type: .moment, \.registered),
+        Column("ended_reason", "ended", type: .optional(.handleEnd), \.end))
+}
+
+extension GrantInvitation {
+    static let table = Table<GrantInvitation>(
+        "grant_invitation", GrantInvitation.init,
+        Column("digest", type: .bytes, \.digest),
+        Column("bundle_id", type: .rawText(), \.bundleID),
+        Column("name", type: .anyText, \.name),
+        Column("limits", type: .json(), \.limits),
+        Column("expires", type: .moment, \.expires))
 }
 
 /// A device that was revoked.
@@ -108,5 +161,60 @@ extension ColumnType<DeviceKey> {
                 let device = row.integer(column + 1)
             else { return nil }
             return DeviceKey(environment: environment, device: DeviceID(column: device))
+        })
+}
+
+extension ColumnType<UpstreamPlace> {
+    static let upstreamPlace = ColumnType(
+        [.text, .integer], values: { [.text($0.bundleID.rawValue), .integer($0.environment.column)] },
+        read: { row, column in
+            guard let bundleID = row.text(column).flatMap(BundleID.init(rawValue:)),
+                let environment = row.integer(column + 1).flatMap(Environment.init(column:))
+            else { return nil }
+            return UpstreamPlace(bundleID: bundleID, environment: environment)
+        })
+}
+
+extension ColumnType<AppUpstream.Credentials> {
+    /// The kind, and the team and the key's identifier of a key. Never give a kind's number another meaning.
+    static let upstreamCredentials = ColumnType(
+        [.integer, .text, .text],
+        values: { credentials in
+            switch credentials {
+            case .key(let team, let key): [.integer(0), .text(team.rawValue), .text(key.rawValue)]
+            case .certificate: [.integer(1), .text(""), .text("")]
+            case .passthrough: [.integer(2), .text(""), .text("")]
+            }
+        },
+        read: { row, column in
+            switch row.integer(column) {
+            case 0:
+                guard let team = row.text(column + 1).flatMap(TeamID.init(rawValue:)),
+                    let key = row.text(column + 2).flatMap(KeyID.init(rawValue:))
+                else { return nil }
+                return .key(team: team, key: key)
+            case 1: return .certificate
+            case 2: return .passthrough
+            default: return nil
+            }
+        })
+}
+
+extension ColumnType<UInt64> {
+    static let milliseconds = mapping(.integer, to: { Int64(clamping: $0) }, from: { UInt64(exactly: $0) })
+}
+
+extension ColumnType<Handle> {
+    static let handle = mapping(.bytes, to: \.bytes, from: { Handle($0) })
+}
+
+extension ColumnType<HandleEnd> {
+    static let handleEnd = ColumnType(
+        [.text, .integer], values: { [.text($0.reason.rawValue), .integer($0.moment.column)] },
+        read: { row, column in
+            guard let reason = row.text(column).flatMap(Rejection.Reason.init(rawValue:)),
+                let moment = row.integer(column + 1)
+            else { return nil }
+            return HandleEnd(reason: reason, moment: Timestamp(column: moment))
         })
 }

@@ -72,8 +72,14 @@ package final class PostgresConnection: Sendable {
         return try result.get()
     }
 
+    /// Since when the thread has been working on what it took last; nil if it waits for work or has no connection.
+    package var busySince: ContinuousClock.Instant? { shared.state.withLock { $0.busySince } }
+
     /// Why there is no connection; nil if there is one, or if its loss was not noticed yet.
     package var trouble: PostgresError? { shared.state.withLock { $0.away } }
+
+    /// The number of groups of statements and of transactions that the thread has not taken yet.
+    package var waiting: Int { shared.state.withLock { $0.waiting.count } }
 
     /// Completes the waiting work, and then closes the connection. Later statements fail.
     package func close() async {
@@ -136,6 +142,8 @@ extension PostgresConnection {
             var waiting = WaitingWork()
             /// Why there is no connection. Nil at the start, until the first attempt has succeeded or failed.
             var away: PostgresError?
+            /// Since when the thread has been working on what it took last.
+            var busySince: ContinuousClock.Instant?
             var isClosing = false
             var isThreadWaiting = false
             var isThreadGone = false
@@ -179,6 +187,7 @@ extension PostgresConnection {
             while true {
                 let next = state.withLock { state -> [PostgresWork]?? in
                     let work = state.waiting.removeFirst(within: limits)
+                    state.busySince = work.isEmpty ? nil : .now
                     if !work.isEmpty { return .some(work) }
                     if state.isClosing { return .some(nil) }
                     state.isThreadWaiting = true
@@ -209,6 +218,7 @@ extension PostgresConnection {
         func lost(_ error: PostgresError) {
             let waiting = state.withLock { state in
                 state.away = error
+                state.busySince = nil
                 return state.waiting.removeAll()
             }
             for work in waiting { work.fail(error) }

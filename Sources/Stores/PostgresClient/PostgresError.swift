@@ -13,6 +13,8 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case readOnly
         /// The server's disk is full.
         case full
+        /// Another transaction holds a lock for too long. The statement was rolled back.
+        case locked
         /// The statement was rolled back because it conflicted with another transaction. Repeat it.
         case conflict
         /// The server rejected the user, the password or the database.
@@ -48,6 +50,7 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
         case "23505": .uniqueViolation
         case "25006": .readOnly
         case "53100": .full
+        case "55P03": .locked
         case "40001", "40P01": .conflict
         case "57014": .cancelled
         // The server is shutting down or starting, has too many connections, or has waited too long for the next

@@ -42,6 +42,22 @@ package struct PostgresLocation: Sendable, Hashable, CustomStringConvertible {
     /// Whether the URL itself sets this option.
     func sets(_ option: String) -> Bool { values[option] != nil }
 
+    /// The options that select each single host of several; empty if there is only one.
+    var singleHosts: [[(name: String, value: String)]] {
+        let lists = ["host", "hostaddr", "port"].compactMap { name -> (name: String, items: [Substring])? in
+            values[name].map { (name, $0.split(separator: ",", omittingEmptySubsequences: false)) }
+        }
+        let count = lists.filter { $0.name != "port" }.map(\.items.count).max() ?? 1
+        guard count > 1 else { return [] }
+        return (0..<count).map { index in
+            lists.compactMap { list in
+                // One port may be for all hosts.
+                let item = list.items.count == 1 ? list.items[0] : index < list.items.count ? list.items[index] : nil
+                return item.map { (list.name, String($0)) }
+            }
+        }
+    }
+
     /// The hosts, ports and the database, without the user and other options.
     package var description: String {
         let hosts = (values["host"] ?? values["hostaddr"] ?? "the local server").split(separator: ",")

@@ -32,20 +32,30 @@ final class PostgresSession {
 
     /// Connects. If the location has several hosts, they are tried in turn, and its `target_session_attrs` says which
     /// to use.
+    ///
+    /// libpq does not try the next host if one accepts the connection and then closes it, as a TCP proxy does whose server
+    /// is down. So each host is tried alone as well.
     init(_ location: PostgresLocation, timeLimit: Duration, name: String) throws(PostgresError) {
         secrets = location.secrets
         self.timeLimit = timeLimit
-        var options = [("dbname", location.url), ("fallback_application_name", name), ("client_encoding", "UTF8")]
-        // Limit the time for each host. Without this, a host that does not answer takes minutes.
-        if !location.sets("connect_timeout") { options.append(("connect_timeout", "3")) }
-        var keywords = options.map { strdup($0.0).map { UnsafePointer($0) } } + [nil]
-        var values = options.map { strdup($0.1).map { UnsafePointer($0) } } + [nil]
-        defer { for pointer in keywords + values { free(UnsafeMutablePointer(mutating: pointer)) } }
-        // libpq reads the option `dbname` as a URL.
-        guard let connection = PQconnectdbParams(&keywords, &values, 1) else {
-            throw PostgresError(.notConnected, "There is no memory for a connection.")
+        var tried = try Self.connect(location, name)
+        for host in location.singleHosts where PQstatus(tried) != CONNECTION_OK {
+            let next: OpaquePointer
+            do throws(PostgresError) {
+                next = try Self.connect(location, name, host)
+            } catch {
+                PQfinish(tried)
+                throw error
+            }
+            // The error of all hosts together says more than that of the last one.
+            guard PQstatus(next) == CONNECTION_OK else {
+                PQfinish(next)
+                continue
+            }
+            PQfinish(tried)
+            tried = next
         }
-        self.connection = connection
+        connection = tried
         // libpq would write notices to standard error, between the log's lines: for example, that a table exists already.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
         guard PQstatus(connection) == CONNECTION_OK else {
@@ -54,6 +64,27 @@ final class PostgresSession {
         guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else {
             throw PostgresError(.notConnected, "libpq refused pipeline mode.")
         }
+    }
+
+    /// - Parameter host: options that replace those of the location.
+    /// - Returns: A connection, which may have failed.
+    private static func connect(
+        _ location: PostgresLocation,
+        _ name: String,
+        _ host: [(name: String, value: String)] = [],
+    ) throws(PostgresError) -> OpaquePointer {
+        var options = [("dbname", location.url), ("fallback_application_name", name), ("client_encoding", "UTF8")]
+        // Limit the time for each host. Without this, a host that does not answer takes minutes.
+        if !location.sets("connect_timeout") { options.append(("connect_timeout", "3")) }
+        options += host.map { ($0.name, $0.value) }
+        var keywords = options.map { strdup($0.0).map { UnsafePointer($0) } } + [nil]
+        var values = options.map { strdup($0.1).map { UnsafePointer($0) } } + [nil]
+        defer { for pointer in keywords + values { free(UnsafeMutablePointer(mutating: pointer)) } }
+        // libpq reads the option `dbname` as a URL. Later options replace those in it.
+        guard let connection = PQconnectdbParams(&keywords, &values, 1) else {
+            throw PostgresError(.notConnected, "There is no memory for a connection.")
+        }
+        return connection
     }
 
     deinit { PQfinish(connection) }

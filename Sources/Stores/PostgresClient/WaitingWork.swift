@@ -3,6 +3,8 @@ struct WaitingWork: Sendable {
     private var work: [PostgresWork] = []
     private var byteCount = 0
 
+    var count: Int { work.count }
+
     /// - Returns: Whether there was room for the work.
     mutating func append(_ next: PostgresWork, within limits: PostgresLimits) -> Bool {
         let bytes = next.byteCount

@@ -20,8 +20,10 @@ extension AccountRows {
         _ transaction: PostgresTransaction,
     ) throws(PostgresError) {
         try transaction.sql { try write(change, from: before, to: after, appID: appID, $0) }
-        if case .createApp = change {
-            try transaction.execute("UPDATE carillon.accounts SET last_app = $1", [.integer(appID.column)])
+        if case .createApps(let bundleIDs, let team) = change,
+            let last = App.numbered(bundleIDs, of: team, from: appID).last?.id
+        {
+            try transaction.execute("UPDATE carillon.accounts SET last_app = $1", [.integer(last.column)])
         }
         for app in before.apps.values where after.app(app.id) == nil {
             try transaction.execute("INSERT INTO carillon.deleted_app VALUES ($1)", [.integer(app.id.column)])

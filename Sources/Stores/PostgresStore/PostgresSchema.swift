@@ -12,6 +12,14 @@ enum PostgresSchema {
 
     static let migrations: [[StaticString]] = [
         first, attemptMark, storeCopy, nodes, channels, starts, sweeps, administrators, revokedKeys,
+        upstreams,
+        grants, broadcastsOfApps,
+    ]
+
+    /// broadcasts: whether the app may have broadcast channels. Nodes of the release before do not know the column, and go
+    /// on.
+    private static let broadcastsOfApps: [StaticString] = [
+        "ALTER TABLE carillon.app ADD COLUMN IF NOT EXISTS broadcasts boolean NOT NULL DEFAULT true"
     ]
 
     private static let first: [StaticString] = [
@@ -235,6 +243,109 @@ enum PostgresSchema {
         // The public halves of revoked keys that were deleted with their team or app. A node of the release before adds
         // nothing here.
         "CREATE TABLE carillon.revoked_key (public_key bytea PRIMARY KEY)"
+    ]
+
+    private static let upstreams: [StaticString] = [
+        // Where the notifications of apps are forwarded to. kind: 0 a key, 1 a certificate, 2 the client's provider token.
+        // team and key_id: empty unless it is a key. credentials: encrypted. hold: milliseconds. A node of the release
+        // before does not forward: upgrade all nodes before the first upstream is set.
+        """
+        CREATE TABLE carillon.upstream (
+            bundle_id text NOT NULL,
+            environment smallint NOT NULL,
+            url bytea NOT NULL,
+            authority bytea,
+            kind smallint NOT NULL,
+            team text NOT NULL,
+            key_id text NOT NULL,
+            credentials bytea NOT NULL,
+            proxy bytea,
+            hold bigint NOT NULL,
+            captures boolean NOT NULL,
+            compares boolean NOT NULL,
+            PRIMARY KEY (bundle_id, environment)
+        )
+        """,
+        // Notifications that could not be forwarded, in the order of their numbers. taken: until when a node is sending it.
+        // headers: JSON.
+        """
+        CREATE TABLE carillon.held_push (
+            number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            bundle_id text NOT NULL,
+            environment smallint NOT NULL,
+            expires bigint NOT NULL,
+            taken bigint NOT NULL,
+            token bytea NOT NULL,
+            payload bytea NOT NULL,
+            headers bytea NOT NULL
+        )
+        """,
+        "CREATE INDEX held_push_by_place ON carillon.held_push (bundle_id, environment, number)",
+        "CREATE INDEX held_push_by_expiry ON carillon.held_push (expires)",
+    ]
+
+    private static let grants: [StaticString] = [
+        // What instances may send through the gateway. limits: JSON. A node of the release before does not know grants, so
+        // it accepts no key of one.
+        """
+        CREATE TABLE carillon.gateway_grant (
+            id text PRIMARY KEY,
+            bundle_id text NOT NULL,
+            team text NOT NULL REFERENCES carillon.team (id) ON DELETE CASCADE,
+            name bytea NOT NULL,
+            key_id text NOT NULL UNIQUE,
+            public_key bytea NOT NULL,
+            client_key text NOT NULL UNIQUE,
+            limits bytea NOT NULL,
+            suspended boolean NOT NULL,
+            made bigint NOT NULL,
+            revoked bigint
+        )
+        """,
+        // token: the device token, encrypted. registered: when the app registered it last. ended_reason, ended: the
+        // upstream's 410 for it, or NULL.
+        """
+        CREATE TABLE carillon.handle (
+            handle bytea PRIMARY KEY,
+            grant_id text NOT NULL,
+            app bigint NOT NULL,
+            environment smallint NOT NULL,
+            token bytea NOT NULL,
+            registered bigint NOT NULL,
+            ended_reason text,
+            ended bigint
+        )
+        """,
+        // How many handles each grant has.
+        "CREATE TABLE carillon.handle_count (grant_id text PRIMARY KEY, handles bigint NOT NULL)",
+        // How many notifications each grant has sent on a day. day: days since 1970 (UTC).
+        """
+        CREATE TABLE carillon.grant_day (
+            grant_id text NOT NULL,
+            day bigint NOT NULL,
+            sent bigint NOT NULL,
+            PRIMARY KEY (grant_id, day)
+        )
+        """,
+        // How the requests of each grant were answered. outcome: 200, or the reason of a refusal.
+        """
+        CREATE TABLE carillon.grant_answer (
+            grant_id text NOT NULL,
+            outcome text NOT NULL,
+            answers bigint NOT NULL,
+            PRIMARY KEY (grant_id, outcome)
+        )
+        """,
+        // digest: SHA-256 of the code with which an instance makes its grant.
+        """
+        CREATE TABLE carillon.grant_invitation (
+            digest bytea PRIMARY KEY,
+            bundle_id text NOT NULL,
+            name bytea NOT NULL,
+            limits bytea NOT NULL,
+            expires bigint NOT NULL
+        )
+        """,
     ]
 
     private static let channels: [StaticString] = [

@@ -124,11 +124,14 @@ extension PostgresStore: CopyableStore {
                 for team in snapshot.teams.values { try write(.createTeam(team)) }
                 for app in snapshot.apps.values {
                     try write(.createApp(bundleID: app.bundleID, team: app.team), app.id)
+                    try write(.setBroadcasts(app.bundleID, app.hasBroadcasts))
                 }
                 for key in snapshot.keys.values { try write(.createKey(key)) }
                 for key in snapshot.revokedKeys { try transaction.sql { try AccountRows.writeRevoked(key, $0) } }
                 for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
                 for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }
+                for upstream in snapshot.upstreams.values { try write(.setUpstream(upstream)) }
+                for grant in snapshot.grants.values { try write(.createGrant(grant)) }
                 for administrator in snapshot.administrators.values {
                     // The moment is not stored.
                     try write(.createAdministrator(administrator, at: Timestamp(milliseconds: 0)))

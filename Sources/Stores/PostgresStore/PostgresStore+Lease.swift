@@ -44,6 +44,12 @@ extension PostgresStore {
             renewed.duration(to: now) >= .seconds(PostgresStore.leaseSeconds)
         }
 
+        /// The time until the lease runs out; zero if it has, or if another process has what belongs to this node.
+        func remaining(at now: ContinuousClock.Instant) -> Duration {
+            guard refusal == nil else { return .zero }
+            return max(.zero, .seconds(PostgresStore.leaseSeconds) - renewed.duration(to: now))
+        }
+
         /// Changes as soon as the lease has run out, before anything has noticed it, and again with the next lease, which
         /// gives up what was taken in between.
         func holdTerm(at now: ContinuousClock.Instant) -> UInt64 { term &* 2 &+ (hasRunOut(at: now) ? 1 : 0) }
@@ -172,7 +178,8 @@ extension PostgresStore {
     func renewLease() async throws(PostgresError) {
         let now = ContinuousClock.now
         let present = lease.withLock { $0 }
-        guard present.refusal != nil || present.renewed.duration(to: now) >= configuration.leaseRenewal else { return }
+        let isUrgent = present.refusal != nil || wasStopped || unconfirmed.withLock { $0 != nil }
+        guard isUrgent || present.renewed.duration(to: now) >= configuration.leaseRenewal else { return }
         if present.refusal == nil, !present.hasRunOut(at: now) {
             let rows = try await control.execute(
                 """
@@ -180,12 +187,19 @@ extension PostgresStore {
                 WHERE identity = $1 AND until > clock_timestamp() AND start = $3
                 """, [.bytes(configuration.node.identity), .integer(Self.leaseSeconds), .bytes(start)])
             // If the answer came too late, the streams have ended by now, and a new term begins.
-            if rows.affected == 1, !present.hasRunOut(at: .now) { return lease.withLock { $0.renewed = now } }
+            if rows.affected == 1, !present.hasRunOut(at: .now) { return renewed(at: now, refusal: nil) }
         }
         // A new term, even if `join` fails: the devices may have been given up, and each has to be taken again.
         defer { lease.withLock { $0.term += 1 } }
         let refusal = try await Self.join(as: configuration.node, start: start, isStart: false, on: control)
+        renewed(at: now, refusal: refusal)
+    }
+
+    /// - Parameter now: when the renewal began.
+    private func renewed(at now: ContinuousClock.Instant, refusal: StoreError?) {
         lease.withLock { ($0.refusal, $0.renewed) = (refusal, now) }
+        pulse.withLock { $0.renewed(at: now) }
+        unconfirmed.withLock { $0 = nil }
     }
 
     /// Ends the lease, so that another machine can take the name at once.
@@ -245,6 +259,16 @@ extension PostgresStore {
 }
 
 extension StoreError {
+    static let leaseHasRunOut = StoreError(
+        .unavailable,
+        "This node could not renew its lease for \(PostgresStore.leaseSeconds) seconds, so it may not use its devices' "
+            + "connections.")
+
+    static let changesStall = StoreError(
+        .unavailable,
+        "PostgreSQL has not confirmed a change for \(PostgresStore.maximumStall.components.seconds) seconds: is its "
+            + "synchronous standby there, and does a transaction hold locks?")
+
     static func inUse(by node: String) -> StoreError {
         StoreError(
             .unavailable,

@@ -17,6 +17,7 @@ package final class PostgresStore: Sendable {
     let control: PostgresConnection
     let writers: [PostgresConnection]
     let readers: [PostgresConnection]
+    package let grantStore: any GrantStore
     let accounts: AccountsFeed
     let sealed: SealedSecrets
     let journal: MailboxJournal
@@ -40,6 +41,11 @@ package final class PostgresStore: Sendable {
     /// How long such a failure counts as trouble. On a full disk PostgreSQL still takes some changes, so one that succeeds
     /// does not mean that there is space again.
     static let fullMemory = Duration.seconds(5)
+    /// Why the last change was not confirmed; nil if a later one was. Requests wait as long as this is so.
+    let unconfirmed = Mutex<StoreError?>(nil)
+    /// Notices that the process was stopped.
+    let pulse = Mutex(Pulse(at: .now))
+    let isClosed = Atomic(false)
     package let position: BroadcastVersion
     /// Whether this node knows that there are channels, or were.
     let hasHeardOfChannels: Atomic<Bool>
@@ -96,6 +102,7 @@ package final class PostgresStore: Sendable {
                 configuration, first, sealed, snapshot, start, began, try await newestChange(first),
                 MailboxJournal(log: log, clock: clock))
             store.startPolling()
+            store.startPulse()
             return store
         } catch {
             await first.close()
@@ -128,6 +135,7 @@ package final class PostgresStore: Sendable {
         control = first
         writers = (0..<max(1, configuration.writers)).map { _ in Self.connection(configuration) }
         readers = (0..<max(1, configuration.readers)).map { _ in Self.connection(configuration, isForReading: true) }
+        grantStore = SQLGrantStore(PostgresDatabase(writers: writers, readers: readers))
     }
 
     /// - Parameter isForReading: whether the connection changes nothing that has to survive a crash.
@@ -234,7 +242,10 @@ extension PostgresStore: Store {
     package var cluster: (any ClusterPorts)? { self }
 
     package func trouble() async -> StoreError? {
-        if let refusal = lease.withLock({ $0.refusal }) { return refusal }
+        let lease = lease.withLock { $0 }
+        if let refusal = lease.refusal { return refusal }
+        if lease.hasRunOut(at: .now) { return .leaseHasRunOut }
+        if let trouble = changeTrouble { return trouble }
         do throws(PostgresError) {
             let rows = try await control.execute(
                 "SELECT current_setting('transaction_read_only'), current_setting('synchronous_commit')")
@@ -249,7 +260,22 @@ extension PostgresStore: Store {
         return await reading()
     }
 
+    /// How long a connection may be busy with the same statements before the node counts as not ready. A commit that
+    /// waits for a synchronous standby takes milliseconds, and a checkpoint seldom a second.
+    static let maximumStall = Duration.seconds(5)
+
+    /// Why nothing can be changed at the moment, as far as this is known without a change.
+    private var changeTrouble: StoreError? {
+        let now = ContinuousClock.now
+        for connection in [control] + writers {
+            if let trouble = connection.trouble { return trouble.withoutChange.storeError }
+            if let since = connection.busySince, since.duration(to: now) > Self.maximumStall { return .changesStall }
+        }
+        return unconfirmed.withLock(\.self)
+    }
+
     package func close() async {
+        isClosed.store(true, ordering: .relaxed)
         let task = polling.withLock { task in
             defer { task = nil }
             return task

@@ -6,6 +6,12 @@ extension StoreError {
         .unavailable, "The disk of PostgreSQL is full: free some space, then storing works again.")
 }
 
+extension StoreError {
+    /// Another transaction holds the row, so nothing was stored.
+    package static let rowLocked = StoreError(
+        .locked, "Another transaction holds the row in PostgreSQL: pg_locks shows which.")
+}
+
 extension PostgresError {
     /// The error for a row that this store cannot have written.
     package static func damaged(_ what: String) -> PostgresError {
@@ -25,6 +31,7 @@ extension PostgresError {
                 .unavailable,
                 "PostgreSQL is read-only: add target_session_attrs=read-write to the store's URL, and name all hosts.")
         case .full: .postgresDiskFull
+        case .locked: .rowLocked
         case .notAllowed:
             StoreError(.unavailable, "PostgreSQL refused the login: \(self)")
         case .unsuitable: StoreError(.unavailable, message)

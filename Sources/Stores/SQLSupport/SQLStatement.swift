@@ -10,7 +10,7 @@ import Notifications
 package struct SQLStatement: Sendable, ExpressibleByStringInterpolation {
     fileprivate enum Part: Sendable {
         case text(String)
-        case either(sqlite: String, postgresql: String)
+        case either(sqlite: [Part], postgresql: [Part])
         case value(SQLValue)
         case anyOf([String])
         case batch(SQLBatch)
@@ -30,7 +30,20 @@ package struct SQLStatement: Sendable, ExpressibleByStringInterpolation {
 
     /// A piece of SQL that is not the same in both databases.
     package static func either(sqlite: String, postgresql: String) -> SQLStatement {
-        SQLStatement([.either(sqlite: sqlite, postgresql: postgresql)])
+        either(sqlite: .sql(sqlite), postgresql: .sql(postgresql))
+    }
+
+    /// A piece of SQL that is not the same in both databases, and has not the same parameters.
+    package static func either(sqlite: SQLStatement, postgresql: SQLStatement) -> SQLStatement {
+        SQLStatement([.either(sqlite: sqlite.parts, postgresql: postgresql.parts)])
+    }
+
+    /// The parts for one database.
+    private static func parts(_ parts: [Part], isSQLite: Bool) -> [Part] {
+        parts.flatMap { part in
+            guard case .either(let sqlite, let postgresql) = part else { return [part] }
+            return Self.parts(isSQLite ? sqlite : postgresql, isSQLite: isSQLite)
+        }
     }
 
     /// Locks the selected rows until the transaction ends. SQLite has one writer, so it needs no locks.
@@ -99,9 +112,10 @@ extension SQLStatement {
         func add(_ value: SQLValue) {
             if hasBatch { statement.after.append(value) } else { statement.before.append(value) }
         }
-        for part in parts {
+        for part in Self.parts(parts, isSQLite: true) {
             switch part {
-            case .text(let text), .either(sqlite: let text, postgresql: _): statement.sql += text
+            case .text(let text): statement.sql += text
+            case .either: break
             case .value(let value):
                 if case .anyText = value { statement.sql += "CAST(? AS TEXT)" } else { statement.sql += "?" }
                 add(value)
@@ -132,9 +146,10 @@ extension SQLStatement {
             parameters.append(parameter)
             return "$\(parameters.count)"
         }
-        for part in parts {
+        for part in Self.parts(parts, isSQLite: false) {
             switch part {
-            case .text(let text), .either(sqlite: _, postgresql: let text): sql += text
+            case .text(let text): sql += text
+            case .either: break
             case .value(let item): sql += name(value(item))
             case .anyOf(let list): sql += "= ANY (\(name(texts(list))))"
             case .batch(let batch):

@@ -78,16 +78,32 @@ extension SQLiteStore: Mailboxes {
     }
 
     package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
+        try await removeExpired(limit: limit, "expires < ?", [moment.column])
+    }
+
+    package func removeExpired(
+        before moment: Timestamp,
+        of app: AppID,
+        limit: Int,
+    ) async throws(StoreError) -> Int {
+        try await removeExpired(limit: limit, "expires < ? AND app = ?", [moment.column, app.rawValue])
+    }
+
+    private func removeExpired(
+        limit: Int,
+        _ condition: String,
+        _ values: StatementArguments,
+    ) async throws(StoreError) -> Int {
         guard limit > 0 else { return 0 }
         let journal = journal
         return try await commits.write(undoable: true) { database, _ throws(SQLiteFailure) in
             try database.rows(
                 """
                 DELETE FROM mailbox WHERE (environment, device, app) IN (
-                    SELECT environment, device, app FROM mailbox WHERE expires < ? ORDER BY expires LIMIT ?
+                    SELECT environment, device, app FROM mailbox WHERE \(condition) ORDER BY expires LIMIT ?
                 ) RETURNING environment, device, app, id, topic
                 """,
-                [moment.column, limit],
+                values + [limit],
             ) { row throws(SQLiteFailure) in
                 try row.endedNotification(.expired)
             }

@@ -28,6 +28,7 @@ package final class SQLiteStore: Sendable {
     /// A pool of connections; a single connection if the database is in memory.
     let connections: any DatabaseWriter
     let commits: GroupCommit
+    package let grantStore: any GrantStore
     let mailboxVersions: VersionCounter
     let registrations: RegistrationTable
     let subscribedDevices: SubscribedDevices
@@ -161,6 +162,7 @@ package final class SQLiteStore: Sendable {
             connections, maximumPendingItems: maximumPendingItems,
             maximumLogBytes: DatabaseOpening.maximumLogBytes, files: files?.database,
             ended: { writing.transactionEnded() })
+        grantStore = SQLGrantStore(SQLiteDatabase(connections, commits: commits))
     }
 
     /// The number of transactions that were committed since the store was opened, and the number of items in them.

@@ -26,6 +26,15 @@ enum Schema {
         migrator.registerMigration("revoked keys") { database in
             try database.execute(sql: revokedKeys)
         }
+        migrator.registerMigration("upstreams") { database in
+            try database.execute(sql: upstreams)
+        }
+        migrator.registerMigration("grants") { database in
+            try database.execute(sql: grants)
+        }
+        migrator.registerMigration("broadcasts of apps") { database in
+            try database.execute(sql: broadcastsOfApps)
+        }
         return migrator
     }
 
@@ -205,6 +214,107 @@ enum Schema {
         -- The public halves of revoked keys that were deleted with their team or app.
         CREATE TABLE revoked_key (
             public_key BLOB PRIMARY KEY
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let upstreams = """
+        -- Where the notifications of apps are forwarded to. kind: 0 a key, 1 a certificate, 2 the client's provider
+        -- token. team and key_id: empty unless it is a key. credentials: encrypted. hold: milliseconds.
+        CREATE TABLE upstream (
+            bundle_id TEXT NOT NULL,
+            environment INTEGER NOT NULL,
+            url TEXT NOT NULL,
+            authority TEXT,
+            kind INTEGER NOT NULL,
+            team TEXT NOT NULL,
+            key_id TEXT NOT NULL,
+            credentials BLOB NOT NULL,
+            proxy TEXT,
+            hold INTEGER NOT NULL,
+            captures INTEGER NOT NULL,
+            compares INTEGER NOT NULL,
+            PRIMARY KEY (bundle_id, environment)
+        ) STRICT, WITHOUT ROWID;
+
+        -- Notifications that could not be forwarded. AUTOINCREMENT: their order is that of their numbers. Moments:
+        -- milliseconds since 1970. taken: until when a node is sending it. headers: JSON.
+        CREATE TABLE held_push (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            bundle_id TEXT NOT NULL,
+            environment INTEGER NOT NULL,
+            expires INTEGER NOT NULL,
+            taken INTEGER NOT NULL,
+            token BLOB NOT NULL,
+            payload BLOB NOT NULL,
+            headers BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX held_push_by_place ON held_push (bundle_id, environment, number);
+        CREATE INDEX held_push_by_expiry ON held_push (expires);
+        """
+
+    private static let broadcastsOfApps = """
+        -- broadcasts: 0 or 1, whether the app may have broadcast channels.
+        ALTER TABLE app ADD COLUMN broadcasts INTEGER NOT NULL DEFAULT 1;
+        """
+
+    private static let grants = """
+        -- What instances may send through the gateway. limits: JSON. suspended: 0 or 1. Times: milliseconds since 1970.
+        -- revoked: NULL if the grant is not revoked.
+        CREATE TABLE gateway_grant (
+            id TEXT PRIMARY KEY,
+            bundle_id TEXT NOT NULL,
+            team TEXT NOT NULL REFERENCES team (id),
+            name TEXT NOT NULL,
+            key_id TEXT NOT NULL UNIQUE,
+            public_key BLOB NOT NULL,
+            client_key TEXT NOT NULL UNIQUE,
+            limits BLOB NOT NULL,
+            suspended INTEGER NOT NULL,
+            made INTEGER NOT NULL,
+            revoked INTEGER
+        ) STRICT, WITHOUT ROWID;
+
+        -- token: the device token, encrypted. registered: when the app registered it last. ended_reason, ended: the
+        -- upstream's 410 for it, or NULL. There is no index by grant: in memory it would take 60 MB for a million handles,
+        -- and only the removal of handles of revoked grants would use it.
+        CREATE TABLE handle (
+            handle BLOB PRIMARY KEY,
+            grant_id TEXT NOT NULL,
+            app INTEGER NOT NULL,
+            environment INTEGER NOT NULL,
+            token BLOB NOT NULL,
+            registered INTEGER NOT NULL,
+            ended_reason TEXT,
+            ended INTEGER
+        ) STRICT, WITHOUT ROWID;
+        -- How many handles each grant has.
+        CREATE TABLE handle_count (
+            grant_id TEXT PRIMARY KEY,
+            handles INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        -- How many notifications each grant has sent on a day. day: days since 1970 (UTC).
+        CREATE TABLE grant_day (
+            grant_id TEXT NOT NULL,
+            day INTEGER NOT NULL,
+            sent INTEGER NOT NULL,
+            PRIMARY KEY (grant_id, day)
+        ) STRICT, WITHOUT ROWID;
+        -- How the requests of each grant were answered. outcome: 200, or the reason of a refusal.
+        CREATE TABLE grant_answer (
+            grant_id TEXT NOT NULL,
+            outcome TEXT NOT NULL,
+            answers INTEGER NOT NULL,
+            PRIMARY KEY (grant_id, outcome)
+        ) STRICT, WITHOUT ROWID;
+
+        -- digest: SHA-256 of the code with which an instance makes its grant.
+        CREATE TABLE grant_invitation (
+            digest BLOB PRIMARY KEY,
+            bundle_id TEXT NOT NULL,
+            name TEXT NOT NULL,
+            limits BLOB NOT NULL,
+            expires INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
         """
 

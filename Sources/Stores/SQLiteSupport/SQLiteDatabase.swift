@@ -7,10 +7,10 @@ import struct Foundation.Data
 
 /// A SQLite database that one process uses.
 package final class SQLiteDatabase: SQLDatabase {
-    private let pool: DatabasePool
+    private let pool: any DatabaseWriter
     private let commits: GroupCommit
 
-    package init(_ pool: DatabasePool, commits: GroupCommit) {
+    package init(_ pool: any DatabaseWriter, commits: GroupCommit) {
         self.pool = pool
         self.commits = commits
     }

@@ -13,20 +13,35 @@ package struct JournalEntry: Sendable {
     /// Whether the entry is complete: the request was answered, or will never be.
     package internal(set) var isSettled = false
 
+    /// Whether the notification is kept for a release by a person, and was not forwarded.
+    package internal(set) var isCaptured = false
+
     init(_ facts: RequestFacts) {
         self.facts = facts
+        guard facts.failedHandshake == nil else {
+            isSettled = true
+            return
+        }
         // Do not show the gateway's decision as the status yet: a rehearsal may change the answer.
         self.facts.status = 0
         self.facts.reason = nil
         self.facts.outcome = .pending
+        // An array that grew piece by piece has up to twice the memory that it needs.
+        if self.facts.body.capacity > facts.body.count + facts.body.count / 8 {
+            self.facts.body = facts.body.withUnsafeBufferPointer { Array($0) }
+        }
     }
 
     /// The entry's size in memory.
     var bytes: Int {
-        facts.headers.reduce(JournalLimits.entryBytes + facts.body.count) {
-            $0 + $1.name.utf8.count + $1.value.utf8.count
+        let headers = facts.headers.reduce(2 * facts.headers.capacity * MemoryLayout<RequestFacts.Header>.stride) {
+            $0 + Self.bytes(of: $1.name) + Self.bytes(of: $1.value)
         }
+        return JournalLimits.entryBytes + facts.body.capacity + 32 + headers
     }
+
+    /// The memory of a text beside the value itself: a short one has none, any other a block with a head.
+    private static func bytes(of text: String) -> Int { text.utf8.count <= 15 ? 0 : text.utf8.count + 64 }
 
     mutating func answer(_ answer: RequestAnswer) {
         isAnswered = true
@@ -55,7 +70,7 @@ package struct JournalEntry: Sendable {
         case .rejected: outcome == .delivered || outcome == .stored
         // The acknowledgement may be late: the device had the notification already when another event ended it.
         case .replaced, .expired, .dropped: outcome == .delivered
-        case .delivered, .lost: false
+        case .delivered, .lost, .failed: false
         }
     }
 }
@@ -69,12 +84,22 @@ extension JournalEntry {
         func add(_ name: String, _ value: String?) {
             if let value { text += #","\#(name)":"# + JSONString.quoted(value) }
         }
+        add("serverName", facts.serverName)
+        if let handshake = facts.failedHandshake {
+            if !handshake.address.isEmpty { add("client", handshake.address) }
+            add("alert", handshake.result.alert)
+            add("cause", handshake.result.cause)
+            add("outcome", facts.outcome.rawValue)
+            add("rule", rule)
+            return text + "}"
+        }
         add("team", facts.team?.rawValue)
         switch facts.sender {
         case .key(let id): add("keyID", id.rawValue)
         case .certificate(let serial): add("certificate", serial.description)
         case nil: break
         }
+        if facts.unknown.contains(.sender) { text += #","unverified":true"# }
         text += #","headers":"# + headers
         add("token", facts.token)
         add("device", facts.device?.description)
@@ -92,6 +117,9 @@ extension JournalEntry {
         // The management of channels ends with its answer.
         if facts.interface != .channels || facts.outcome == .rejected { add("outcome", facts.outcome.rawValue) }
         add("rule", rule)
+        if facts.isForwarded { text += #","forwarded":true"# }
+        add("own", facts.ownAnswer)
+        if isCaptured { text += #","captured":true"# }
         return text + "}"
     }
 

@@ -3,8 +3,8 @@ package enum JournalLimits {
     /// The largest allowed setting: as many requests as a test run of some minutes at full load sends.
     package static let requests = 100_000
 
-    /// The number of requests to keep by default if the store is in memory, as in tests.
-    package static let requestsInMemory = 10_000
+    /// The number of requests to keep by default in a service for tests: its store is in memory, or it accepts unknown teams.
+    package static let requestsForTests = 10_000
 
     /// The largest size of the journal in bytes: enough for 10,000 requests with the largest payload and their
     /// headers. When it is exceeded, the oldest requests are removed.
@@ -14,8 +14,13 @@ package enum JournalLimits {
     /// nothing new.
     static let unusedConnections = 1_000
 
-    /// The size of an entry in bytes, without its headers and payload.
-    static let entryBytes = 512
+    /// The number of TLS handshakes that failed or that a rehearsal disturbed to remember for the report. The newest are
+    /// kept; more of them would tell a person nothing new.
+    static let handshakes = 1_000
+
+    /// The size of an entry in bytes, without its headers and payload: its values, their places in the queue and in the
+    /// table of notifications, both of which may be half empty, and the blocks of its identifiers and its token.
+    static let entryBytes = 2 * MemoryLayout<JournalEntry>.stride + 640
 
     /// When a wait times out, the number of similar requests that the answer lists. A person does not read more.
     package static let nearest = 5
@@ -26,6 +31,10 @@ package enum JournalLimits {
 
     /// The number of shown requests whose later changes a sample still reports: as many as the console's list keeps.
     static let sampleMemory = 10_000
+
+    /// The size in bytes of what may wait for all slow readers together. Beyond it, the streams of those end for whom the
+    /// most waits.
+    static let backlogBytes = 64 << 20
 
     /// The number of requests that may wait for a slow reader. Beyond it, the reader's stream ends.
     package static let followerBacklog = 10_000

@@ -2,6 +2,14 @@ import DequeModule
 import Matching
 import Notifications
 
+extension RequestMatch {
+    /// Whether a request matches. A failed handshake is no request, so it matches only if the match asks for it: a test
+    /// that waits for requests must not count it.
+    func matchesRequest(_ facts: RequestFacts) -> Bool {
+        (facts.failedHandshake == nil || outcome == .failed) && matches(facts)
+    }
+}
+
 /// The entries of the journal, and the watchers that follow them. It is a value without locks and without a clock.
 struct JournalState {
     /// How many requests are kept; 0 if the journal is off.
@@ -13,10 +21,11 @@ struct JournalState {
     private var numbers: [Subject: UInt64] = [:]
     /// The connections that ended without a request, the oldest first.
     private var unused = Deque<UnusedConnection>()
+    private var handshakes = HandshakeHistory()
     private var watchers: [UInt64: Watcher] = [:]
     private(set) var lastNumber: UInt64 = 0
     private var lastWatcher: UInt64 = 0
-    private var hasEnded = false
+    private(set) var hasEnded = false
 
     /// Identifies a notification to a device. The delivery log's events have these values.
     struct Subject: Hashable {
@@ -49,9 +58,11 @@ struct JournalState {
         return lastNumber
     }
 
+    mutating func beginNumbers(after number: UInt64) { lastNumber = max(lastNumber, number) }
+
     mutating func setKeep(_ keep: Int) {
         self.keep = keep
-        if !isOn { unused = [] }
+        if !isOn { (unused, handshakes) = ([], HandshakeHistory()) }
         trim()
     }
 
@@ -108,6 +119,7 @@ struct JournalState {
     /// - Returns: the number of removed entries.
     mutating func remove(_ match: RequestMatch) -> Int {
         unused.removeAll { match.matches($0) }
+        handshakes.remove(match)
         let before = entries.count
         var kept = Deque<JournalEntry>()
         for entry in entries {
@@ -123,6 +135,20 @@ struct JournalState {
         unused.append(connection)
     }
 
+    /// Records the result of a handshake. One that failed becomes an entry.
+    mutating func append(_ connection: ConnectionFacts, _ result: HandshakeResult, at time: Timestamp) {
+        guard isOn else { return }
+        guard result != .completed else { return handshakes.append(connection, result, number: nil) }
+        var entry = JournalEntry(RequestFacts(connection, result, at: time))
+        entry.facts.number = nextNumber()
+        entry.rule = connection.rule
+        handshakes.append(connection, result, number: entry.facts.number)
+        append(entry)
+    }
+
+    /// The handshakes that failed or that a rehearsal disturbed, the oldest first.
+    var handshakeRecords: [HandshakeRecord] { handshakes.records }
+
     /// How many of the remembered connections without a request match.
     func unusedCount(_ match: RequestMatch) -> Int { unused.count { match.matches($0) } }
 
@@ -132,22 +158,31 @@ struct JournalState {
         Array(entries.lazy.filter { match.matches($0.facts) }.prefix(limit))
     }
 
-    /// The number of settled entries that match.
-    func settledCount(_ match: RequestMatch) -> Int {
-        entries.reduce(0) { $0 + ($1.isSettled && match.matches($1.facts) ? 1 : 0) }
+    /// The same without failed handshakes, unless the match asks for them.
+    func requests(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
+        Array(entries.lazy.filter { match.matchesRequest($0.facts) }.prefix(limit))
     }
 
-    /// The entries that differ from the match in the fewest keys. Of equals, the newest come first.
+    /// The number of settled entries that match.
+    func settledCount(_ match: RequestMatch) -> Int {
+        entries.reduce(0) { $0 + ($1.isSettled && match.matchesRequest($1.facts) ? 1 : 0) }
+    }
+
+    /// The entries that differ from the match in the fewest keys. Of equals, the newest come first. If the match names a
+    /// team, those of other teams come last.
     func nearest(_ match: RequestMatch) -> [(entry: JournalEntry, differs: [String])] {
-        var best: [(entry: JournalEntry, differs: [String])] = []
+        var best: [(entry: JournalEntry, differs: [String], distance: Int)] = []
         for entry in entries.reversed() {
             let differs = match.differences(from: entry.facts)
-            let place = best.firstIndex { $0.differs.count > differs.count } ?? best.count
+            // A request of another team says least: it may be that of a test that runs at the same time.
+            let isOtherTeams = match.team != nil && entry.facts.team != nil && entry.facts.team != match.team
+            let distance = differs.count + (isOtherTeams ? RequestMatch.Key.allCases.count : 0)
+            let place = best.firstIndex { $0.distance > distance } ?? best.count
             guard place < JournalLimits.nearest else { continue }
-            best.insert((entry, differs), at: place)
+            best.insert((entry, differs, distance), at: place)
             if best.count > JournalLimits.nearest { best.removeLast() }
         }
-        return best
+        return best.map { ($0.entry, $0.differs) }
     }
 }
 
@@ -159,7 +194,7 @@ extension JournalState {
     mutating func add(_ watcher: Watcher) -> UInt64 {
         lastWatcher += 1
         var watcher = watcher
-        if !watcher.changes { for entry in entries { Self.show(entry, to: &watcher) } }
+        if !watcher.changes { for entry in entries { Self.show(entry, entry.facts, to: &watcher) } }
         watchers[lastWatcher] = watcher
         if hasEnded { watcher.onEnd() }
         // If enough entries exist already, the watcher need not wait.
@@ -176,16 +211,19 @@ extension JournalState {
 
     private mutating func tellWatchers(of entry: JournalEntry) {
         guard !watchers.isEmpty else { return }
+        // Parse the payload once for all watchers. The entry is kept without it, because it takes much more memory.
+        var facts = entry.facts
+        if watchers.values.contains(where: { $0.match.payload != nil }) { facts.parsePayload() }
         for name in watchers.keys {
             guard var watcher = watchers[name] else { continue }
             // A watcher of changes keeps no state, so do not write it back: at full load this code runs often.
             if watcher.changes {
-                Self.show(entry, to: &watcher)
+                Self.show(entry, facts, to: &watcher)
                 continue
             }
             watchers[name] = nil
             let before = watcher.matched.count
-            Self.show(entry, to: &watcher)
+            Self.show(entry, facts, to: &watcher)
             watchers[name] = watcher
             if watcher.onEntry == nil, watcher.matched.count > before, watcher.count > 0,
                 watcher.matched.count >= watcher.count
@@ -195,9 +233,12 @@ extension JournalState {
         }
     }
 
-    private static func show(_ entry: JournalEntry, to watcher: inout Watcher) {
+    /// - Parameter facts: the entry's, perhaps with the payload as a value.
+    private static func show(_ entry: JournalEntry, _ facts: RequestFacts, to watcher: inout Watcher) {
         // A watcher of changes receives the request before its answer, and again with it.
-        guard entry.isSettled || watcher.changes, watcher.match.matches(entry.facts) else {
+        let matches =
+            watcher.onEntry == nil ? watcher.match.matchesRequest(facts) : watcher.match.matches(facts)
+        guard entry.isSettled || watcher.changes, matches else {
             if watcher.onEntry == nil { watcher.matched.remove(entry.facts.number) }
             return
         }

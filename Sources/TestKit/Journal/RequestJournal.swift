@@ -1,6 +1,6 @@
 package import Delivery
 package import Matching
-import Notifications
+package import Notifications
 import Synchronization
 
 /// Keeps the last requests of providers with their payloads, answers and outcomes.
@@ -12,8 +12,13 @@ package final class RequestJournal: Sendable {
     private let connections = Atomic<UInt64>(0)
     /// Whether the journal is on. If not, the delivery log's events are ignored without taking the lock.
     private let isOn = Atomic(false)
+    private let otherAuthorityIsKnown = Atomic(false)
+    private let backlog = Backlog()
 
-    package init() {}
+    private let clocks: TeamClocks
+
+    /// - Parameter clocks: the clocks of teams, by which the journal shows the times of their requests.
+    package init(clocks: TeamClocks = TeamClocks()) { self.clocks = clocks }
 
     /// The maximum number of requests to keep; 0 if the journal is off.
     package var keep: Int { state.withLock { $0.keep } }
@@ -30,6 +35,15 @@ package final class RequestJournal: Sendable {
     package func requests(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
         state.withLock { $0.entries(match, limit: limit) }
     }
+
+    /// Notes that somebody has read the root of the other authority, so that clients may trust it.
+    package func otherAuthorityWasRead() { otherAuthorityIsKnown.store(true, ordering: .relaxed) }
+
+    /// Whether clients may trust the other authority.
+    package var mayTrustOtherAuthority: Bool { otherAuthorityIsKnown.load(ordering: .relaxed) }
+
+    /// The remembered TLS handshakes that failed or that a rehearsal disturbed, the oldest first.
+    package var handshakes: [HandshakeRecord] { state.withLock { $0.handshakeRecords } }
 
     /// How many of the remembered connections that ended without a request match.
     package func unusedConnections(_ match: RequestMatch) -> Int { state.withLock { $0.unusedCount(match) } }
@@ -48,12 +62,20 @@ extension RequestJournal {
     /// Notes a connection that ended without a request.
     package func record(unused connection: UnusedConnection) { state.withLock { $0.append(connection) } }
 
+    /// Notes the result of a TLS handshake.
+    package func record(_ connection: ConnectionFacts, _ result: HandshakeResult, at time: Timestamp) {
+        state.withLock { $0.append(connection, result, at: time) }
+    }
+
     /// Adds a request that the gateway has decided about.
     /// - Returns: its number.
     package func append(_ facts: RequestFacts) -> UInt64 {
         state.withLock { state in
             var facts = facts
             facts.number = state.nextNumber()
+            if let ahead = facts.team.map(clocks.offset), ahead > 0 {
+                facts.time = facts.time.advanced(by: .milliseconds(Int64(clamping: ahead)))
+            }
             if state.isOn { state.append(JournalEntry(facts)) }
             return facts.number
         }
@@ -67,6 +89,29 @@ extension RequestJournal {
             }
         }
     }
+
+    /// Notes what this service would have answered to a request, because the upstream's answer differs from it.
+    package func compared(_ number: UInt64, own: String) {
+        state.withLock { state in
+            state.update(number) { entry in
+                entry.facts.ownAnswer = own
+                return true
+            }
+        }
+    }
+
+    /// Notes that a notification is kept, and can be released.
+    package func captured(_ number: UInt64) {
+        state.withLock { state in
+            state.update(number) { entry in
+                entry.isCaptured = true
+                return true
+            }
+        }
+    }
+
+    /// Makes the numbers of later requests greater than this one, which an earlier start has used.
+    package func beginNumbers(after number: UInt64) { state.withLock { $0.beginNumbers(after: number) } }
 
     /// Notes that a request gets no answer.
     package func unanswered(_ number: UInt64, isDiscarded: Bool) {
@@ -118,9 +163,9 @@ extension RequestOutcome {
     /// The outcome that a step implies; nil if the step does not change the outcome.
     fileprivate init?(_ step: DeliveryStep) {
         switch step {
-        case .accepted, .sent, .duplicate: return nil
+        case .accepted, .sent, .duplicate, .forwarded, .answered: return nil
         case .rejected: self = .rejected
-        case .stored, .deferred, .throttled: self = .stored
+        case .stored, .deferred, .throttled, .held: self = .stored
         case .replaced, .coalesced: self = .replaced
         case .acknowledged: self = .delivered
         case .expired: self = .expired
@@ -139,6 +184,8 @@ package enum WaitResult: Sendable {
     ///   - matched: the number of requests that matched.
     ///   - nearest: the requests that differ least from the match, each with the keys in which it differs.
     case timedOut(matched: Int, nearest: [(entry: JournalEntry, differs: [String])])
+    /// The journal has ended before, because the service ends.
+    case ended
 }
 
 extension RequestJournal {
@@ -170,15 +217,20 @@ extension RequestJournal {
         return state.withLock { state in
             state.removeWatcher(name)
             let matched = state.settledCount(match)
-            if count == 0 ? matched == 0 : matched >= count {
-                return .done(state.entries(match, limit: max(limit, count)))
+            if count > 0, matched >= count {
+                return .done(state.requests(match, limit: max(limit, count)))
+            }
+            // What would have come until the timeout, nobody knows.
+            if state.hasEnded { return .ended }
+            if count == 0, matched == 0 {
+                return .done(state.requests(match, limit: max(limit, count)))
             }
             return .timedOut(matched: matched, nearest: state.nearest(match))
         }
     }
 
     /// Returns a stream of the matching requests: the existing ones and future ones, each when it is settled. If the
-    /// reader is too slow, the stream ends.
+    /// reader is too slow, the stream ends. What waits for all readers together is limited too (``FollowedEntries``).
     /// - Parameters:
     ///   - changes: whether to leave out the existing requests, and to send a request again each time it changes.
     ///   - watch: gets a closure that ends the stream, and keeps it for that.
@@ -186,12 +238,14 @@ extension RequestJournal {
         _ match: RequestMatch,
         changes: Bool = false,
         watch: (@escaping @Sendable () -> Void) -> Void,
-    ) -> AsyncStream<JournalEntry> {
+    ) -> FollowedEntries {
         let (stream, continuation) = AsyncStream.makeStream(
             of: JournalEntry.self, bufferingPolicy: .bufferingOldest(JournalLimits.followerBacklog))
         let finish = { @Sendable in continuation.finish() }
         watch(finish)
+        let share = backlog.makeShare()
         let show = { @Sendable (entry: JournalEntry) in
+            guard share.add(entry.bytes) else { return finish() }
             if case .dropped = continuation.yield(entry) { finish() }
         }
         let name = state.withLock {
@@ -203,7 +257,7 @@ extension RequestJournal {
             // Remove the watcher in a task: the stream may end while the journal's lock is held.
             Task { self?.remove(name) }
         }
-        return stream
+        return FollowedEntries(stream: stream, share: share)
     }
 
     /// Returns a sample of the future requests that match, and of their changes.

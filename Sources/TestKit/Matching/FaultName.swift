@@ -9,8 +9,12 @@ package enum FaultName: String, Sendable, Hashable, CaseIterable {
     case lose
     case duplicate
     case settings
+    case omit
     case refuse
     case errorPacket
+    case certificate
+    case tls
+    case handshake
 
     package struct Row: Sendable {
         /// The interfaces on which the fault is possible.
@@ -26,6 +30,8 @@ package enum FaultName: String, Sendable, Hashable, CaseIterable {
         case insteadOrAfter
         /// The request goes its usual way.
         case beside
+        /// In the TLS handshake of a new connection, before there is a request.
+        case handshake
     }
 
     package var row: Row {
@@ -36,9 +42,10 @@ package enum FaultName: String, Sendable, Hashable, CaseIterable {
         case .delay: Row(interfaces: ProviderInterface.ofProviders, moment: .beside)
         case .lose: Row(interfaces: ProviderInterface.ofNotifications, moment: .instead)
         case .duplicate: Row(interfaces: ProviderInterface.ofNotifications, moment: .beside)
-        case .settings: Row(interfaces: [.http2], moment: .beside)
+        case .settings, .omit: Row(interfaces: [.http2], moment: .beside)
         case .refuse: Row(interfaces: ProviderInterface.ofProviders, moment: .instead)
         case .errorPacket: Row(interfaces: [.binary], moment: .insteadOrAfter)
+        case .certificate, .tls, .handshake: Row(interfaces: ProviderInterface.ofProviders, moment: .handshake)
         }
     }
 }
@@ -55,6 +62,7 @@ extension RequestFault.Kind {
         case .lose: .lose
         case .duplicate: .duplicate
         case .settings: .settings
+        case .omit: .omit
         case .errorPacket: .errorPacket
         }
     }

@@ -38,8 +38,36 @@ package struct RequestFacts: Sendable {
     package var outcome: RequestOutcome
     /// The purpose of the device token, if it is one of Live Activities and the headers passed their checks.
     package var activityToken: ActivityToken?
+    /// What the service did not know and accepted nevertheless (`carillon serve --accept any`).
+    package var unknown: Set<Unknown> = []
     /// What the client does in HTTP/2 against the Guide.
     package var practices: Set<Practice> = []
+    /// Whether the notification goes to an upstream, which judges the device token. What becomes of it there is not known.
+    package var isForwarded = false
+    /// What this service would have answered, a reason or `accepted`, if the upstream's answer differs from it.
+    package var ownAnswer: String?
+    /// The name in the connection's TLS handshake, if it was observed.
+    package var serverName: String?
+    /// Set if this is not a request, but a connection whose TLS handshake failed.
+    package var failedHandshake: FailedHandshake?
+
+    package struct FailedHandshake: Sendable, Hashable {
+        /// The client's address and port; empty if the system does not know them.
+        package var address: String
+        package var result: HandshakeResult
+    }
+
+    /// A connection whose TLS handshake failed. It has no team, because nobody was recognised.
+    package init(_ connection: ConnectionFacts, _ result: HandshakeResult, at time: Timestamp) {
+        self.init(
+            time: time, connection: connection.number, environment: connection.environment,
+            interface: connection.interface, apnsID: NotificationID(high: 0, low: 0), status: 0)
+        serverName = connection.serverName
+        failedHandshake = FailedHandshake(address: connection.address, result: result)
+        outcome = .failed
+    }
+    /// The parsed payload; nil if it was not parsed.
+    private var parsed: JSONValue??
 
     package enum Practice: Sendable, Hashable, CaseIterable {
         /// It puts paths or provider tokens into the table of headers (Guide, 2.3.4.1).
@@ -52,6 +80,15 @@ package struct RequestFacts: Sendable {
         case windowUpdates
         /// The connection was idle for a long time, and was used without a PING (Guide, 2.3.3.1).
         case unchecked
+    }
+
+    package enum Unknown: Sendable, Hashable {
+        /// The sender's key, or the authority of its certificate. Nobody has verified who the sender is.
+        case sender
+        /// The topic: its app was made at first sight.
+        case topic
+        /// The device token: its device was made at first sight.
+        case deviceToken
     }
 
     /// The device tokens of Live Activities, which are easily mixed up.
@@ -119,8 +156,14 @@ package struct RequestFacts: Sendable {
     }
 
     /// The payload; nil if the body is not a JSON dictionary. It is parsed at each access, because few requests are
-    /// ever compared by it.
-    package var payload: JSONValue? { JSONValue(body) }
+    /// ever compared by it, unless ``parsePayload()`` was called.
+    package var payload: JSONValue? { parsed ?? JSONValue(body) }
+
+    /// Parses the payload once, for a caller that compares it several times. This copy then takes several times as much
+    /// memory.
+    package mutating func parsePayload() {
+        if parsed == nil { parsed = .some(JSONValue(body)) }
+    }
 }
 
 /// The interface that a request came through.
@@ -157,4 +200,6 @@ package enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
     case rejected
     /// A rehearsal lost the notification: the answer was 200, and it is never delivered.
     case lost
+    /// There was no request, because the TLS handshake of the connection failed.
+    case failed
 }

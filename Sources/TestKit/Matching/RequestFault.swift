@@ -30,6 +30,8 @@ package struct RequestFault: Sendable, Hashable {
         case duplicate(Int)
         /// The service changes how many concurrent streams it allows on the connection.
         case settings(maxConcurrentStreams: Int)
+        /// The answer has not this header, as that of the production environment.
+        case omit(OmittedHeader)
         /// The provider gets an error packet of the binary API, with a status of the Guide's Table A-4.
         case errorPacket(BinaryStatus)
     }
@@ -42,6 +44,11 @@ package struct RequestFault: Sendable, Hashable {
         case rst
     }
 
+    /// A header that an answer may lack. The others are never left out: every answer of the provider API has them.
+    package enum OmittedHeader: String, Sendable, Hashable, CaseIterable {
+        case uniqueID = "apns-unique-id"
+    }
+
     /// The longest delay of an answer: longer than any client waits. If a request hangs, its stream is reset after
     /// this time.
     package static let longest = Duration.seconds(600)
@@ -51,7 +58,7 @@ package struct RequestFault: Sendable, Hashable {
         switch kind.name.row.moment {
         case .instead: true
         case .insteadOrAfter: !isAccepted
-        case .beside: false
+        case .beside, .handshake: false
         }
     }
 }

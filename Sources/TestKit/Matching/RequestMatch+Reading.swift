@@ -22,12 +22,13 @@ extension RequestMatch {
     package init(_ value: JSONValue, at pointer: String = "") throws(MatchError) {
         let reader = try JSONReader<MatchError>(
             value, at: pointer, keys: Key.allCases.map(\.rawValue), nullIsMissing: false)
-        team = try reader.text(.team, "ten capital letters and digits", TeamID.init(rawValue:))
+        team = try reader.text(.team, AccountIDs.form, TeamID.init(rawValue:))
         topic = try reader.text(.topic)
         token = try reader.text(.token, "hexadecimal digits", Self.token)
         device = try reader.text(.device, "a device ID: 16 hexadecimal digits") { DeviceID($0) }
         environment = try reader.choice(.environment)
         interface = try reader.choice(.protocol)
+        serverName = try reader.text(.serverName)?.lowercased()
         pushType = try reader.text(.pushType)
         apnsID = try reader.text(.apnsID, "a UUID") { NotificationID($0) }
         collapseID = try reader.text(.collapseID)

@@ -11,6 +11,8 @@ package struct RequestMatch: Sendable {
     package var device: DeviceID?
     package var environment: Environment?
     package var interface: ProviderInterface?
+    /// The name in the connection's TLS handshake, in lower case.
+    package var serverName: String?
     package var pushType: String?
     package var apnsID: NotificationID?
     package var collapseID: String?
@@ -29,7 +31,8 @@ package struct RequestMatch: Sendable {
     /// Whether it matches every request.
     var isEmpty: Bool {
         team == nil && topic == nil && token == nil && device == nil && environment == nil && interface == nil
-            && pushType == nil && apnsID == nil && collapseID == nil && channel == nil && status == nil && reason == nil
+            && serverName == nil && pushType == nil && apnsID == nil && collapseID == nil && channel == nil
+            && status == nil && reason == nil
             && payload == nil && outcome == nil && after == nil
     }
 
@@ -42,6 +45,7 @@ package struct RequestMatch: Sendable {
         if let device, facts.device != device { return false }
         if let environment, facts.environment != environment { return false }
         if let interface, facts.interface != interface { return false }
+        if let serverName, facts.serverName?.lowercased() != serverName { return false }
         if let pushType, facts.pushType != pushType { return false }
         if let apnsID, facts.apnsID != apnsID { return false }
         if let collapseID, facts.collapseID != collapseID { return false }
@@ -65,6 +69,7 @@ package struct RequestMatch: Sendable {
         compare(.device, device != nil && facts.device != device)
         compare(.environment, environment != nil && facts.environment != environment)
         compare(.protocol, interface != nil && facts.interface != interface)
+        compare(.serverName, serverName != nil && facts.serverName?.lowercased() != serverName)
         compare(.pushType, pushType != nil && facts.pushType != pushType)
         compare(.apnsID, apnsID != nil && facts.apnsID != apnsID)
         compare(.collapseID, collapseID != nil && facts.collapseID != collapseID)
@@ -90,6 +95,7 @@ package struct RequestMatch: Sendable {
         case device
         case environment
         case `protocol`
+        case serverName
         case pushType
         case apnsID
         case collapseID

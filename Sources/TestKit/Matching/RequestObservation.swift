@@ -4,11 +4,19 @@ import Synchronization
 /// Observes the requests of providers, after the gateway's decision and before the answer. The journal and rehearsals
 /// do so, in the development environment only.
 package protocol RequestObserver: Sendable {
+    /// Called when the first message of a provider's TLS handshake has come.
+    /// - Parameter connection: the connection. The observer gives it its number, and a rehearsal its fault.
+    func connecting(_ connection: inout ConnectionFacts)
+
+    /// Called once after ``connecting(_:)``, when the handshake has ended.
+    func handshakeEnded(_ connection: ConnectionFacts, _ result: HandshakeResult)
+
     /// Called after a provider's connection has finished its handshake, before it has a number.
     /// - Returns: whether a rehearsal refuses the connection. The gateway then closes it.
     func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool
 
-    /// Called after a provider's connection has finished its handshake and was not refused.
+    /// Called after a provider's connection has finished its handshake and was not refused, if ``connecting(_:)`` was not
+    /// called for it.
     /// - Returns: the connection's number.
     func connectionOpened() -> UInt64
 
@@ -31,17 +39,28 @@ package protocol RequestObserver: Sendable {
     /// Called when a channel was created, with its identifier.
     func created(_ number: UInt64, channel: ChannelID)
 
+    /// Called when an upstream's answer differs from what this service would have answered.
+    /// - Parameter own: the reason that this service would have given, or "accepted".
+    func compared(_ number: UInt64, own: String)
+
+    /// Called when a notification is kept for a release by a person, and not forwarded.
+    func captured(_ number: UInt64)
+
     /// Called when a request gets no answer, because the client is gone or because of a rehearsal.
-    /// - Parameter isDiscarded: whether the notification is discarded, because an earlier one on the same connection of
-    ///   the binary API was faulty (Guide, 3.1.2).
+    /// - Parameter isDiscarded: whether the notification is discarded, because a rehearsal has closed the connection, or
+    ///   because an earlier one on the same connection of the binary API was faulty (Guide, 3.1.2).
     func unanswered(_ number: UInt64, isDiscarded: Bool)
 }
 
 extension RequestObserver {
+    package func connecting(_ connection: inout ConnectionFacts) {}
+    package func handshakeEnded(_ connection: ConnectionFacts, _ result: HandshakeResult) {}
     package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool { false }
     package func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {}
     package func connectionUnused(_ connection: UnusedConnection) {}
     package func ended(_ number: UInt64, as outcome: RequestOutcome) {}
+    package func captured(_ number: UInt64) {}
+    package func compared(_ number: UInt64, own: String) {}
     package func created(_ number: UInt64, channel: ChannelID) {}
 }
 

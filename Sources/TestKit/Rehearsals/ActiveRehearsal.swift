@@ -26,6 +26,9 @@ package struct ActiveRehearsal: Sendable {
         counts = Array(repeating: Counts(), count: rehearsal.rules.count)
     }
 
+    /// Whether a rule compares payloads, which have to be parsed for that.
+    package var comparesPayloads: Bool { rehearsal.rules.contains { $0.match.payload != nil } }
+
     /// Decides about a request. Each rule counts all requests that it matches. If several rules match, the first one
     /// that fires decides.
     /// - Parameters:
@@ -34,14 +37,35 @@ package struct ActiveRehearsal: Sendable {
     package mutating func decide(_ facts: RequestFacts, age: Duration, isDecided: Bool = false) -> Firing? {
         var firing: Firing?
         for (index, rule) in rehearsal.rules.enumerated() {
-            guard rule.fault != .refuse, rule.applies(to: facts), rule.match.matches(facts) else { continue }
+            guard rule.fault.connectionKeys == nil, rule.applies(to: facts), rule.match.matches(facts) else { continue }
             guard let number = count(index, age: age, mayFire: !isDecided && firing == nil) else { continue }
             firing = Firing(rule: rule.name, fault: fault(rule.fault, index, number))
         }
         return firing
     }
 
-    /// Decides about a new connection.
+    /// A rule that fires for the TLS handshake of a new connection, with the fault.
+    package struct HandshakeFiring: Sendable, Hashable {
+        package var rule: String
+        package var fault: HandshakeFault
+    }
+
+    /// Decides about the TLS handshake of a new connection, in the same way as about a request.
+    package mutating func decide(
+        _ connection: ConnectionFacts,
+        age: Duration,
+        isDecided: Bool = false,
+    ) -> HandshakeFiring? {
+        var firing: HandshakeFiring?
+        for (index, rule) in rehearsal.rules.enumerated() {
+            guard case .handshake(let fault) = rule.fault, rule.match.matches(connection) else { continue }
+            guard count(index, age: age, mayFire: !isDecided && firing == nil) != nil else { continue }
+            firing = HandshakeFiring(rule: rule.name, fault: fault)
+        }
+        return firing
+    }
+
+    /// Decides about a new connection after its handshake.
     /// - Returns: whether to refuse the connection.
     package mutating func refuses(
         _ environment: Environment,
@@ -85,7 +109,7 @@ package struct ActiveRehearsal: Sendable {
         case .request(let fault): fault
         case .spreadDelay(let median, let p99):
             RequestFault(.delay(Self.delay(chance(rule, number, .delay), median: median, p99: p99)))
-        case .refuse: RequestFault(.close(.rst))
+        case .refuse, .handshake: RequestFault(.close(.rst))
         }
     }
 

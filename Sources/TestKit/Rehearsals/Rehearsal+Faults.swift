@@ -55,9 +55,47 @@ extension Rehearsal.Fault {
         case .duplicate:
             kind = .duplicate(Int(try reader.integer(key, 2...Int64(RehearsalLimits.duplicates)) ?? 2))
         case .settings: kind = try settings(reader)
+        case .omit:
+            let choices = RequestFault.OmittedHeader.allCases.map(\.rawValue)
+            kind = .omit(try reader.choice(key, choices, RequestFault.OmittedHeader.init(rawValue:)) ?? .uniqueID)
         case .errorPacket: kind = try errorPacket(reader)
+        case .certificate, .tls, .handshake: return .handshake(try handshakeFault(name, reader))
         }
         return .request(RequestFault(kind, isAccepted: isAccepted))
+    }
+
+    private static func handshakeFault(
+        _ name: FaultName,
+        _ reader: DocumentReader,
+    ) throws(MatchError) -> HandshakeFault {
+        let key = name.rawValue
+        switch name {
+        case .certificate:
+            let choices = HandshakeFault.Certificate.allCases.map(\.rawValue)
+            return .certificate(
+                try reader.choice(key, choices, HandshakeFault.Certificate.init(rawValue:)) ?? .otherAuthority)
+        case .tls: return .versions(try versions(reader))
+        default:
+            let choices = HandshakeFault.Disturbance.allCases.map(\.rawValue)
+            return .disturbance(try reader.choice(key, choices, HandshakeFault.Disturbance.init(rawValue:)) ?? .slow)
+        }
+    }
+
+    private static func versions(_ reader: DocumentReader) throws(MatchError) -> [HandshakeFault.Version] {
+        let tls = try DocumentReader(try reader.required("tls"), at: reader.place("tls"), keys: ["versions"])
+        let all = HandshakeFault.Version.allCases
+        let allowed = "a list of one or more of \(all.map(\.rawValue).joined(separator: ", "))"
+        guard case .array(let values) = try tls.required("versions"), !values.isEmpty else {
+            throw tls.fault("versions", allowed)
+        }
+        var versions: Set<HandshakeFault.Version> = []
+        for value in values {
+            guard case .string(let text) = value, let version = HandshakeFault.Version(rawValue: text) else {
+                throw tls.fault("versions", allowed)
+            }
+            versions.insert(version)
+        }
+        return all.filter(versions.contains)
     }
 
     private static func spreadDelay(_ reader: DocumentReader) throws(MatchError) -> Rehearsal.Fault {

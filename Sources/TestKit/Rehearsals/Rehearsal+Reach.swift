@@ -78,7 +78,7 @@ extension Rehearsal.Rule {
             .expiredProviderToken, .forbidden, .invalidProviderToken, .missingProviderToken, .unrelatedKeyIDInToken,
             .badEnvironmentKeyIDInToken, .badEnvironmentKeyInToken, .badPath, .methodNotAllowed, .payloadTooLarge,
             .tooManyProviderTokenUpdates, .serviceUnavailable, .shutdown, .missingChannelID, .badChannelID,
-            .missingPushType, .topicMismatch:
+            .missingPushType, .badRequestPayload, .badRequestParams, .topicMismatch:
             true
         }
     }

@@ -49,11 +49,12 @@ extension Rehearsal.Rule {
     /// Checks that the match has only keys that the rule's fault allows.
     private func checkMatch(_ reader: DocumentReader) throws(MatchError) {
         let place = reader.place("match")
-        if fault == .refuse, case .object(let members) = reader.members["match"] {
-            for key in members.keys.sorted() where key != "environment" && key != "protocol" {
+        if let keys = fault.connectionKeys, case .object(let members) = reader.members["match"] {
+            let allowed = keys.map(\.rawValue)
+            for key in members.keys.sorted() where !allowed.contains(key) {
                 throw MatchError(
                     place + "/" + key,
-                    "A connection is refused before any request; the match takes environment and protocol.")
+                    "The fault is about a connection, before any request; the match takes \(Self.list(allowed)).")
             }
         }
         if let interface = match.interface, !applies(to: interface) {
@@ -61,6 +62,11 @@ extension Rehearsal.Rule {
             throw MatchError(place + "/protocol", "The fault is for \(allowed).")
         }
         try checkReach(place)
+    }
+
+    private static func list(_ names: [String]) -> String {
+        guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+        return names.dropLast().joined(separator: ", ") + " and " + last
     }
 }
 

@@ -61,6 +61,8 @@ package struct Rehearsal: Sendable {
         case spreadDelay(median: Duration, p99: Duration)
         /// The service closes new connections.
         case refuse
+        /// Something goes wrong in the TLS handshake of new connections.
+        case handshake(HandshakeFault)
     }
 }
 
@@ -70,6 +72,22 @@ extension Rehearsal.Fault {
         case .request(let fault): fault.kind.name
         case .spreadDelay: .delay
         case .refuse: .refuse
+        case .handshake(let fault): fault.name
+        }
+    }
+
+    /// Whether the fault is about TLS handshakes.
+    package var isHandshake: Bool {
+        guard case .handshake = self else { return false }
+        return true
+    }
+
+    /// The keys that the match may have if the fault is about new connections; nil if it is about requests.
+    var connectionKeys: [RequestMatch.Key]? {
+        switch self {
+        case .request, .spreadDelay: nil
+        case .refuse: [.environment, .protocol]
+        case .handshake: [.serverName, .environment, .protocol]
         }
     }
 

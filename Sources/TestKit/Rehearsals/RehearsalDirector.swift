@@ -59,6 +59,22 @@ package final class RehearsalDirector: RequestObserver {
 
     // MARK: Called by gateways
 
+    package func connecting(_ connection: inout ConnectionFacts) {
+        next.connecting(&connection)
+        let (firing, isActive) = stage.withLock { [connection] stage in
+            let now = now()
+            return (stage.decide(connection, now: now), stage.isActive(now: now))
+        }
+        // The time of the last active rehearsal is over.
+        if !isActive { setWatching() }
+        guard let firing else { return }
+        (connection.fault, connection.rule) = (firing.fault, firing.rule)
+    }
+
+    package func handshakeEnded(_ connection: ConnectionFacts, _ result: HandshakeResult) {
+        next.handshakeEnded(connection, result)
+    }
+
     package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool {
         stage.withLock { $0.refuses(environment, interface, now: now()) } || next.refuses(environment, interface)
     }
@@ -86,6 +102,10 @@ package final class RehearsalDirector: RequestObserver {
 
     package func ended(_ number: UInt64, as outcome: RequestOutcome) { next.ended(number, as: outcome) }
 
+    package func compared(_ number: UInt64, own: String) { next.compared(number, own: own) }
+
+    package func captured(_ number: UInt64) { next.captured(number) }
+
     package func created(_ number: UInt64, channel: ChannelID) { next.created(number, channel: channel) }
 
     package func unanswered(_ number: UInt64, isDiscarded: Bool) {
@@ -99,6 +119,8 @@ package final class RequestCounter: RequestObserver {
     private let requests = Atomic<UInt64>(0)
 
     package init() {}
+
+    package func connecting(_ connection: inout ConnectionFacts) { connection.number = connectionOpened() }
 
     package func connectionOpened() -> UInt64 { connections.add(1, ordering: .relaxed).newValue }
 

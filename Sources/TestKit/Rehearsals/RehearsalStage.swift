@@ -73,6 +73,8 @@ package struct RehearsalStage: Sendable {
     /// Decides about a request. All active rehearsals count it. If several fire, the oldest one decides.
     package mutating func decide(_ facts: RequestFacts, now: Duration) -> ActiveRehearsal.Firing? {
         var firing: ActiveRehearsal.Firing?
+        var facts = facts
+        if entries.contains(where: { $0.isActive(at: now) && $0.rehearsal.comparesPayloads }) { facts.parsePayload() }
         for index in entries.indices where entries[index].isActive(at: now) {
             let age = now - entries[index].began
             let fired = entries[index].rehearsal.decide(facts, age: age, isDecided: firing != nil)
@@ -81,7 +83,18 @@ package struct RehearsalStage: Sendable {
         return firing
     }
 
-    /// Decides about a new connection.
+    /// Decides about the TLS handshake of a new connection, in the same way as about a request.
+    package mutating func decide(_ connection: ConnectionFacts, now: Duration) -> ActiveRehearsal.HandshakeFiring? {
+        var firing: ActiveRehearsal.HandshakeFiring?
+        for index in entries.indices where entries[index].isActive(at: now) {
+            let age = now - entries[index].began
+            let fired = entries[index].rehearsal.decide(connection, age: age, isDecided: firing != nil)
+            firing = firing ?? fired
+        }
+        return firing
+    }
+
+    /// Decides about a new connection after its handshake.
     /// - Returns: whether to refuse the connection.
     package mutating func refuses(
         _ environment: Environment,

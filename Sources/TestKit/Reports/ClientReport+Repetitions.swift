@@ -4,7 +4,7 @@ import Notifications
 // Findings about notifications that were sent again, or should have been.
 extension ClientReport {
     static let repetitions: [Rule] = [
-        rejectedAgain, unregisteredAgain, retriedWithoutDelay, processedAgain, lost, identical, reusedIDs,
+        rejectedAgain, unregisteredAgain, retriedWithoutDelay, neverRetried, processedAgain, lost, identical, reusedIDs,
     ]
 
     /// A shorter time between two attempts does not count as a delay. In milliseconds.
@@ -60,11 +60,52 @@ extension ClientReport {
         ) { "\($0) requests were sent again after a 429 or a 5xx without a growing delay." }
     }
 
+    /// Finds notifications that were refused for now, and never sent again.
+    private static let neverRetried: Rule = { requests in
+        var shown: [RecordedRequest] = []
+        for (_, attempts) in groups(requests, by: \.content) where attempts.count == 1 {
+            // Another rule reports provider tokens that are made too often.
+            let isForOther = attempts[0].facts.reason == "TooManyProviderTokenUpdates"
+            if attempts[0].isRejectedForNow, !isForOther { shown.append(attempts[0]) }
+        }
+        return finding(
+            "rejected-never-retried", .warning, section: "2.3.4",
+            advice: "After a 429 or a 5xx send the notification again after a growing delay; it was not accepted.",
+            shown
+        ) { "\($0) notifications were answered with a 429 or a 5xx, and were not sent again until now." }
+    }
+
+    /// The longest time before a rehearsal cuts a connection in which an answer may not have reached the client, in
+    /// milliseconds.
+    private static let inFlight: UInt64 = 1000
+
+    /// The requests whose answers a rehearsal may have destroyed: it left a later request on the same connection without an
+    /// answer, which may have ended the connection. The client cannot know that they were processed.
+    private static func mayBeUnheard(_ requests: [RecordedRequest]) -> Set<UInt64> {
+        var unheard: Set<UInt64> = []
+        let connections = groups(requests.filter(\.isHTTP2), by: \.facts.connection)
+        for (_, requests) in connections where requests.contains(where: { $0.isRehearsed && !$0.isAnswered }) {
+            let cuts = requests.filter { $0.isRehearsed && !$0.isAnswered }.map(\.facts.time.milliseconds)
+            for request in requests where request.isAnswered {
+                let time = request.facts.time.milliseconds
+                if cuts.contains(where: { max($0, time) - min($0, time) <= inFlight }) {
+                    unheard.insert(request.facts.number)
+                }
+            }
+        }
+        return unheard
+    }
+
     /// Finds requests that were sent again after GOAWAY or a broken connection although they had an answer.
     private static let processedAgain: Rule = { requests in
         var shown: [RecordedRequest] = []
+        let unheard = mayBeUnheard(requests)
         for (_, attempts) in groups(requests.filter(\.isHTTP2), by: { $0.headers["apns-id"]?.lowercased() }) {
-            guard let done = attempts.firstIndex(where: { $0.isAnswered && $0.facts.status == 200 }) else { continue }
+            guard
+                let done = attempts.firstIndex(where: {
+                    $0.isAnswered && $0.facts.status == 200 && !unheard.contains($0.facts.number)
+                })
+            else { continue }
             shown += attempts[(done + 1)...].filter { $0.content == attempts[done].content }
         }
         return finding(

@@ -1,3 +1,4 @@
+import Matching
 import Notifications
 
 /// Compares what a team's clients did with the Guide and with Apple's present advice. It is a pure function of
@@ -7,8 +8,9 @@ package enum ClientReport {
     ///   - requests: the requests, in the order in which they came.
     ///   - unusedConnections: how many connections ended without a request.
     package static func findings(_ requests: [RecordedRequest], unusedConnections: Int = 0) -> [Finding] {
-        let (before, after) = (credentials + connections, repetitions + notifications)
+        let (before, after) = (credentials + connections, repetitions + notifications + firstSight)
         return before.flatMap { $0(requests) } + unused(unusedConnections) + after.flatMap { $0(requests) }
+            + differences(requests)
     }
 
     /// A function that finds faults of one kind, or of a few related kinds.

@@ -34,11 +34,15 @@ package struct Finding: Sendable, Hashable {
         advice: String,
         _ requests: some Sequence<RecordedRequest>,
     ) {
+        self.init(id, severity, section: section, text, advice: advice, numbers: requests.map(\.facts.number))
+    }
+
+    init(_ id: String, _ severity: Severity, section: String, _ text: String, advice: String, numbers: [UInt64]) {
         self.id = id
         self.severity = severity
         self.section = section
         self.text = text
         self.advice = advice
-        self.requests = Array(requests.map(\.facts.number).prefix(Self.maximumEvidence))
+        self.requests = Array(numbers.prefix(Self.maximumEvidence))
     }
 }

@@ -6,12 +6,15 @@ package struct RecordedRequest: Sendable {
     package let facts: RequestFacts
     /// Whether the provider got an answer.
     package let isAnswered: Bool
+    /// Whether a rehearsal has decided what the provider got.
+    package let isRehearsed: Bool
     let headers: [String: String]
 
     /// - Parameter facts: the request, with its number and the status of its answer.
-    package init(_ facts: RequestFacts, isAnswered: Bool = true) {
+    package init(_ facts: RequestFacts, isAnswered: Bool = true, isRehearsed: Bool = false) {
         self.facts = facts
         self.isAnswered = isAnswered
+        self.isRehearsed = isRehearsed
         headers = Dictionary(facts.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 

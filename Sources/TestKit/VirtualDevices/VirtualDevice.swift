@@ -12,6 +12,28 @@ package struct VirtualDevice: Sendable {
     /// When it got this behaviour.
     package internal(set) var since: Timestamp
     package internal(set) var apps: [VirtualApp]
+    /// The device token of which the device was made at its first use; nil for a device that a test made.
+    package let firstSeen: [UInt8]?
+
+    init(
+        key: DeviceKey,
+        name: String?,
+        team: TeamID,
+        behaviour: DeviceBehaviour,
+        power: DevicePower,
+        since: Timestamp,
+        apps: [VirtualApp],
+        firstSeen: [UInt8]? = nil,
+    ) {
+        self.key = key
+        self.name = name
+        self.team = team
+        self.behaviour = behaviour
+        self.power = power
+        self.since = since
+        self.apps = apps
+        self.firstSeen = firstSeen
+    }
 
     var destinations: [Destination] {
         apps.map { Destination(environment: key.environment, device: key.device, app: $0.app.id) }

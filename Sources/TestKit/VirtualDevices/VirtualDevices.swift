@@ -9,27 +9,34 @@ package import Trust
 ///
 /// To create, change or remove one, use ``inTurn(_:)``, which runs one operation after the other.
 package final class VirtualDevices: Sendable {
-    private struct Entry {
+    struct Entry {
         var device: VirtualDevice
         var stream: VirtualStream?
+        /// Whether all of its apps are registered in the store. Those of a device that was made of its token are not at
+        /// first.
+        var isSettled = true
+        /// Whether any of its apps is.
+        var isInStore = true
     }
 
-    private let registrations: any Registrations
-    private let switchboard: any Switchboard
-    private let broadcasts: Broadcasts
-    private let tokenKeys: SharedTokenKeys
-    private let clock: ServiceClock
+    let registrations: any Registrations
+    let switchboard: any Switchboard
+    let broadcasts: Broadcasts
+    let tokenKeys: SharedTokenKeys
+    let clock: ServiceClock
     /// Whether tests need a device token for each service, because an app's own serves none.
     private let tokensByService: Bool
-    private let remember: @Sendable (DeviceID) throws -> Void
+    let remember: @Sendable (DeviceID) throws -> Void
     package let names: NamedTokens
-    private let entries = Mutex<[DeviceKey: Entry]>([:])
+    let entries = Mutex<[DeviceKey: Entry]>([:])
+    let seen: Mutex<SeenTokens>
     private let expired = Mutex<Set<Destination>>([])
-    private let acknowledgements = VirtualAcknowledgements()
+    let acknowledgements = VirtualAcknowledgements()
     private let turns = Turns()
 
     /// - Parameters:
     ///   - tokensByService: whether devices show the device tokens of all services.
+    ///   - seenLimit: how many devices are made of device tokens at their first use.
     ///   - remember: notes a device that is about to be in the store, for a store that outlives the process.
     package init(
         registrations: any Registrations,
@@ -39,6 +46,7 @@ package final class VirtualDevices: Sendable {
         names: NamedTokens,
         clock: ServiceClock,
         tokensByService: Bool = false,
+        seenLimit: Int = VirtualDeviceLimits.seen,
         remember: @escaping @Sendable (DeviceID) throws -> Void = { _ in },
     ) {
         self.registrations = registrations
@@ -49,6 +57,7 @@ package final class VirtualDevices: Sendable {
         self.clock = clock
         self.tokensByService = tokensByService
         self.remember = remember
+        seen = Mutex(SeenTokens(limit: seenLimit))
     }
 
     /// Lets the devices acknowledge until the task is cancelled.
@@ -80,7 +89,8 @@ package final class VirtualDevices: Sendable {
     }
 
     package var all: [VirtualDevice] { entries.withLock { $0.values.map(\.device) } }
-    package var count: Int { entries.withLock { $0.count } }
+    /// The number of devices that tests made.
+    package var count: Int { entries.withLock { $0.values.count { $0.device.firstSeen == nil } } }
 
     package subscript(_ device: DeviceID) -> VirtualDevice? {
         entries.withLock { $0[DeviceKey(environment: .development, device: device)]?.device }
@@ -129,6 +139,7 @@ extension VirtualDevices {
             let sealed = try await tokenKeys.seal(
                 contents, environment: key.environment, key: TokenKeyID(rawValue: registration.tokenKeyID))
             if let named = app.named[service] {
+                if let seen = device(of: named) { await remove(seen) }
                 guard names.add(named, NamedTokens.Meaning(contents: contents, sealed: sealed)) else {
                     let topic = app.app.bundleID.topic(service)
                     throw StoreError(
@@ -149,6 +160,7 @@ extension VirtualDevices {
     /// Gives a device another behaviour.
     /// - Returns: the device; nil if there is none.
     package func change(_ id: DeviceID, to behaviour: DeviceBehaviour) async throws -> VirtualDevice? {
+        try await settle(id)
         guard let device = self[id] else { return nil }
         // Only an active registration can end. One that is to stay may have been ended by its token's renewal.
         if !device.behaviour.hasApps || behaviour.hasApps {
@@ -208,6 +220,11 @@ extension VirtualDevices {
         _ id: DeviceID,
         to channels: [AppID: Set<ChannelID>],
     ) async throws(Rejection) -> VirtualDevice? {
+        do throws(StoreError) {
+            try await settle(id)
+        } catch {
+            throw Rejection(error)
+        }
         guard let device = self[id] else { return nil }
         for destination in device.destinations {
             guard let wanted = channels[destination.app] else { continue }
@@ -226,8 +243,11 @@ extension VirtualDevices {
     @discardableResult
     package func remove(_ id: DeviceID) async -> Int {
         let key = DeviceKey(environment: .development, device: id)
+        // First, so that nobody finds a token without its device.
+        if let token = self[id]?.firstSeen { seen.withLock { $0.remove(token, of: id) } }
         detach(key)
         guard let entry = entries.withLock({ $0.removeValue(forKey: key) }) else { return 0 }
+        guard entry.isInStore else { return entry.device.behaviour.hasApps ? entry.device.apps.count : 0 }
         for app in entry.device.apps {
             let destination = Destination(environment: key.environment, device: id, app: app.app.id)
             removeNames(of: app)
@@ -253,6 +273,7 @@ extension VirtualDevices {
                 entries[key]?.device.apps.removeAll { $0.app.id == app }
             }
         }
+        seen.withLock { $0.remove(app) }
         expired.withLock { expired in expired = expired.filter { $0.app != app } }
     }
 

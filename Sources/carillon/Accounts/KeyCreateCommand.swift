@@ -1,11 +1,11 @@
 import ArgumentParser
+import CommandSupport
 import Crypto
 import Foundation
 import HTTPAPIClient
 import Management
 import Notifications
 import Service
-import Trust
 
 struct KeyCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -27,7 +27,7 @@ struct KeyCreateCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("key-id"),
-        help: "Your own ID, ten capital letters and digits; chosen for you if it is not given.")
+        help: "Your own ID, such as ten capital letters and digits; chosen for you if it is not given.")
     var keyID: String?
 
     @Option(
@@ -60,36 +60,21 @@ struct KeyCreateCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let publicKey {
-            return report(try await register(try Self.publicKey(in: publicKey)), path: nil)
+            return report(try await register(try NewKeyFile.publicKey(in: publicKey)), path: nil)
         }
-        let key = try privateKey.map(Self.privateKey) ?? P256.Signing.PrivateKey()
+        let key = try privateKey.map(NewKeyFile.privateKey) ?? P256.Signing.PrivateKey()
         guard let out else { return report(try await register(key.publicKey), path: nil) }
-        let folder = try Self.makeFolder(out)
-        if let keyID, FileManager.default.fileExists(atPath: Self.file(keyID, in: folder)) {
-            throw CommandError("\(Self.file(keyID, in: folder)) is there already, and is not overwritten.")
+        let file = try NewKeyFile(folder: out)
+        if let keyID, FileManager.default.fileExists(atPath: file.path(keyID)) {
+            throw CommandError("\(file.path(keyID)) is there already, and is not overwritten.")
         }
-        // Create the file first. If that fails, no key is made: nobody would have its private half.
-        let unnamed = folder + "/AuthKey_new_\(UUID().uuidString).p8"
-        try DataFolder.write(key.pemRepresentation + "\n", to: unnamed)
-        let made: ManagementMessages.KeyMade
-        do {
-            made = try await register(key.publicKey)
-        } catch {
-            try? FileManager.default.removeItem(atPath: unnamed)  // Report the first error, not this one.
-            throw error
-        }
-        let path = Self.file(made.keyID, in: folder)
-        do {
-            try FileManager.default.moveItem(atPath: unnamed, toPath: path)
-        } catch {
-            throw CommandError(
-                "The key \(made.keyID) was made, and its file \(unnamed) cannot be named \(path) "
-                    + "(\(DataFolder.reason(error))).")
+        let (made, path) = try await file.fill(with: key) {
+            try await register(key.publicKey)
+        } keyID: {
+            $0.keyID
         }
         report(made, path: path)
     }
-
-    private static func file(_ keyID: String, in folder: String) -> String { folder + "/AuthKey_\(keyID).p8" }
 
     private func register(_ key: P256.Signing.PublicKey) async throws -> ManagementMessages.KeyMade {
         try await common.management().ask(
@@ -108,36 +93,5 @@ struct KeyCreateCommand: AsyncParsableCommand {
     private struct Made: Encodable {
         let keyID: String
         let path: String?
-    }
-
-    private static func makeFolder(_ name: String) throws -> String {
-        let folder = DataFolder(name).path
-        do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        } catch {
-            throw CommandError("The folder \(folder) cannot be made (\(DataFolder.reason(error))); name another.")
-        }
-        return folder
-    }
-
-    private static func text(of file: String) throws -> String {
-        String(decoding: try InputFile.read(DataFolder(file).path, "key"), as: UTF8.self)
-    }
-
-    private static func privateKey(in file: String) throws -> P256.Signing.PrivateKey {
-        // The error does not say why the key is invalid, because it could quote the key.
-        let text = try text(of: file)
-        guard let key = try? SigningKey.privateKey(pem: text) else {
-            throw CommandError("\(file) is not a P-256 private key in PEM.")
-        }
-        return key
-    }
-
-    private static func publicKey(in file: String) throws -> P256.Signing.PublicKey {
-        let text = try text(of: file)
-        guard let key = try? P256.Signing.PublicKey(pemRepresentation: text) else {
-            throw CommandError("\(file) is not a P-256 public key in PEM.")
-        }
-        return key
     }
 }

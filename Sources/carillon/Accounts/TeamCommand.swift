@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import HTTPAPIClient
 import Management
 import Service
@@ -21,7 +22,7 @@ struct TeamCommand: AsyncParsableCommand {
 
         @Option(
             name: .customLong("team-id"),
-            help: "Your own ID, ten capital letters and digits; chosen for you if it is not given.")
+            help: "Your own ID, such as ten capital letters and digits; chosen for you if it is not given.")
         var teamID: String?
 
         func run() async throws {

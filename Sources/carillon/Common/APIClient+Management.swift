@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import HTTPAPI
 import HTTPAPIClient
@@ -13,10 +14,13 @@ struct ServiceNotReached: Error, CustomStringConvertible {
 
 extension APIClient {
     /// The management API, through the Unix socket in the data folder or at the address that the environment names.
-    /// - Parameter folder: the service's data folder. If the environment names an address, that is used in its place.
-    static func management(_ folder: DataFolder) throws -> APIClient {
+    /// - Parameters:
+    ///   - folder: the service's data folder. If the environment names an address, that is used in its place.
+    ///   - isPatient: whether to wait for a service that is starting.
+    static func management(_ folder: DataFolder, isPatient: Bool = true) throws -> APIClient {
         if let remote = try remoteManagement() { return remote }
-        return APIClient(.socket(path: try ServiceDescription.read(folder).socket)) {
+        let description = isPatient ? try ServiceDescription.find(folder) : try ServiceDescription.read(folder)
+        return APIClient(.socket(path: description.socket)) {
             commandError(
                 $0, "No service answers on \(folder.path); start one with: carillon serve --data \(folder.path)")
         }

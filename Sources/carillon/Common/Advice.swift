@@ -1,4 +1,5 @@
 import APNSProvider
+import CommandSupport
 import Connections
 import Notifications
 
@@ -8,7 +9,7 @@ enum Advice {
     /// - Returns: nil if there is nothing to say beside the error's own text.
     static func onFailure(_ error: any Error) -> String? {
         guard let error = error as? ProviderError, let advice = advice(error.cause) else { return nil }
-        return sentence(error.cause) + " " + advice
+        return error.cause.asSentence + " " + advice
     }
 
     private static func advice(_ cause: String) -> String? {
@@ -31,10 +32,5 @@ enum Advice {
         return
             "A device token is for one environment of one service. Is this one for \(other.rawValue)? Then send it with "
             + "--environment \(other.rawValue)."
-    }
-
-    /// A text that another sentence can follow.
-    static func sentence(_ text: String) -> String {
-        text.last.map { ".?!".contains($0) } == true ? text : text + "."
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import HTTPAPIClient
 import Service
@@ -28,7 +29,10 @@ struct CommonOptions: ParsableArguments {
     private static let installedFolder = "/var/lib/carillon"
 
     /// The management API of the service with this folder, or of the service that the environment names.
-    func management() throws -> APIClient { try APIClient.management(folder) }
+    /// - Parameter isPatient: whether to wait for a service that is starting.
+    func management(isPatient: Bool = true) throws -> APIClient {
+        try APIClient.management(folder, isPatient: isPatient)
+    }
 
     var output: Output { Output(isJSON: json) }
 

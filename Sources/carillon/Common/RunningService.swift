@@ -1,5 +1,6 @@
 import APNSDevice
 import APNSProvider
+import CommandSupport
 import Foundation
 import Notifications
 import Service
@@ -11,7 +12,7 @@ struct RunningService {
 
     init(_ folder: DataFolder) throws {
         self.folder = folder
-        description = try ServiceDescription.read(folder)
+        description = try ServiceDescription.find(folder)
     }
 
     /// The address for providers.

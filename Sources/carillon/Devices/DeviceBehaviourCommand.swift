@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import HTTPAPIClient
 import Management
 import Matching
@@ -64,11 +65,14 @@ struct DeviceBehaveCommand: AsyncParsableCommand {
 
 extension ManagementMessages.Device {
     fileprivate var line: String {
-        let connection = connected ? "connected" + (since.map { " since \(shown($0))" } ?? "") : "not connected"
+        let connection =
+            connected
+            ? "connected" + (since.map { " since \(shown($0))" } ?? "")
+            : "not connected" + (lastSeen.map { ", last seen \(shown($0))" } ?? "")
         let apps = apps.map { app in
             "\(app.bundleID) \(app.token)" + (app.waiting == 0 ? "" : " (\(app.waiting) waiting)")
         }
-        let parts = [deviceID, name, environment, behaviour.map { "virtual, \($0.kind)" }, connection, power]
+        let parts = [deviceID, name, environment, behaviour.map { "virtual, \($0.kind)" }, connection, power, software]
         return (parts.compactMap(\.self) + [apps.joined(separator: ", ")]).joined(separator: "  ")
     }
 }

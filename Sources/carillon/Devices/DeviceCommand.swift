@@ -1,5 +1,7 @@
+import AgentCommands
 import APNSDevice
 import ArgumentParser
+import CommandSupport
 import Foundation
 import HTTPAPIClient
 import Management
@@ -14,7 +16,7 @@ struct DeviceCommand: AsyncParsableCommand {
             Activate.self, Invite.self, InvitationCommand.self, Register.self, Unregister.self,
             DeviceListenCommand.self,
             DeviceFleetCommand.self, DevicePowerCommand.self, DeviceResetCommand.self, DeviceRevokeCommand.self,
-            DeviceListCommand.self, DeviceBehaveCommand.self,
+            DeviceListCommand.self, DeviceBehaveCommand.self, DeviceAgentCommand.self,
         ],
     )
 
@@ -54,17 +56,32 @@ struct DeviceCommand: AsyncParsableCommand {
 
     struct Invite: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a one-time activation code, valid for a day.")
+            abstract: "Make a one-time activation code, valid for a day; with --count many, one on each line.")
+
+        /// More codes than a fleet that is set up in a day needs.
+        private static let maximumCount = 10_000
 
         @OptionGroup var common: CommonOptions
+
+        @Option(help: "How many codes to make, each for one device.")
+        var count = 1
 
         @Option(help: "development or production.")
         var environment = Environment.development
 
+        func validate() throws {
+            guard (1...Self.maximumCount).contains(count) else {
+                throw ValidationError("--count takes 1 to \(Self.maximumCount).")
+            }
+        }
+
         func run() async throws {
-            let invitation: ManagementMessages.InvitationMade = try await common.management().ask(
-                .POST, "/v1/invitations", ManagementMessages.NewInvitation(environment: environment.rawValue))
-            common.output.print(invitation, invitation.code)
+            let management = try common.management()
+            for _ in 0..<count {
+                let invitation: ManagementMessages.InvitationMade = try await management.ask(
+                    .POST, "/v1/invitations", ManagementMessages.NewInvitation(environment: environment.rawValue))
+                common.output.print(invitation, invitation.code)
+            }
         }
     }
 

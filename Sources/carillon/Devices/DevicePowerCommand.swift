@@ -1,5 +1,6 @@
 import APNSDevice
 import ArgumentParser
+import CommandSupport
 
 struct DevicePowerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

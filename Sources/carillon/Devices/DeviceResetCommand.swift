@@ -1,5 +1,6 @@
 import APNSDevice
 import ArgumentParser
+import CommandSupport
 import Service
 
 struct DeviceResetCommand: AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import HTTPAPIClient
 import Management
 import Notifications

@@ -1,4 +1,5 @@
 import APNSDevice
+import CommandSupport
 import Foundation
 
 /// A file beside a device's identity with the power that the device reports. `device power` writes it, and a running

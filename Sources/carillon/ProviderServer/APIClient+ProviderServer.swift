@@ -1,3 +1,4 @@
+import CommandSupport
 import Connections
 import Foundation
 import HTTPAPIClient
@@ -16,10 +17,7 @@ extension APIClient {
     static func providerServer(folder: String) throws -> APIClient {
         let environment = ProcessInfo.processInfo.environment
         guard let url = environment[urlName], !url.isEmpty else {
-            guard let description = description(folder) else {
-                throw CommandError(
-                    "No provider server runs on \(folder); start one with: carillon provider serve --data \(folder)")
-            }
+            let description = try description(folder)
             let key = String(decoding: try InputFile.read(description.keyFile, "key"), as: UTF8.self)
                 .trimmingCharacters(in: .whitespacesAndNewlines)
             return providerServer(description.url, key: key, authority: description.certificate, folder: folder)
@@ -70,17 +68,14 @@ extension APIClient {
         }
     }
 
-    /// How long to wait for a server that is just starting, as in `carillon provider serve & carillon provider app list`.
-    /// A server with a million installations starts in less than two seconds.
-    private static let startPatience = Duration.seconds(3)
-
-    /// - Returns: nil if no server runs on the folder.
-    private static func description(_ folder: String) -> ProviderServer.Description? {
-        let start = ContinuousClock.now
-        while true {
-            if let description = ProviderServer.Description.read(folder: folder) { return description }
-            guard ContinuousClock.now < start.advanced(by: startPatience) else { return nil }
-            Thread.sleep(forTimeInterval: 0.05)
+    private static func description(_ folder: String) throws -> ProviderServer.Description {
+        let start = ServerStart(lockFile: ProviderServer.lockFile(in: folder))
+        switch start.find({ ProviderServer.Description.read(folder: folder) }) {
+        case .running(let description): return description
+        case .absent:
+            throw CommandError(
+                "No provider server runs on \(folder); start one with: carillon provider serve --data \(folder)")
+        case .unready: throw ServerStart.unready("The provider server", folder)
         }
     }
 

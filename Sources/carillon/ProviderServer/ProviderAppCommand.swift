@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import HTTPAPIClient
 import Notifications
@@ -69,6 +70,9 @@ struct ProviderAppCommand: AsyncParsableCommand {
         @Option(help: "The feedback service of the binary API, https://host:port; for apps with a certificate.")
         var feedback: String?
 
+        @Option(help: "The management of broadcast channels, https://host:port; Apple's or the Carillon's by default.")
+        var channels: String?
+
         @Option(help: "The issuer (iss) of your identity provider's tokens.")
         var issuer: String?
 
@@ -84,7 +88,7 @@ struct ProviderAppCommand: AsyncParsableCommand {
         func run() async throws {
             let client = try options.client()
             let known = try await known(client)
-            let own = try carillon.map { try ServiceDescription.read(DataFolder($0)) }
+            let own = try carillon.map { try ServiceDescription.find(DataFolder($0)) }
             guard let teamID = teamID ?? own?.key?.teamID ?? known["teamID"] else {
                 throw ValidationError("A new app needs --team-id.")
             }
@@ -92,7 +96,7 @@ struct ProviderAppCommand: AsyncParsableCommand {
             var environments: [String: JSONValue] = [:]
             // The stored credentials stay if a place comes without any.
             if case .object(let places)? = known.members["environments"] {
-                environments = places.mapValues { $0.only(["url", "authority", "feedback"]) }
+                environments = places.mapValues { $0.only(["url", "authority", "feedback", "channels"]) }
             }
             for name in names { environments[name.rawValue] = try place(name, own) }
             let claims = acceptClaimedUsers.map(JSONValue.bool) ?? known.members["acceptsClaimedUsers"] ?? false
@@ -127,6 +131,7 @@ struct ProviderAppCommand: AsyncParsableCommand {
                 }
                 place["url"] = .string("https://\(addresses.provider)")
                 place["authority"] = .string(try text(own.ca, "certificate"))
+                place["channels"] = .string("https://\(addresses.channels)")
                 if let key = own.key, keyFile == nil, certificate == nil {
                     place["key"] = [
                         "keyID": .string(key.keyID), "privateKey": .string(try text(key.path, "signing key")),
@@ -142,6 +147,7 @@ struct ProviderAppCommand: AsyncParsableCommand {
                 throw ValidationError("--key-file and --key-id go together.")
             }
             place["feedback"] = feedback.map(JSONValue.string)
+            if let channels { place["channels"] = .string(channels) }
             return .object(place)
         }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import HTTPAPIClient
 import Notifications
@@ -45,6 +46,9 @@ struct ProviderAudienceCommand: AsyncParsableCommand {
         @Option(help: "An expression of tags, such as '(news && sv) && !muted'.")
         var tags: String?
 
+        @Option(help: "An expression of properties, such as 'appVersion >= 2.1 and not language = sv'.")
+        var `where`: String?
+
         @Option(help: "The first language of the installations, such as sv.")
         var language: String?
 
@@ -63,6 +67,7 @@ struct ProviderAudienceCommand: AsyncParsableCommand {
         func run() async throws {
             var members: [String: JSONValue] = [:]
             members["tags"] = tags.map(JSONValue.string)
+            members["where"] = `where`.map(JSONValue.string)
             members["language"] = language.map(JSONValue.string)
             members["environment"] = environment.map { .string($0.rawValue) }
             if !user.isEmpty { members["users"] = .array(user.map(JSONValue.string)) }

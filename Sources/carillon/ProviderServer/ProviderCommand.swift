@@ -8,7 +8,7 @@ struct ProviderCommand: AsyncParsableCommand {
         discussion: "Start with: carillon provider serve",
         subcommands: [
             ProviderServeCommand.self, ProviderAppCommand.self, ProviderInstallationCommand.self,
-            ProviderAudienceCommand.self, ProviderMessageCommand.self, ProviderHookCommand.self,
-            ProviderConsoleCommand.self,
+            ProviderAudienceCommand.self, ProviderMessageCommand.self, ProviderChannelCommand.self,
+            ProviderHookCommand.self, ProviderConsoleCommand.self,
         ])
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import HTTPAPIClient
 import Notifications
@@ -92,6 +93,21 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
         var appVersion: String?
 
         @Option(
+            name: .customLong("service-token"),
+            help: ArgumentHelp(
+                "The device token of a service of the app, such as voip or liveactivity; repeatable.",
+                valueName: "service=token"))
+        var serviceToken: [String] = []
+
+        @Option(
+            help: ArgumentHelp(
+                "The device token of a Live Activity that runs; repeatable.", valueName: "name=token"))
+        var activity: [String] = []
+
+        @Option(help: "The number on the app's icon, from which the badge of a message counts.")
+        var badge: Int64?
+
+        @Option(
             help: ArgumentHelp(
                 "A value for templates; repeatable. A number, true and false are not texts, unless they are in double quotes.",
                 valueName: "name=value"))
@@ -105,20 +121,36 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
             members["user"] = user.map(JSONValue.string)
             members["timeZone"] = timeZone.map(JSONValue.string)
             members["appVersion"] = appVersion.map(JSONValue.string)
+            members["badge"] = badge.map(JSONValue.integer)
             if !value.isEmpty { members["values"] = .object(try values()) }
+            if !serviceToken.isEmpty { members["tokens"] = try Self.tokens(serviceToken, of: "service-token") }
+            if !activity.isEmpty { members["activities"] = try Self.tokens(activity, of: "activity") }
             let item = try await options.client().ask(
                 .PUT, "/v1/installations/\(id.percentEncoded)" + place.query, .object(members))
             options.output.print(item, Item.line(item))
         }
 
+        private static func pair(_ text: String, of option: String) throws -> (name: String, value: String) {
+            guard let equals = text.firstIndex(of: "=") else {
+                throw ValidationError("\(text) is not name=value, as --\(option) takes it.")
+            }
+            return (String(text[..<equals]), String(text[text.index(after: equals)...]))
+        }
+
+        private static func tokens(_ texts: [String], of option: String) throws -> JSONValue {
+            var tokens: [String: JSONValue] = [:]
+            for text in texts {
+                let (name, token) = try pair(text, of: option)
+                tokens[name] = .string(token)
+            }
+            return .object(tokens)
+        }
+
         private func values() throws -> [String: JSONValue] {
             var values: [String: JSONValue] = [:]
             for text in value {
-                guard let equals = text.firstIndex(of: "=") else {
-                    throw ValidationError("--value \(text) is not name=value.")
-                }
-                let plain = String(text[text.index(after: equals)...])
-                values[String(text[..<equals])] =
+                let (name, plain) = try Self.pair(text, of: "value")
+                values[name] =
                     switch JSONValue(any: Array(plain.utf8)) {
                     case .string(let quoted): .string(quoted)
                     case .integer(let number): .integer(number)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import HTTPAPIClient
 import NIOHTTP1
@@ -26,6 +27,8 @@ struct ProviderMessageCommand: AsyncParsableCommand {
             var line =
                 "\(message["id"] ?? "")  \(message["bundleID"] ?? "")  \(message["state"] ?? "")  "
                 + "accepted \(message.number("accepted"))  failed \(message.number("failed"))"
+            if message.count("total") > 0 { line += "  total \(message.number("total"))" }
+            if message.count("opened") > 0 { line += "  opened \(message.number("opened"))" }
             if let cause = message["cause"] { line += "  \(cause)" }
             return line
         }
@@ -40,7 +43,7 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         @Argument(help: "The file, or - for standard input.")
         var file: String
 
-        @Flag(help: "Only say how many would get it, and what the first three would get.")
+        @Flag(help: "Only say how many would get it, and what the first ten would get.")
         var dryRun = false
 
         @Option(
@@ -48,7 +51,18 @@ struct ProviderMessageCommand: AsyncParsableCommand {
             help: "Your name for this message. Sending again with the same name makes no second message.")
         var idempotencyKey: String?
 
+        @Option(
+            help: ArgumentHelp(
+                "Wait this long for the end of the message, and print the first outcomes: up to 30.",
+                valueName: "seconds"))
+        var wait: Int?
+
+        func validate() throws {
+            if let wait, !(1...30).contains(wait) { throw ValidationError("--wait takes 1 to 30 seconds.") }
+        }
+
         func run() async throws {
+            let path = "/v1/messages" + (wait.map { "?wait=PT\($0)S" } ?? "")
             let headers: HTTPHeaders = idempotencyKey.map { ["idempotency-key": $0] } ?? [:]
             let answer = try await JSONFile(path: file).send("message") { document in
                 var document = document
@@ -56,14 +70,20 @@ struct ProviderMessageCommand: AsyncParsableCommand {
                     members["dryRun"] = true
                     document = .object(members)
                 }
-                return try await options.client().ask(.POST, "/v1/messages", document, headers: headers)
+                return try await options.client().ask(.POST, path, document, headers: headers)
             }
             let isRun = answer["id"] != nil
             options.output.print(
                 answer,
                 isRun
-                    ? Item.line(answer)
+                    ? ([Item.line(answer)] + outcomes(answer)).joined(separator: "\n")
                     : "\(answer.number("recipients")) would get it:\n\(answer.text)")
+        }
+
+        /// A line for each of the outcomes in an answer that waited for them.
+        private func outcomes(_ answer: JSONValue) -> [String] {
+            guard case .array(let outcomes)? = answer.members["outcomes"] else { return [] }
+            return outcomes.map { "  \($0["installation"] ?? "")  \($0["reason"] ?? "accepted")" }
         }
     }
 
@@ -103,13 +123,11 @@ struct ProviderMessageCommand: AsyncParsableCommand {
             let path = "/v1/messages/\(id.percentEncoded)"
             var message = try await client.ask(.GET, path)
             if follow {
-                // Counting the recipients takes long, and their number rarely changes.
-                let count = try await client.ask(.GET, path + "?include=recipients").count("recipients")
                 let bar = ProgressBar(isQuiet: options.json)
                 defer { bar.end() }
                 while ["scheduled", "running"].contains(message["state"]) {
                     let done = message.count("accepted") + message.count("failed")
-                    bar.show(message["cause"] ?? message["state"] ?? "", done, of: max(done, count))
+                    bar.show(message["cause"] ?? message["state"] ?? "", done, of: max(done, message.count("total")))
                     try await Task.sleep(for: Self.interval)
                     message = try await client.ask(.GET, path)
                 }

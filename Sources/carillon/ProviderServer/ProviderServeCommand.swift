@@ -1,10 +1,12 @@
 import ArgumentParser
+import CommandSupport
 import CoreMetrics
 import Foundation
 import Logging
 import PrometheusMetrics
 import ProviderServer
 import Service
+import Supervision
 
 struct ProviderServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "serve", abstract: "Run the provider server.")
@@ -36,6 +38,11 @@ struct ProviderServeCommand: AsyncParsableCommand {
     @Option(help: "A name under which browsers reach the console; may be given several times.")
     var hostname: [String] = []
 
+    @Flag(
+        name: .customLong("local-hooks"),
+        help: "Let an app's key add hooks on this machine. The administrator's key always may.")
+    var localHooks = false
+
     @OptionGroup var log: LogOptions
 
     func run() async throws {
@@ -43,6 +50,7 @@ struct ProviderServeCommand: AsyncParsableCommand {
         let address = try HostAndPort(listen, defaultPort: 0)
         var settings = ProviderServer.Settings(folder: options.folder, host: address.host, port: address.port)
         settings.hostnames = hostname
+        settings.allowsLocalHooks = localHooks
         switch (certificate, key) {
         case (let certificate?, let key?): settings.tls = (certificate, key)
         case (nil, nil): break

@@ -1,4 +1,5 @@
 import APNSProvider
+import CommandSupport
 import Foundation
 import NIOCore
 import NIOPosix

@@ -1,5 +1,6 @@
 import APNSProvider
 import ArgumentParser
+import CommandSupport
 import Foundation
 import NIOCore
 import Notifications
@@ -46,7 +47,7 @@ struct BroadcastCommand: AsyncParsableCommand {
     var expiration = "0"
 
     @Option(help: "10, 5 or 1.")
-    var priority: String?
+    var priority = "10"
 
     @OptionGroup var server: ServerOptions
 

@@ -1,5 +1,6 @@
 import APNSProvider
 import ArgumentParser
+import CommandSupport
 import Service
 
 /// The options for a provider's credentials.

@@ -1,6 +1,7 @@
 import APNSDevice
 import APNSProvider
 import ArgumentParser
+import CommandSupport
 import Foundation
 import Logging
 import NIOPosix

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import HTTPAPIClient
 import Management
 
@@ -12,7 +13,8 @@ struct HealthCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        let status: ManagementMessages.Status = try await common.management().ask(.GET, "/ready")
+        // Do not wait for a service that is starting: it is not ready.
+        let status: ManagementMessages.Status = try await common.management(isPatient: false).ask(.GET, "/ready")
         common.output.print(status, "The service is \(status.status).")
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Delivery
 import DeliveryLogFiles
 import Foundation
@@ -38,9 +39,9 @@ struct LogCommand: AsyncParsableCommand {
     func run() async throws {
         let client: APIClient
         do {
-            client = try common.management()
+            client = try common.management(isPatient: false)
         } catch is ServiceError {
-            // No service runs with this folder.
+            // No service runs with this folder, or it is still starting. The files have what happened.
             return try await readFiles()
         }
         do {

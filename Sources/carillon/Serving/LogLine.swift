@@ -7,7 +7,9 @@ struct LogLine: Decodable {
     private let id: String?
     private let topic: String?
     private let token: String?
+    private let status: Int?
     private let reason: String?
+    private let own: String?
     private let by: String?
     private let into: String?
     private let count: UInt64?
@@ -28,7 +30,8 @@ struct LogLine: Decodable {
         if let id { text += "  \(id)" }
         if let topic { text += "  " + topic }
         if let token { text += "  " + token.prefix(8) + "…" }
-        for (name, value) in [("reason", reason), ("by", by), ("into", into)] {
+        if let status { text += "  status \(status)" }
+        for (name, value) in [("reason", reason), ("own", own), ("by", by), ("into", into)] {
             if let value { text += "  \(name) \(value)" }
         }
         return text

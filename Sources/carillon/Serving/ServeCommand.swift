@@ -1,9 +1,11 @@
 import ArgumentParser
+import CommandSupport
 import Configuration
 import Foundation
 import Logging
 import Notifications
 import Service
+import Supervision
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -26,11 +28,44 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "How to treat what the documents do not allow: apple (as Apple's service does) or strict.")
     var conformance: Conformance?
 
+    @Option(
+        help: ArgumentHelp(
+            "known, or any: for tests, unknown teams, keys, topics and device tokens are made at first sight, in the "
+                + "development environment.", valueName: "choice"))
+    var accept: AcceptChoice?
+
+    @Option(
+        name: .customLong("accept-any-from"),
+        help: ArgumentHelp(
+            "An address besides this machine's, or a range of addresses, from which --accept any accepts what is unknown; "
+                + "repeatable.", valueName: "cidr"))
+    var acceptAnyFrom: [String] = []
+
     @Option(help: "system, or virtual, which tests can advance.")
     var clock: ClockChoice?
 
     @Option(help: "standard, ephemeral or apple.")
     var ports: PortPlan?
+
+    @Option(
+        name: .customLong("provider-port"),
+        help: ArgumentHelp("The port for providers, or ENVIRONMENT=PORT; repeatable.", valueName: "port"))
+    var providerPort: [String] = []
+
+    @Option(
+        name: .customLong("binary-port"),
+        help: ArgumentHelp("The port of the binary API, or ENVIRONMENT=PORT; repeatable.", valueName: "port"))
+    var binaryPort: [String] = []
+
+    @Option(
+        name: .customLong("feedback-port"),
+        help: ArgumentHelp("The port of the feedback service, or ENVIRONMENT=PORT; repeatable.", valueName: "port"))
+    var feedbackPort: [String] = []
+
+    @Option(
+        name: .customLong("courier-port"),
+        help: ArgumentHelp("The port for devices, or ENVIRONMENT=PORT; repeatable.", valueName: "port"))
+    var courierPort: [String] = []
 
     @Option(
         help: ArgumentHelp(
@@ -46,11 +81,18 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How many requests of providers to keep for tests (0; 10000 with --store memory).", valueName: "count"))
+            "How many requests of providers to keep for tests (0; 10000 with --store memory or --accept any).",
+            valueName: "count"))
     var journal: Int?
 
     @Option(help: "Where the management API listens: ADDRESS:PORT, or off (127.0.0.1:2198).")
     var management: String?
+
+    @Option(
+        name: .customLong("management-key-file"),
+        help: ArgumentHelp(
+            "The file with the key of the management API (management.key in the data folder).", valueName: "file"))
+    var managementKeyFile: String?
 
     @Option(
         name: .customLong("management-tls"),
@@ -91,6 +133,13 @@ struct ServeCommand: AsyncParsableCommand {
         help: "Start although accepted notifications are lost in a damaged write-ahead log, which is kept aside.")
     var acceptDamagedLog = false
 
+    @Flag(
+        name: .customLong("until-input-ends"),
+        help:
+            "End when standard input ends, as at SIGTERM. A program that holds the other end of a pipe need not end it."
+    )
+    var untilInputEnds = false
+
     @Option(help: "A JSON file with settings (or CARILLON_CONFIG).")
     var config: String?
 
@@ -109,6 +158,7 @@ struct ServeCommand: AsyncParsableCommand {
             if common.json || supervisor.isForPeople { announce(service, isFirstStart: isFirstStart) }
             // Log this for programs that wait for it in a container's log.
             logger.info("The service is ready")
+            if untilInputEnds { InputEnd.watch() }
             await service.run()
         }
     }
@@ -131,7 +181,13 @@ struct ServeCommand: AsyncParsableCommand {
         if !proxyProtocol.isEmpty { try settings.setProxies(proxyProtocol) }
         settings.environments = self.environment.isEmpty ? settings.environments : self.environment
         settings.conformance = conformance ?? settings.conformance
+        settings.accept = accept ?? settings.accept
+        if !acceptAnyFrom.isEmpty { try settings.setAcceptAnyFrom(acceptAnyFrom) }
         settings.ports = ports ?? settings.ports
+        try settings.setPorts(of: .provider, providerPort)
+        try settings.setPorts(of: .binary, binaryPort)
+        try settings.setPorts(of: .feedback, feedbackPort)
+        try settings.setPorts(of: .courier, courierPort)
         settings.acceptsDamagedLog = acceptDamagedLog
         settings.clock = clock ?? settings.clock
         settings.logFormat = log.logFormat ?? settings.logFormat
@@ -142,6 +198,8 @@ struct ServeCommand: AsyncParsableCommand {
         settings.storeKeyFile = storeKeyFile ?? settings.storeKeyFile
         if let management { try settings.setManagement(management) }
         if let managementTLS { try settings.setManagementTLS(managementTLS) }
+        if let managementKeyFile { settings.setManagementKeyFile(managementKeyFile) }
+        try settings.checkManagementKey(isForCommands: environment["CARILLON_MANAGEMENT_URL"] != nil)
         return settings
     }
 
@@ -150,7 +208,7 @@ struct ServeCommand: AsyncParsableCommand {
         common.output.print(
             Ready(
                 development: description.development, production: description.production, ca: description.ca,
-                caPEM: authorityPEM(description), management: description.management),
+                caPEM: authorityPEM(description), management: description.management, accept: description.accept),
             Welcome(description, folder: service.folder, isFirstStart: isFirstStart).text,
         )
     }
@@ -163,6 +221,8 @@ struct ServeCommand: AsyncParsableCommand {
         /// The root certificate in PEM.
         let caPEM: String?
         let management: ServiceDescription.Management?
+        /// `any` if the service accepts what it does not know; otherwise missing.
+        let accept: String?
     }
 
     private func authorityPEM(_ description: ServiceDescription) -> String? {
@@ -172,3 +232,4 @@ struct ServeCommand: AsyncParsableCommand {
 
 extension PortPlan: ExpressibleByArgument {}
 extension ClockChoice: ExpressibleByArgument {}
+extension AcceptChoice: ExpressibleByArgument {}

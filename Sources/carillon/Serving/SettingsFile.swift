@@ -1,3 +1,4 @@
+import CommandSupport
 import Configuration
 import Foundation
 import Service

@@ -16,6 +16,12 @@ struct Welcome {
 
     var text: String {
         var lines = ["Carillon is ready.", ""]
+        if description.accept == AcceptChoice.any.rawValue {
+            lines += [
+                "  ACCEPTS ANY  Unknown teams, keys, topics and device tokens are made at first sight (--accept any).",
+                "               This is for tests. Provider tokens of unknown keys are not verified.", "",
+            ]
+        }
         for environment in Environment.allCases {
             guard let addresses = description.addresses(environment) else { continue }
             let name = environment.rawValue.padding(toLength: 12, withPad: " ", startingAt: 0)

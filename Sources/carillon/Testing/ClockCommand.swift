@@ -1,6 +1,8 @@
 import ArgumentParser
+import CommandSupport
 import HTTPAPIClient
 import Management
+import Notifications
 
 struct ClockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -8,12 +10,16 @@ struct ClockCommand: AsyncParsableCommand {
         defaultSubcommand: Show.self)
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show the service's time.")
+        static let configuration = CommandConfiguration(abstract: "Show the service's time, or a team's.")
 
         @OptionGroup var common: CommonOptions
 
+        @Option(help: "The team whose clock it is.")
+        var team: String?
+
         func run() async throws {
-            let reading: ManagementMessages.ClockReading = try await common.management().ask(.GET, "/v1/clock")
+            let reading: ManagementMessages.ClockReading = try await common.management().ask(
+                .GET, "/v1/clock" + (team.map { "?team=" + $0.percentEncoded } ?? ""))
             common.output.print(reading, reading.now)
         }
     }
@@ -25,13 +31,17 @@ struct ClockCommand: AsyncParsableCommand {
 
         @OptionGroup var common: CommonOptions
 
+        @Option(help: "The team whose own clock is advanced; without it, the service's clock.")
+        var team: String?
+
         @Argument(help: "How far, as an ISO 8601 duration: PT1H, PT0.5S, P2D.")
         var duration: String
 
         func run() async throws {
             let reading: ManagementMessages.ClockReading = try await common.management().ask(
-                .POST, "/v1/clock", ManagementMessages.ClockAdvance(advance: duration))
-            common.output.print(reading, "The service's time is \(reading.now).")
+                .POST, "/v1/clock", ManagementMessages.ClockAdvance(advance: duration, team: team))
+            let owner = team.map { "team \($0)" } ?? "service"
+            common.output.print(reading, "The \(owner)'s time is \(reading.now).")
         }
     }
 }

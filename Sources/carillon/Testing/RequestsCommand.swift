@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import HTTPAPI
 import HTTPAPIClient
@@ -108,6 +109,13 @@ struct RequestLine {
     }
 
     var text: String {
+        if shown("outcome") == "failed" {
+            let parts = [
+                "#" + shown("number"), shown("connection"), shown("protocol"), shown("serverName"), shown("client"),
+                "TLS handshake failed: " + shown("cause"),
+            ]
+            return parts.filter { !$0.isEmpty }.joined(separator: "  ")
+        }
         let status = [shown("status"), shown("reason")].filter { !$0.isEmpty }.joined(separator: " ")
         let parts = [
             "#" + shown("number"), shown("connection"), shown("protocol"), shown("topic"),

@@ -75,12 +75,16 @@ struct DocumentsTests {
         #expect(rows.count == 1)
         // Limits that no setting changes have names of their own.
         let isSetting = LimitSetting.all.contains { $0.name == limit.rawValue }
-        #expect(isSetting != ["flood", "open-files", "remembered-tokens"].contains(limit.rawValue))
+        #expect(isSetting != ["flood", "grant-rate", "open-files", "remembered-tokens"].contains(limit.rawValue))
     }
 
     @Test func `docs/metrics.md has a row for each metric, and no other`() throws {
-        let code = try Self.lines("Sources/Service/Service/Metrics/ServiceMetrics.swift").joined(separator: "\n")
-        let names = Set(code.matches(of: /label: "(carillon_[a-z_]+)"/).map { String($0.1) })
+        let files = [
+            "Service/Metrics/ServiceMetrics.swift", "Service/Metrics/ClusterMetrics.swift",
+            "Upstream/UpstreamMetrics.swift",
+        ]
+        let code = try files.flatMap { try Self.lines("Sources/Service/" + $0) }.joined(separator: "\n")
+        let names = Set(code.matches(of: /(?:label: |meter\()"(carillon_[a-z_]+)"/).map { String($0.1) })
         let rows = try Self.lines("docs/metrics.md").compactMap { $0.firstMatch(of: /^\| `(carillon_[a-z_]+)/) }
         #expect(!names.isEmpty && Set(rows.map { String($0.1) }) == names && rows.count == names.count)
     }
@@ -88,7 +92,7 @@ struct DocumentsTests {
     /// script/package reads the version there, too.
     @Test func `The version is the newest release of CHANGELOG.md`() throws {
         let releases = try Self.lines("CHANGELOG.md").compactMap { $0.firstMatch(of: /^## \[(\d+\.\d+\.\d+)\]/) }
-        let code = try Self.lines("Sources/carillon/Version.swift").joined(separator: "\n")
+        let code = try Self.lines("Sources/Shared/CommandSupport/Version.swift").joined(separator: "\n")
         let version = code.firstMatch(of: /number = "(.*)"/).map { String($0.1) }
         #expect(version != nil && version == releases.first.map { String($0.1) })
     }
@@ -134,7 +138,7 @@ struct DocumentsTests {
         let targets: [String]
         var testDescription: String { name }
 
-        /// The path of a target below Sources. The command's target is a group of its own.
+        /// The path of a target below Sources. The target of a program is a group of its own.
         func path(_ target: String) -> String { target == name && targets == [name] ? target : "\(name)/\(target)" }
     }
 
@@ -147,7 +151,7 @@ struct DocumentsTests {
     private static var groups: [Group] {
         get throws {
             try folders("Sources").map { group in
-                group == "carillon"
+                ["carillon", "CarillonAgent"].contains(group)
                     ? Group(name: group, targets: [group])
                     : Group(name: group, targets: try folders("Sources/\(group)"))
             }

@@ -18,6 +18,8 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
     case deviceRequest = "device-request"
     case binary
     case clientHello = "client-hello"
+    case http2
+    case fieldBlocks = "field-blocks"
 
     /// Reads the bytes. Stops the process if the result breaks a promise.
     package func run(_ bytes: [UInt8]) {
@@ -31,6 +33,8 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
         case .deviceRequest: Self.readDeviceRequest(bytes)
         case .binary: Self.readBinary(bytes)
         case .clientHello: Self.readClientHello(bytes)
+        case .http2: Self.readHTTP2(bytes)
+        case .fieldBlocks: Self.readFieldBlocks(bytes)
         }
     }
 

@@ -4,31 +4,8 @@ import Testing
 
 @testable import ServiceTesting
 
-/// The complete example of docs/testing.md works if it is pasted into a shell.
+/// The commands of docs/testing.md print what the page says.
 @Suite(.timeLimit(.minutes(2))) struct DocumentedTestingTests {
-    private static var example: String {
-        get throws {
-            let text = try Repository.text("docs/testing.md")
-            let begin = try #require(text.range(of: "```sh\n"))
-            let end = try #require(text.range(of: "```\n", range: begin.upperBound..<text.endIndex))
-            return String(text[begin.upperBound..<end.lowerBound])
-        }
-    }
-
-    @Test func `The complete example delivers a push`() async throws {
-        try await withTemporaryFolder { folder in
-            // The shell that runs it has a path, and no user's settings.
-            let path = URL(fileURLWithPath: BuiltCommand.path).deletingLastPathComponent().path
-            let script =
-                "export PATH=\(path):$PATH; trap 'kill $service' EXIT\n"
-                + (try Self.example)
-                .replacingOccurrences(of: "curl --http2", with: "curl -q -sS --noproxy '*' --http2")
-            let finished = try await ChildProcess.run("bash", ["-ec", script], folder: folder)
-            #expect(finished.status == 0, "\(finished.errors)")
-            #expect(finished.output.contains(#""outcome":"delivered""#), "\(finished.output) \(finished.errors)")
-        }
-    }
-
     @Test func `A wait that times out explains itself`() async throws {
         try await CarillonProcess.with(["--store", "memory"]) { service in
             let waited = try await BuiltCommand.run([

@@ -52,7 +52,9 @@ import Testing
     private static func installation(_ tags: Set<String> = ["news"]) -> AppInstallation {
         AppInstallation(
             deviceToken: "00fc13", environment: .development, languages: ["sv-SE", "en"],
-            timeZone: "Europe/Stockholm", tags: tags, appVersion: "2.1", values: ["name": "Anna"])
+            timeZone: "Europe/Stockholm", tags: tags, appVersion: "2.1", values: ["name": "Anna"],
+            tokens: [.voip: "01", .liveActivity: "02"],
+            activities: ["order-17": "03"])
     }
 
     @Test func `An installation is sent once, and again when something changed or a day has passed`() async throws {
@@ -64,13 +66,15 @@ import Testing
             let shown = try await server.show(id)
             #expect(shown["deviceToken"] == "00fc13" && shown["languages"] == ["sv-SE", "en"])
             #expect(shown["timeZone"] == "Europe/Stockholm" && shown["appVersion"] == "2.1")
-            #expect(shown["tags"] == ["news"] && shown["values"] == ["name": "Anna"])
+            #expect(shown["appTags"] == ["news"] && shown["appValues"] == ["name": "Anna"])
+            #expect(
+                shown["tokens"] == ["voip": "01", "liveactivity": "02"] && shown["activities"] == ["order-17": "03"])
             // The next launch.
             let next = try control.keeper(server.url, file)
             #expect(try await next.update(Self.installation()) == .unchanged)
             #expect(try await next.identifier == id)
             #expect(try await next.update(Self.installation(["news", "b", "a"])) == .sent)
-            #expect(try await server.show(id)["tags"] == ["a", "b", "news"])
+            #expect(try await server.show(id)["appTags"] == ["a", "b", "news"])
             #expect(try await next.update(Self.installation(["a", "news", "b"])) == .unchanged)
             control.advance(InstallationKeeper.interval - 1)
             #expect(try await next.update(Self.installation(["a", "news", "b"])) == .unchanged)
@@ -143,6 +147,23 @@ import Testing
         }
     }
 
+    @Test func `The app tells the number on its icon, and what was opened`() async throws {
+        try await ProviderServerProcess.run { server, folder in
+            let keeper = try Control(server.key).keeper(server.url, folder + "/installation.json")
+            try await keeper.update(Self.installation())
+            let id = try await keeper.identifier
+            try await keeper.setBadge(3)
+            try await keeper.update(Self.installation(["offers"]))
+            #expect(try await server.show(id)["badge"] == 3)
+            try await keeper.setBadge(0)
+            #expect(try await server.show(id)["badge"] == nil)
+            let negative = await #expect(throws: DeviceError.self) { try await keeper.setBadge(-1) }
+            #expect(negative?.code == .refused && negative?.reason == "400")
+            let unknown = await #expect(throws: DeviceError.self) { try await keeper.opened("no message") }
+            #expect(unknown?.code == .refused && unknown?.reason == "404")
+        }
+    }
+
     @Test func `A newer update replaces one that waits`() async throws {
         try await ProviderServerProcess.run { server, folder in
             let (sleeps, begins) = AsyncStream<Void>.makeStream()
@@ -158,7 +179,7 @@ import Testing
             for await _ in sleeps { break }
             #expect(try await keeper.update(Self.installation(["new"])) == .sent)
             #expect(try await first == .replaced)
-            #expect(try await server.show(try await keeper.identifier)["tags"] == ["new"])
+            #expect(try await server.show(try await keeper.identifier)["appTags"] == ["new"])
         }
     }
 

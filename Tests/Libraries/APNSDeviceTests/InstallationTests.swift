@@ -1,5 +1,6 @@
 import CommonTesting
 import Foundation
+import Notifications
 import Testing
 
 @testable import APNSDevice
@@ -25,18 +26,25 @@ struct InstallationTests {
     func `The body has what the app said, and nothing for what it left out`() throws {
         let installation = AppInstallation(
             deviceToken: "00fc", environment: .production, languages: ["sv-SE", "en"], timeZone: "Europe/Stockholm",
-            user: "anna", tags: ["news"], appVersion: "2.1", values: ["name": "Anna"])
+            user: "anna", tags: ["news"], appVersion: "2.1", values: ["name": "Anna"], tokens: [.fileProvider: "02"],
+            activities: ["order-17": "01"])
         let body = String(decoding: try installation.body(bundleID: "com.example.shop"), as: UTF8.self)
         #expect(
             body == """
-                {"appVersion":"2.1","bundleID":"com.example.shop","deviceToken":"00fc","environment":"production",\
-                "languages":["sv-SE","en"],"tags":["news"],"timeZone":"Europe\\/Stockholm","user":"anna",\
-                "values":{"name":"Anna"}}
+                {"activities":{"order-17":"01"},"appTags":["news"],"appValues":{"name":"Anna"},"appVersion":"2.1",\
+                "bundleID":"com.example.shop","deviceToken":"00fc","environment":"production",\
+                "languages":["sv-SE","en"],"timeZone":"Europe\\/Stockholm","tokens":{"fileprovider":"02"},"user":"anna"}
                 """)
         let bare = AppInstallation(deviceToken: "00fc", environment: .development, languages: [], timeZone: nil)
         #expect(
             String(decoding: try bare.body(bundleID: nil), as: UTF8.self)
-                == #"{"deviceToken":"00fc","environment":"development","languages":[],"tags":[],"values":{}}"#)
+                == #"{"appTags":[],"appValues":{},"deviceToken":"00fc","environment":"development","languages":[]}"#)
+    }
+
+    @Test
+    func `Each service has the name of its push type`() {
+        let names = PushType.all.filter { ($0.topicKind ?? .app) != .app }.map(\.rawValue)
+        #expect(AppInstallation.Service.allCases.map(\.rawValue).sorted() == names.sorted())
     }
 
     @Test

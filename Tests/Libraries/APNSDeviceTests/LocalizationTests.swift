@@ -86,7 +86,12 @@ struct FormatStringTests {
     @Test func `A very long text is cut off`() {
         let text = FormatString.filled(
             String(repeating: "%1$@", count: 1000), [String(repeating: "x", count: 1000)])
-        #expect(text.count == FormatString.maximumLength)
+        #expect(text.utf8.count == FormatString.maximumBytes)
+        // The last character is not cut in two.
+        let wide = FormatString.filled("x%@", [String(repeating: "é", count: FormatString.maximumBytes)])
+        #expect(wide.utf8.count == FormatString.maximumBytes - 1 && wide.last == "é")
+        let format = String(repeating: "x", count: FormatString.maximumBytes + 1)
+        #expect(FormatString.filled(format, []).utf8.count == FormatString.maximumBytes)
     }
 }
 

@@ -33,7 +33,9 @@ struct BadCredentialsTests {
         #expect(error?.cause.contains("P-384") == true)
     }
 
-    @Test(arguments: ["short", "abc123defg", ""]) func `A bad key ID`(_ keyID: String) throws {
+    @Test(arguments: ["", "abc 123", "ABC/123", String(repeating: "A", count: 65)]) func `A bad key ID`(
+        _ keyID: String
+    ) throws {
         let error = #expect(throws: ProviderError.self) {
             try ProviderCredentials(
                 key: P256.Signing.PrivateKey().pemRepresentation, keyID: keyID, teamID: "DEF123GHIJ")

@@ -16,6 +16,10 @@ import Testing
         case .lose: .lose
         case .duplicate: .duplicate(2)
         case .settings: .maximumConcurrentStreams(1)
+        case .omit: .withoutUniqueID
+        case .certificate: .certificate(.otherAuthority)
+        case .tls: .tls(versions: ["1.2"])
+        case .handshake: .handshake(.slow)
         case .refuse, .errorPacket: nil
         }
     }
@@ -24,5 +28,13 @@ import Testing
         guard let fault = Self.fault(name) else { return }
         let document = try JSONSerialization.jsonObject(with: JSONEncoder().encode(fault)) as? [String: Any]
         #expect(document.map { Array($0.keys) } == [name.rawValue])
+    }
+
+    @Test func `The values of faults of TLS are those that the service reads`() {
+        #expect(
+            RehearsalRule.Certificate.allCases.map(\.rawValue)
+                == HandshakeFault.Certificate.allCases.map(\.rawValue))
+        #expect(
+            RehearsalRule.Handshake.allCases.map(\.rawValue) == HandshakeFault.Disturbance.allCases.map(\.rawValue))
     }
 }

@@ -1,6 +1,9 @@
 import APNSProvider
-import CarillonTesting
+@testable import CarillonTesting
 import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
 import Testing
 
 /// A test suite as that of a backend in Swift, which uses the provider library.
@@ -28,6 +31,134 @@ struct TestAPNsTests {
     }
 
     @Test
+    func `A team of the test has devices, requests and a report`() async throws {
+        let apns = try await TestAPNs.team()
+        #expect(apns.url == "https://\(apns.host):\(apns.port)")
+        let token = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
+        let phone = try await apns.device(token: token)
+        #expect(phone.token == token)
+        let away = try await apns.device(.offline, name: "away")
+        for device in [phone, away] { _ = try await send("Hello", to: device, of: apns) }
+        try await apns.wait(for: RequestPattern(token: token, outcome: .delivered))
+        try await apns.wait(for: RequestPattern(token: away.token, outcome: .stored))
+        let hello: JSONValue = ["aps": ["alert": "Hello"]]
+        #expect(try await apns.requests().count == 2)
+        #expect(try await apns.requests(RequestPattern(status: 200, payload: hello)).count == 2)
+        #expect(try await apns.requests(RequestPattern(payload: ["a+b": "c&d"])).isEmpty)
+        #expect(try await apns.report().filter { $0.severity == .error }.map(\.description) == [])
+    }
+
+    @Test
+    func `A service that runs already is used, and is not ended`() async throws {
+        let running = try TestAPNs.current
+        let (url, key) = running.managementAddress
+        let attached = try await TestAPNs(attachingTo: url, key: key)
+        #expect(attached.port == running.port && attached.authorityPEM == running.authorityPEM)
+        _ = try await attached.makeTeam()
+        await attached.shutDown()
+        _ = try await running.makeTeam()
+    }
+
+    @Test
+    func `A service that cannot be used says what to do`() async throws {
+        let (url, key) = try TestAPNs.current.managementAddress
+        for (url, key, text) in [
+            (url, "wrong", "set CARILLON_MANAGEMENT_KEY to its key"),
+            ("http://127.0.0.1:1", key, "check that it still runs, and that CARILLON_MANAGEMENT_URL is its address"),
+            ("localhost", key, "set it to a URL such as http://localhost:2198"),
+            (try TestAPNs.current.url, key, "does not answer ("),
+        ] {
+            let error = await #expect(throws: TestAPNsError.self) { try await TestAPNs(attachingTo: url, key: key) }
+            #expect(error?.code == .refused && error?.cause.contains(text) == true, "\(error?.cause ?? "")")
+        }
+    }
+
+    @Test
+    func `A wait ends at once if the service ends, and says so`() async throws {
+        let running = try await TestAPNs()
+        let (url, key) = running.managementAddress
+        let attached = try await TestAPNs(attachingTo: url, key: key)
+        let team = try await attached.makeTeam(devices: [])
+        async let failure = #expect(throws: TestAPNsError.self) {
+            // Longer than the time limit of this suite.
+            try await team.wait(timeout: .seconds(600))
+        }
+        await running.shutDown()
+        // It depends on the moment whether the service still answers.
+        let cause = await failure?.cause ?? ""
+        #expect(cause.contains("has ended during the wait") || cause.contains("does not answer"), "\(cause)")
+        let error = await #expect(throws: TestAPNsError.self) { try await team.requests() }
+        #expect(error?.cause.contains("does not answer") == true, "\(error?.cause ?? "")")
+        #expect(await attached.sent().first?.contains("does not answer") == true)
+    }
+
+    @Test
+    func `A service that never answers is given up`() async throws {
+        let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .bind(host: "127.0.0.1", port: 0).get()
+        let calls = ManagementCalls(url: "http://127.0.0.1:\(try #require(listener.localAddress?.port))", key: "")
+        let error = await #expect(throws: TestAPNsError.self) {
+            let _: Ignored = try await calls.ask("GET", "/v1/teams", timeLimit: .milliseconds(50))
+        }
+        #expect(error?.cause.contains("does not answer (it did not answer in time)") == true, "\(error?.cause ?? "")")
+        try await listener.close()
+    }
+
+    @Test
+    func `A wait without any request says where to send`() async throws {
+        let apns = try await TestAPNs.team()
+        let error = await #expect(throws: TestAPNsError.self) { try await apns.wait(timeout: .zero) }
+        #expect(error?.cause.contains("has sent nothing: it has to connect to \(apns.url)") == true)
+    }
+
+    @Test(arguments: [false, true])
+    func `A failed test shows what the backend sent, and one that passes does not`(fails: Bool) async throws {
+        let (test, testCase) = (try #require(Test.current), try #require(Test.Case.current))
+        let texts = Mutex<[String]>([])
+        // Takes the issues away, so that this test passes.
+        let collecting: IssueHandlingTrait = .compactMapIssues { issue in
+            texts.withLock { $0 += issue.comments.map(\.rawValue) }
+            return nil
+        }
+        let trait: APNsTrait = .apns
+        try await collecting.provideScope(for: test, testCase: testCase) {
+            try await trait.provideScope(for: test, testCase: testCase) {
+                let apns = try await TestAPNs.team()
+                _ = try await send("Hello", to: apns.device(), of: apns)
+                try await apns.wait(for: RequestPattern(outcome: .delivered))
+                if fails { Issue.record("It fails.") }
+            }
+        }
+        let shown = texts.withLock { $0 }
+        guard fails else { return #expect(shown.isEmpty) }
+        #expect(shown.count == 2 && shown.first == "It fails.")
+        let text = try #require(shown.last)
+        #expect(text.hasPrefix("What the backend sent to apns:\n  #1, 200, delivered, topic com.example.test-"))
+        #expect(text.hasSuffix(#"payload {"aps":{"alert":"Hello"}}"#))
+    }
+
+    @Test
+    func `If a test throws, it shows what the backend sent`() async throws {
+        struct Failed: Error {}
+        let (test, testCase) = (try #require(Test.current), try #require(Test.Case.current))
+        let texts = Mutex<[String]>([])
+        let collecting: IssueHandlingTrait = .compactMapIssues { issue in
+            texts.withLock { $0 += issue.comments.map(\.rawValue) }
+            return nil
+        }
+        let trait: APNsTrait = .apns
+        await #expect(throws: Failed.self) {
+            try await collecting.provideScope(for: test, testCase: testCase) {
+                try await trait.provideScope(for: test, testCase: testCase) {
+                    _ = try await TestAPNs.team()
+                    throw Failed()
+                }
+            }
+        }
+        #expect(texts.withLock { $0 } == ["What the backend sent to apns:\n  nothing"])
+    }
+
+    @Test
     func `A wait that times out names the requests that came`() async throws {
         let team = try await TestAPNs.current.makeTeam()
         _ = try await send("Hello", to: team.devices[0], of: team)
@@ -35,7 +166,10 @@ struct TestAPNsTests {
             try await team.wait(for: RequestPattern(pushType: "voip"), timeout: .milliseconds(50))
         }
         #expect(error?.code == .timedOut)
-        #expect(error?.cause.contains("pushType") == true)
+        #expect(
+            error?.cause.hasPrefix("0 requests matched {\"pushType\":\"voip\"} within 0.05 seconds, instead of 1.")
+                == true)
+        #expect(error?.cause.contains("\n    pushType is \"alert\", not \"voip\"") == true, "\(error?.cause ?? "")")
     }
 
     @Test
@@ -127,7 +261,7 @@ struct TestAPNsTests {
         _ = try await send("Hello", to: team.devices[0], of: team)
         let requests = try await team.wait(count: 2)
         #expect(requests.map(\.status) == [503, 200])
-        #expect(try await team.findings().filter { $0.severity == .error }.map(\.description) == [])
+        #expect(try await team.report().filter { $0.severity == .error }.map(\.description) == [])
     }
 
     @Test
@@ -138,6 +272,36 @@ struct TestAPNsTests {
         }
         #expect(error?.code == .refused)
         #expect(error?.cause.contains("/rules/0/when/share") == true)
+    }
+
+    @Test(.apns(.acceptingAny))
+    func `A backend's own key, topic and device token are accepted`() async throws {
+        let apns = try await TestAPNs.team()
+        // A key that this service does not know: another one has made it.
+        let key = try await TestAPNs.run { try await $0.makeTeam().privateKeyPEM }
+        let credentials = try ProviderCredentials(key: key, keyID: "STRANGEKEY", teamID: "STRANGE001")
+        let token = String(repeating: "5f21d20b", count: 8)
+        let notification = try PushNotification(topic: "com.example.own", APS(alert: APS.Alert(body: "Hello")))
+        let deviceToken = try #require(DeviceToken(token))
+        _ = try await ProviderClient.withClient(credentials: credentials, environment: apns.environment) {
+            try await $0.send(notification, to: deviceToken)
+        }
+        try await apns.wait(for: RequestPattern(topic: "com.example.own", token: token, outcome: .delivered))
+        #expect(try await apns.requests().count == 1)
+        _ = try await apns.clock.advance(by: .seconds(60))
+        _ = try await apns.report()
+    }
+
+    @Test
+    func `A team's clock advances, and another team's does not`() async throws {
+        let apns = try await TestAPNs.team()
+        let other = try await TestAPNs.current.makeTeam()
+        let before = try await apns.clock.now
+        let after = try await apns.clock.advance(by: .seconds(86_400))
+        #expect(after.timeIntervalSince(before) >= 86_400)
+        #expect(try await other.clock.now < after)
+        let error = await #expect(throws: TestAPNsError.self) { try await apns.clock.advance(by: .seconds(-1)) }
+        #expect(error?.code == .refused)
     }
 
     @Test
@@ -171,9 +335,35 @@ struct TestAPNsTests {
 }
 
 extension TestAPNs.Configuration {
+    fileprivate static var acceptingAny: Self {
+        var configuration = Self()
+        configuration.acceptsAny = true
+        return configuration
+    }
+
     fileprivate static var byService: Self {
         var configuration = Self()
         configuration.hasTokensByService = true
         return configuration
+    }
+
+    @Test
+    func `A client that trusts both authorities survives a change of the authority, and any other is reported`()
+        async throws
+    {
+        // A service of its own: a fault of TLS is for the connections of all teams.
+        try await TestAPNs.run { apns in
+            let team = try await apns.makeTeam()
+            let both = try apns.authorityPEM + (await apns.otherAuthorityPEM())
+            try await team.rehearse(RehearsalRule(.certificate(.otherAuthority)))
+            let token = try #require(DeviceToken(try team.devices[0].token(for: team.bundleID)))
+            let notification = try PushNotification(topic: team.bundleID, APS(alert: APS.Alert(body: "Hello")))
+            let ready = try APNSEnvironment.custom(
+                url: "https://\(apns.host):\(apns.port)", authority: .pem(both))
+            try await ProviderClient.withClient(credentials: team.credentials, environment: ready) { client in
+                _ = try await client.send(notification, to: token)
+            }
+            #expect(try await team.report().isEmpty)
+        }
     }
 }

@@ -108,20 +108,26 @@ import Testing
                 $0.timeZone = "Europe/Stockholm"
                 $0.user = "anna ☃️ \u{1f600}"
                 $0.tags = ["a:b", "news"]
+                $0.appTags = ["sport", "sv"]
+                $0.appValues = ["level": .integer(4)]
+                $0.tokens.services = ["voip": "01ff", "liveactivity": "02"]
+                $0.tokens.activities = ["order-17": "03"]
                 $0.appVersion = "1.0"
                 $0.values = ["name": .string("Anna"), "count": .integer(3), "on": .bool(true)]
                 $0.end = Installation.End(at: Sample.now, reason: "Unregistered")
             }
-            for installation in [full, Sample.installation("bare")] {
+            let untagged = Sample.installation("untagged") { $0.appTags = [] }
+            for installation in [full, Sample.installation("bare"), untagged] {
                 try await store.put(installation, app: app, secret: [7])
                 let stored = try #require(try await store.installation(installation.id, app: app))
                 #expect(stored == StoredInstallation(installation, secretDigest: [7]))
             }
             #expect(
-                try await store.installations(app: app, after: 0, limit: 10).map(\.installation.id) == ["full", "bare"])
+                try await store.installations(app: app, after: 0, limit: 10).map(\.installation.id)
+                    == ["full", "bare", "untagged"])
             let first = try await store.installations(app: app, after: 0, limit: 1)
             let rest = try await store.installations(app: app, after: try #require(first.first).number, limit: 10)
-            #expect(rest.map(\.installation.id) == ["bare"])
+            #expect(rest.map(\.installation.id) == ["bare", "untagged"])
             #expect(try await store.lastInstallation() == rest.last?.number)
             #expect(try await store.timeZones(app: app) == ["GMT"])
             #expect(try await store.installation("full", app: app + 1) == nil)

@@ -53,7 +53,7 @@ import Testing
 
     private static let faults = [
         (#"{}"#, ""),
-        (#"{"teamID":"x","environments":{}}"#, "/teamID"),
+        (#"{"teamID":"a team","environments":{}}"#, "/teamID"),
         (#"{"teamID":"ABCDE12345","environments":{}}"#, "/environments"),
         (#"{"teamID":"ABCDE12345","environments":{"sandbox":{}}}"#, "/environments/sandbox"),
         (#"{"teamID":"ABCDE12345","environments":{"production":{}}}"#, "/environments/production"),
@@ -61,12 +61,31 @@ import Testing
             #"{"teamID":"ABCDE12345","environments":{"production":{"url":"http://x","certificate":"x"}}}"#,
             "/environments/production/url"
         ),
-        (#"{"teamID":"ABCDE12345","environments":{"production":{"certificate":"x"}}}"#, "/environments/production"),
+        (
+            #"{"teamID":"ABCDE12345","environments":{"production":{"certificate":"x"}}}"#,
+            "/environments/production/certificate"
+        ),
         (
             #"{"teamID":"ABCDE12345","environments":{"production":{"key":{"keyID":"KEY1234567","privateKey":"x"}}}}"#,
-            "/environments/production"
+            "/environments/production/key/privateKey"
         ),
+        (
+            #"{"teamID":"ABCDE12345","environments":{"production":{"key":{"keyID":"a key","privateKey":"x"}}}}"#,
+            "/environments/production/key/keyID"
+        ),
+        (withAuthority, "/environments/production/authority"),
     ]
+
+    /// An app whose key is fine, and whose certificates are not.
+    private static let withAuthority: String = {
+        let key: JSONValue = [
+            "keyID": "KEY1234567", "privateKey": .string(P256.Signing.PrivateKey().pemRepresentation),
+        ]
+        let document: JSONValue = [
+            "teamID": "ABCDE12345", "environments": ["production": ["authority": "x", "key": key]],
+        ]
+        return document.text
+    }()
 
     @Test func `A fault has its place`() async throws {
         try await TestProvider.run { provider in

@@ -156,6 +156,18 @@ import Testing
         }
     }
 
+    /// Something that listens on this machine only may take any request.
+    @Test(arguments: ["http://127.0.0.1:9/x", "https://localhost:9/x", "https://[::1]/x"])
+    func `The key of an app adds no hook on this machine, and the administrator's does`(url: String) async throws {
+        try await TestShop.run(devices: [], { $0.allowsLocalHooks = false }) { shop in
+            let body = #"{"bundleID":"\#(TestShop.bundleID)","url":"\#(url)"}"#
+            let refused = try await shop.provider.ask(.POST, "/v1/hooks", body, key: shop.serverKey)
+            #expect(refused.status == 403 && refused.pointer == "/url", "\(refused.body.text)")
+            let made = try await shop.provider.ask(.POST, "/v1/hooks", body, key: shop.provider.administratorKey)
+            #expect(made.status == 201)
+        }
+    }
+
     @Test func `The number of hooks is limited, and they are deleted`() async throws {
         try await TestShop.run(devices: []) { shop in
             var ids: [String] = []

@@ -79,7 +79,7 @@ import Testing
             #expect(put.status == 200 && put["user"] == "anna", "\(put.body.text)")
             #expect(try await setting.ask(.GET, as: "anna")["deviceToken"] == "00fc13")
             let patched = try await setting.ask(.PATCH, #"{"tags":["news"]}"#, as: "anna")
-            #expect(patched["tags"] == ["news"] && patched["user"] == "anna")
+            #expect(patched["appTags"] == ["news"] && patched["user"] == "anna")
             // Another user, with and without a secret, and another device token.
             let other = #"{"deviceToken":"11","environment":"development"}"#
             for secret in [true, false] {
@@ -88,7 +88,7 @@ import Testing
                 #expect(try await setting.ask(.PUT, other, as: "bob", secret: secret).status == 403)
                 #expect(try await setting.ask(.DELETE, as: "bob", secret: secret).status == 403)
             }
-            #expect(try await setting.ask(.GET, as: "anna")["tags"] == ["news"])
+            #expect(try await setting.ask(.GET, as: "anna")["appTags"] == ["news"])
             // Nobody claims to be somebody else, not even for an own installation.
             for (method, more) in [(HTTPMethod.PUT, #""deviceToken":"22","environment":"development","#), (.PATCH, "")]
             {

@@ -24,15 +24,16 @@ import Testing
             )
             #expect(put.status == 200)
             #expect(
-                put["deviceToken"] == "00fc13" && put["tags"] == ["a", "b"] && put["bundleID"] == "com.example.shop")
+                put["deviceToken"] == "00fc13" && put["appTags"] == ["a", "b"] && put["bundleID"] == "com.example.shop")
             // The same again is the same.
             #expect(try await ask(.put, #"{\#(Self.token),"tags":["a"]}"#)["languages"] == .array([]))
             let patched = try await ask(.patch, #"{"tags":["c"],"appVersion":"2","values":{"name":"Anna"}}"#)
-            #expect(patched["tags"] == ["c"] && patched["values", "name"] == "Anna")
+            #expect(patched["appTags"] == ["c"] && patched["appValues", "name"] == "Anna")
+            #expect(patched["tags"] == .array([]) && patched["values"] == nil)
             let shown = try await ask(.get)
             #expect(patched["registeredAt"] == shown["registeredAt"])
             let again = try await ask(.patch, #"{"appVersion":null,"values":{"name":null,"age":7}}"#)
-            #expect(again["appVersion"] == nil && again["values"] == ["age": 7])
+            #expect(again["appVersion"] == nil && again["appValues"] == ["age": 7])
             #expect(try await ask(.delete).status == 204)
             #expect(try await ask(.get).status == 404)
         }
@@ -119,7 +120,8 @@ import Testing
         try await TestShop.run(devices: []) { shop in
             let answer = try await shop.provider.ask(.PATCH, "/v1/installations/i", body, key: shop.serverKey)
             #expect(answer.status == 400)
-            #expect(try answer.text("detail").contains("not a JSON object"), "\(answer.body.text)")
+            let fault = body == "{" ? "The body is not JSON" : "it has to be an object"
+            #expect(try answer.text("detail").contains(fault), "\(answer.body.text)")
         }
     }
 
@@ -179,6 +181,12 @@ import Testing
         (#"{"deviceToken":"00","environment":"development","user":""}"#, "/user"),
         (#"{"deviceToken":"00","environment":"development","values":{"a/b":1}}"#, "/values/a~1b"),
         (#"{"deviceToken":"00","environment":"development","values":{"a":[]}}"#, "/values/a"),
+        (#"{"deviceToken":"00","environment":"development","appTags":["a b"]}"#, "/appTags/0"),
+        (#"{"deviceToken":"00","environment":"development","appValues":{"a":[]}}"#, "/appValues/a"),
+        (#"{"deviceToken":"00","environment":"development","tokens":{"voip":"x"}}"#, "/tokens/voip"),
+        (#"{"deviceToken":"00","environment":"development","tokens":{"alert":"00"}}"#, "/tokens/alert"),
+        (#"{"deviceToken":"00","environment":"development","activities":{"a b":"00"}}"#, "/activities/a b"),
+        (#"{"deviceToken":"00","environment":"development","activities":{"a":"0"}}"#, "/activities/a"),
     ]
 
     @Test func `A fault has its place`() async throws {
@@ -194,6 +202,10 @@ import Testing
 
     private static func list(_ count: Int) -> String {
         (0..<count).map { number in "\"t\(number)\"" }.joined(separator: ",")
+    }
+
+    private static func activities(_ count: Int) -> String {
+        (0..<count).map { number in "\"a\(number)\":\"00\"" }.joined(separator: ",")
     }
 
     private static func object(_ count: Int) -> String {
@@ -212,6 +224,8 @@ import Testing
         (",\"values\":{\(object(ProviderServerLimits.values + 1))}", 400),
         (",\"values\":{\"a\":\"\(text(ProviderServerLimits.valueBytes))\"}", 200),
         (",\"values\":{\"a\":\"\(text(ProviderServerLimits.valueBytes + 1))\"}", 400),
+        (",\"activities\":{\(activities(ProviderServerLimits.activities))}", 200),
+        (",\"activities\":{\(activities(ProviderServerLimits.activities + 1))}", 400),
         (",\"user\":\"\(text(ProviderServerLimits.nameBytes))\"", 200),
         (",\"user\":\"\(text(ProviderServerLimits.nameBytes + 1))\"", 400),
         (",\"user\":\"\(text(ProviderServerLimits.installationBytes))\"", 413),

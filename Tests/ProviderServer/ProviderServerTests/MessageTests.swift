@@ -141,15 +141,15 @@ import Testing
         }
     }
 
-    @Test func `A dry run says how many and shows three, and sends nothing`() async throws {
-        try await TestShop.run(devices: Array(repeating: nil, count: 5)) { shop in
+    @Test func `A dry run says how many and shows ten, and sends nothing`() async throws {
+        try await TestShop.run(devices: Array(repeating: nil, count: 12)) { shop in
             try await shop.register { #","values":{"n":\#($0)}"# }
             let answer = try await shop.provider.ask(
                 .POST, "/v1/messages",
                 #"{"dryRun":true,"audience":{"everybody":true},"payload":{"aps":{"alert":"{{n}} of {{m}}"}},"values":{"m":5}}"#,
                 key: shop.serverKey)
-            #expect(answer.status == 200 && answer["recipients"] == 5)
-            #expect(answer["samples", "2"] != nil && answer["samples", "3"] == nil)
+            #expect(answer.status == 200 && answer["recipients"] == 12)
+            #expect(answer["samples", "9"] != nil && answer["samples", "10"] == nil)
             #expect(answer["samples", "1", "payload"] == ["aps": ["alert": "1 of 5"]])
             #expect(try await shop.received().isEmpty)
             #expect(try await shop.provider.ask(.GET, "/v1/messages", key: shop.serverKey)["items"] == .array([]))
@@ -240,6 +240,20 @@ import Testing
         (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"priority":7}"#, "/priority"),
         (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"pushType":"loud"}"#, "/pushType"),
         (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"rate":0}"#, "/rate"),
+        (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"pushType":"background"}"#, "/payload"),
+        (
+            #"{"audience":{"everybody":true},"payload":{"aps":{"content-available":1}},"pushType":"background","priority":10}"#,
+            "/priority"
+        ),
+        (
+            #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"pushType":"voip","topic":"com.example.shop"}"#,
+            "/topic"
+        ),
+        // The payload differs for each recipient, and the topic is wrong for all of them.
+        (
+            #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"{{a}}"}},"pushType":"voip","topic":"com.example.shop"}"#,
+            "/topic"
+        ),
         (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"badge":1}"#, "/badge"),
     ]
 

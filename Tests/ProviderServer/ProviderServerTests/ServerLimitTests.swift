@@ -128,21 +128,20 @@ import Testing
     }
 
     @Test func `A client that does not read its answer loses the connection`() async throws {
+        // 8 MB, which do not fit into the buffers of the system. Make them before a connection can become idle.
+        let value = String(repeating: "a", count: ProviderServerLimits.valueBytes)
+        let values = (0..<ProviderServerLimits.values).map { #""n\#($0)":"\#(value)""# }.joined(separator: ",")
+        let lines = (0..<1_500).map {
+            #"{"id":"i\#($0)","deviceToken":"\#(String(format: "%08x", $0))","environment":"development","values":{\#(values)}}"#
+        }.joined(separator: "\n")
         try await TestShop.run(devices: []) {
             // The further connection below is served only after the first one has ended.
             $0.openConnections = 1
             $0.requestTimeout = .seconds(1)
-            $0.idleTimeout = .seconds(2)
         } _: { shop in
-            let value = String(repeating: "a", count: ProviderServerLimits.valueBytes)
-            let values = (0..<ProviderServerLimits.values).map { #""n\#($0)":"\#(value)""# }.joined(separator: ",")
-            // 8 MB, which do not fit into the buffers of the system.
-            let lines = (0..<1_500).map {
-                #"{"id":"i\#($0)","deviceToken":"\#(String(format: "%08x", $0))","environment":"development","values":{\#(values)}}"#
-            }
             let path = "/v1/installations/import"
             let imported = try await shop.provider.ask(
-                .POST, path, lines.joined(separator: "\n"), key: shop.serverKey,
+                .POST, path, lines, key: shop.serverKey,
                 headers: [("content-type", "application/x-ndjson"), ("connection", "close")])
             #expect(imported["imported"] == 1_500, "\(imported.body.text)")
             let client = try await RawClient.connect(shop.provider, reads: false)
@@ -198,8 +197,9 @@ import Testing
     @Test func `The rate at which an installation may change is a setting`() async throws {
         func put(_ shop: TestShop) async throws -> TestProvider.Answer {
             try await shop.provider.ask(
-                .PUT, "/v1/installations/i", #"{"deviceToken":"00fc","environment":"development"}"#, key: shop.serverKey
-            )
+                .PUT, "/v1/installations/i", #"{"deviceToken":"00fc","environment":"development"}"#,
+                key: shop.clientKey,
+                headers: [("installation-secret", "0123456789abcdef")])
         }
         try await TestShop.run(devices: []) {
             $0.installationChanges = Rate(burst: 2, perSecond: 0.0001)

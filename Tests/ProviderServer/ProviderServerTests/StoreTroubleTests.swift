@@ -1,6 +1,8 @@
 import CommonTesting
 import CFaultyDisk
 import Foundation
+import InMemoryLogging
+import Logging
 import NIOHTTP1
 import Notifications
 import Testing
@@ -101,7 +103,10 @@ import Testing
 
     @Test func `A campaign outlasts a full disk, and nobody gets it twice`() async throws {
         try await Self.withFaultyDisk { folder, disk in
-            try await TestShop.run(devices: Array(repeating: nil, count: 60), folder: folder) { shop in
+            let log = InMemoryLogHandler()
+            try await TestShop.run(
+                devices: Array(repeating: nil, count: 60), folder: folder, logger: Logger(label: "test") { _ in log }
+            ) { shop in
                 defer { faulty_disk_set(disk, FAULTY_DISK_NONE) }
                 try await shop.register()
                 let id = try await shop.send(#","rate":30"#)
@@ -110,7 +115,15 @@ import Testing
                 faulty_disk_set(disk, FAULTY_DISK_FULL)
                 // An outcome could not be stored.
                 while faulty_disk_count(disk) == before { await Task.yield() }
-                #expect(try await shop.provider.ask(.GET, "/v1/messages/\(id)")["state"] == "running")
+                let waiting = try await shop.provider.message(id) { $0["cause"] != nil }
+                #expect(waiting["state"] == "running")
+                #expect(try waiting.text("cause").contains("The disk is full"))
+                let listed = try await shop.provider.ask(.GET, "/v1/messages")
+                #expect(listed["items", "0", "cause"] == waiting["cause"])
+                #expect(
+                    log.entries.contains {
+                        $0.message == "A message waits" && "\($0.metadata["cause"] ?? "")".contains("The disk is full")
+                    })
                 faulty_disk_set(disk, FAULTY_DISK_NONE)
                 #expect(try await shop.provider.finished(id)["accepted"] == 60)
                 #expect(try await shop.received().map(\.token).sorted() == shop.tokens.sorted())

@@ -19,6 +19,8 @@ struct LogEntryTests {
         (.sent, #""event":"sent""#),
         (.acknowledged(after: 1), #""event":"acknowledged""#),
         (.expired, #""event":"expired""#),
+        (.forwarded, #""event":"forwarded""#),
+        (.held, #""event":"held""#),
     ]
 
     @Test(arguments: steps)
@@ -32,6 +34,8 @@ struct LogEntryTests {
         (.replaced(by: NotificationID(high: 1, low: 2)), #","by":"00000000-0000-0001-0000-000000000002"}"#),
         (.coalesced(into: NotificationID(high: 3, low: 4)), #","into":"00000000-0000-0003-0000-000000000004"}"#),
         (.discarded(.oneAttempt), #","reason":"oneAttempt"}"#),
+        (.answered(status: 410, reason: "a\"b"), #","status":410,"reason":"a\"b"}"#),
+        (.answered(status: 200, reason: nil, own: "BadPriority"), #","status":200,"own":"BadPriority"}"#),
     ]
 
     @Test(arguments: stepsWithDetail)

@@ -25,6 +25,8 @@ enum Example {
     static let steps: [DeliveryStep] = [
         .accepted, .rejected(.badDeviceToken), .stored(after: .max), .replaced(by: NotificationID(high: 1, low: 2)),
         .coalesced(into: NotificationID(high: 3, low: 4)), .deferred, .throttled, .duplicate, .sent,
+        .forwarded, .held, .answered(status: 410, reason: "Unregistered"),
+        .answered(status: 200, reason: nil, own: "BadPriority"),
         .acknowledged(after: 0),
         .expired, .discarded(.oneAttempt), .discarded(.unregistered),
     ]

@@ -85,12 +85,23 @@ struct AcceptancesRig: ~Copyable {
         return steps(actions)
     }
 
+    /// The age of each notification of the store's current batch; nil if it is not late.
+    private(set) var ages: [Duration?] = []
+
+    /// Stores again what was locked. The driver does this after a pause.
+    mutating func retryLocked() -> [Step] {
+        guard acceptances.beginRetry() else { return [] }
+        let actions = acceptances.retryLocked()
+        return steps(actions)
+    }
+
     /// The store answers the batch: with ten times the notification's number as the version, or with a failure.
-    mutating func stored(_ numbers: [UInt64], failing: Set<UInt64> = []) -> [Step] {
+    mutating func stored(_ numbers: [UInt64], failing: Set<UInt64> = [], locked: Set<UInt64> = []) -> [Step] {
         #expect(numbers == batch, "the store answers what it was asked for")
         batch = []
         let results = numbers.map { number -> Result<MailboxVersion, StoreError> in
-            failing.contains(number)
+            if locked.contains(number) { return .failure(StoreError(.locked, "A test holds it.")) }
+            return failing.contains(number)
                 ? .failure(StoreError(.unavailable, "The disk is full."))
                 : .success(MailboxVersion(rawValue: number * 10))
         }
@@ -99,8 +110,11 @@ struct AcceptancesRig: ~Copyable {
     }
 
     private mutating func steps(_ actions: [Acceptances.Action]) -> [Step] {
-        let next = acceptances.nextBatch()
-        if !next.entries.isEmpty { batch = next.entries.map(\.notification.number) }
+        let next = acceptances.nextBatch(now: Example.now(now).uptime)
+        if !next.entries.isEmpty {
+            batch = next.entries.map(\.notification.number)
+            ages = next.entries.map(\.age)
+        }
         let steps: [Step] = (actions + next.actions).compactMap { action in
             switch action {
             case .record, .limitExceeded: return nil

@@ -141,6 +141,73 @@ struct AcceptancesStoreTests {
         #expect(rig.accept(.returned, app: 5) == [])
     }
 
+    // MARK: Mailboxes that another transaction holds
+
+    @Test
+    func `A locked mailbox delays no other notification, and is stored when it is free`() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.returned, app: 9)
+        for app in 1...2 as ClosedRange<UInt32> { _ = rig.accept(.returned, app: app) }
+        _ = rig.stored([1])
+        #expect(rig.stored([2, 3], locked: [2]) == [.announce(3, version: 30, offer: 3), .accepted(3)])
+        #expect(rig.accept(.returned, app: 4) == [.store([4])])
+        #expect(rig.retryLocked() == [])
+        #expect(rig.stored([4]).last == .store([2]))
+        #expect(rig.stored([2]) == [.announce(2, version: 20, offer: 2), .accepted(2)])
+        let isEmpty = rig.isEmpty
+        #expect(isEmpty)
+    }
+
+    /// - Parameter isStored: whether the newer one was stored before the older one is stored again.
+    @Test(arguments: [false, true])
+    func `A notification whose mailbox was locked never replaces a newer one`(isStored: Bool) {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.returned)
+        #expect(rig.stored([1], locked: [1]) == [])
+        #expect(rig.accept(.returned) == [.store([2])])
+        if !isStored { #expect(rig.retryLocked() == []) }
+        let steps = rig.stored([2])
+        #expect(steps.contains(.accepted(2)))
+        let rest = isStored ? rig.retryLocked() : []
+        #expect((steps + rest).contains(.accepted(1)))
+        #expect(!(steps + rest).contains(.store([1])))
+        let isEmpty = rig.isEmpty
+        #expect(isEmpty)
+    }
+
+    @Test
+    func `A mailbox that stays locked gives ServiceUnavailable in the end, unless the device acknowledged`() {
+        var rig = AcceptancesRig()
+        _ = rig.accept(.returned, app: 1)
+        _ = rig.stored([1], locked: [1])
+        _ = rig.retryLocked()
+        rig.now = rig.now.advanced(by: rig.limits.maximumLockWait)
+        #expect(rig.stored([1], locked: [1]) == [.unavailable(1)])
+        _ = rig.accept(.held, app: 2)
+        _ = rig.stored([2], locked: [2])
+        #expect(rig.acknowledged(2) == [.accepted(2)])
+        #expect(rig.retryLocked() == [])
+        let isEmpty = rig.isEmpty
+        #expect(isEmpty)
+    }
+
+    // MARK: Late notifications
+
+    /// - Parameter isShared: whether other nodes use the same store.
+    @Test(arguments: [false, true])
+    func `What is passed late to a store that others use has its age`(isShared: Bool) {
+        var rig = AcceptancesRig(isShared: isShared)
+        #expect(rig.accept(.returned) == [.store([1])])
+        #expect(rig.ages == [nil])
+        _ = rig.stored([1])
+        // The process is stopped while the notification is under way to the device.
+        #expect(rig.accept(.taken) == [])
+        let stop = Duration.seconds(3)
+        rig.now = rig.now.advanced(by: stop)
+        #expect(rig.tick() == [.store([2])])
+        #expect(rig.ages == [isShared ? stop : nil])
+    }
+
     @Test
     func `Notifications that wait for a newer one take no room in the store's queue`() {
         var limits = DeliveryLimits()

@@ -156,6 +156,38 @@ struct BroadcastNodesTests {
         }
     }
 
+    /// The node's provider may have given up and broadcast something newer through another node.
+    @Test(arguments: [true, false])
+    func `A node that was stopped, or is late, stores no broadcast`(wasStopped: Bool) async throws {
+        try await withRig { rig async throws in
+            let start = Moment(time: Timestamp(milliseconds: 1_700_000_000_000), uptime: Uptime(nanoseconds: 0))
+            let read = Mutex(0)
+            func broadcasts(stepping seconds: Int, isShared: Bool, wasStopped: Bool) -> Broadcasts {
+                Broadcasts(
+                    channels: rig.store, news: isShared ? rig.news : nil, accounts: rig.store,
+                    wasStopped: { wasStopped },
+                    clock: ServiceClock {
+                        let step = read.withLock { read in
+                            defer { read += 1 }
+                            return read
+                        }
+                        return Moment(time: start.time, uptime: start.uptime.advanced(by: .seconds(seconds * step)))
+                    })
+            }
+            let late = broadcasts(stepping: wasStopped ? 0 : 3, isShared: true, wasStopped: wasStopped)
+            let error = await #expect(throws: Rejection.self) {
+                try await late.send(rig.notification(1), to: rig.channel.key)
+            }
+            #expect(error?.reason == .serviceUnavailable)
+            let stored = try await rig.store.stored([rig.channel.key])
+            #expect(stored == [nil])
+            // A service that has its store for itself has nobody to give way to.
+            let alone = broadcasts(stepping: 3, isShared: false, wasStopped: false)
+            let result = try await alone.send(rig.notification(2), to: rig.channel.key)
+            #expect(result.isStored)
+        }
+    }
+
     @Test
     func `What was not sent directly is found in the store, page by page and once`() async throws {
         try await withRig { rig in

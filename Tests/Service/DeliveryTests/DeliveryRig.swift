@@ -14,12 +14,14 @@ struct DeliveryRig: Sendable {
     /// - Parameters:
     ///   - gates: where calls to the store are held.
     ///   - registrations: other registrations than the store's, if a test needs them.
+    ///   - isShared: whether other nodes use the store too.
     init(
         holding gates: Set<HeldStore.Gate> = [],
         limits: DeliveryLimits = DeliveryLimits(),
         registrations: (any Registrations)? = nil,
+        isShared: Bool = false,
     ) async throws {
-        let (store, clock) = (try HeldStore(holding: gates), self.clock)
+        let (store, clock) = (try HeldStore(holding: gates, isShared: isShared), self.clock)
         self.store = store
         switchboard = WatchedSwitchboard(
             LocalSwitchboard(mailboxes: store, log: log, limits: limits, clock: { clock.now }))

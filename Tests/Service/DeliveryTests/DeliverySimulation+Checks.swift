@@ -29,6 +29,8 @@ import Rates
 /// 11. Nothing is stored for an app that is not on its device, and what was stored before it was removed is not sent.
 /// 12. A notification with a single attempt is sent to a connected device with room, unless it must not wake the device
 ///     or is silent.
+/// 13. A notification that is stored again does not replace another one that was stored since its first attempt. One that a
+///     node passes to the store late does not replace another node's that was stored since it was accepted.
 extension DeliverySimulation {
     /// What is known of one submission.
     struct Record {
@@ -40,6 +42,12 @@ extension DeliverySimulation {
         let answeredBefore: Set<UInt64>
         /// When the notification expires; nil if it must not be stored.
         var expires: Timestamp?
+        /// When the notification was accepted for storing: the time, and how many times something had been stored.
+        var accepted: (time: Timestamp, count: Int)?
+        /// How many times something had been stored when it was first passed to the store.
+        var firstStore: Int?
+        /// Whether it was passed to the store late.
+        var isLate = false
         var isAccepted = false
         var isAnswered = false
         /// Whether the node died before it answered the provider.
@@ -201,10 +209,14 @@ extension DeliverySimulation {
         }
     }
 
-    private func isReplaced(_ number: UInt64, _ record: Record) -> Bool {
+    /// - Parameter depth: how many replacements may follow one another, of which only the last was accepted.
+    private func isReplaced(_ number: UInt64, _ record: Record, depth: Int = 4) -> Bool {
         record.replacers.contains { newer in
             let other = records[Int(newer) - 1]
-            return (other.isAccepted || other.wasStored && other.isForgotten) && !precedes(newer, number)
+            guard !precedes(newer, number) else { return false }
+            // One whose result was never known may have been stored before it was rejected, and was replaced then.
+            return other.isAccepted || other.wasStored && other.isForgotten
+                || other.wasStored && depth > 0 && isReplaced(newer, other, depth: depth - 1)
         }
     }
 

@@ -179,6 +179,11 @@ extension DeliverySimulation {
         let device = offer.destination.deviceKey
         guard let attached = node.lines[device] else { return .returned }
         forgetSilents(node)
+        // A line asserts it too, and would end the test of the defect that makes it happen.
+        if let id = offer.id, hasOffer(id, attached.line) {
+            problems.append("Two offers have the name \(id).")
+            return .returned
+        }
         if fault == .discardsSingleAttempts, offer.id == nil, attached.line.waiting[offer.destination.app] != nil {
             return checkSingleAttempt(offer, .returned, on: attached.line)
         }
@@ -190,6 +195,12 @@ extension DeliverySimulation {
         if let attempt = offered.attempt { send(attempt, attached, node) }
         if case .readMailboxes(let epoch) = offered.then { node.calls.append(.reading(device, epoch: epoch)) }
         return offered.answer
+    }
+
+    private func hasOffer(_ id: OfferID, _ line: borrowing DeviceLine) -> Bool {
+        var isUnderWay = false
+        line.underWay.forEach { if $0.offer == id { isUnderWay = true } }
+        return isUnderWay || line.deferred.contains { $0.offer == id } || line.held.contains { $0.offer.id == id }
     }
 
     private func forgetSilents(_ node: Node) {

@@ -65,12 +65,13 @@ extension DeliverySimulation {
             return answer(number, .accepted)
         }
         records[Int(number) - 1].expires = expires
+        records[Int(number) - 1].accepted = (now, stores)
         let id = node.acceptances.nextOffer()
         let offer = Offer(id: id, destination: destination, notification: submission.notification)
         let answer = node.acceptances.mustFollow(destination) ? .returned : self.offer(offer, by: node)
         let actions = node.acceptances.accept(
             submission, answers: Example.answers, offer: id, answered: answer, expires: expires, now: moment.uptime)
-        node.startThread(node.advanced(actions))
+        node.startThread(node.advanced(actions, now: moment.uptime))
         stallSometimes(id, of: destination.deviceKey, by: node)
     }
 

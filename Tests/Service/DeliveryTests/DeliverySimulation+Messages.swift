@@ -220,7 +220,7 @@ extension DeliverySimulation {
             isAcknowledged
             ? node.acceptances.acknowledged(offer, of: destination)
             : node.acceptances.returned(offer, of: destination)
-        return node.advanced(actions)
+        return node.advanced(actions, now: moment.uptime)
     }
 
     // MARK: Arriving

@@ -98,9 +98,9 @@ extension DeliverySimulation {
         var isReachable: Bool { isUp && cutOffSince == nil }
 
         /// Does what the driver does after every event.
-        func advanced(_ actions: [Acceptances.Action]) -> [Work] {
+        func advanced(_ actions: [Acceptances.Action], now: Uptime) -> [Work] {
             // The store may take the waiting batch at once, or later, as when it is busy.
-            let batch = acceptances.nextBatch()
+            let batch = acceptances.nextBatch(now: now)
             let storing: [Work] = batch.entries.isEmpty ? [] : [.store(batch.entries)]
             return (actions + batch.actions).map(Work.acceptance) + storing
         }

@@ -11,7 +11,13 @@ extension DeliverySimulation {
             let index = node.calls.indices.randomElement(using: &random)
         else { return }
         switch node.calls.remove(at: index) {
-        case .storing(let entries):
+        case .storing(var entries):
+            for index in entries.indices {
+                let number = Int(entries[index].notification.number)
+                records[number - 1].firstStore = stores
+                records[number - 1].isLate = entries[index].age != nil
+                if fault == .storesLate { entries[index].age = nil }
+            }
             let results = entries.map { attempt($0, by: node) }
             let doubtful = results.indices.filter { Self.isUnknown(results[$0]) }
             node.calls.append(
@@ -19,7 +25,9 @@ extension DeliverySimulation {
                     ? .stored(results) : .storingAgain(entries, doubtful, results: results))
         case .storingAgain(let entries, let doubtful, var results):
             for index in doubtful {
-                let result = attempt(entries[index], by: node)
+                var entry = entries[index]
+                if isCluster, fault != .repeatsOverNewer { entry.age = entry.age ?? .zero }
+                let result = attempt(entry, by: node, isRepeated: true)
                 if Self.isFinal(result) { results[index] = result }
             }
             let still = doubtful.filter { Self.isUnknown(results[$0]) }
@@ -28,7 +36,7 @@ extension DeliverySimulation {
                     ? .stored(results) : .storingAgain(entries, still, results: results))
         case .stored(let results):
             let actions = node.acceptances.stored(results, now: moment.uptime)
-            node.startThread(node.advanced(actions))
+            node.startThread(node.advanced(actions, now: moment.uptime))
         case .reading(let device, let epoch):
             let fails = !node.isReachable || !isSettling && chance(3)
             node.calls.append(.read(device, epoch: epoch, fails ? nil : snapshot(of: device)))
@@ -61,14 +69,49 @@ extension DeliverySimulation {
     private static func isFinal(_ result: Result<MailboxVersion, StoreError>) -> Bool {
         switch result {
         case .success: true
-        case .failure(let error): if case .ended = error.code { true } else { false }
+        case .failure(let error):
+            switch error.code {
+            case .ended, .conflict: true
+            default: false
+            }
         }
     }
 
-    private func attempt(_ entry: MailboxEntry, by node: Node) -> Result<MailboxVersion, StoreError> {
+    /// Whether the mailbox holds another notification that was stored since this one was accepted. A real store compares
+    /// times with a margin, and so refuses a little more.
+    private func isOvertaken(_ entry: MailboxEntry) -> Bool {
+        let number = entry.notification.number
+        guard entry.age != nil, let held = mailboxes[entry.destination], held.entry.notification.number != number,
+            let accepted = records[Int(number) - 1].accepted, let stored = storedAt[entry.destination]
+        else { return false }
+        return stored.time >= accepted.time
+    }
+
+    /// Checks rule 13.
+    private func checkOrder(_ entry: MailboxEntry, isRepeated: Bool) {
+        let number = entry.notification.number
+        let record = records[Int(number) - 1]
+        guard isCluster, let held = mailboxes[entry.destination], held.entry.notification.number != number,
+            let stored = storedAt[entry.destination], let accepted = record.accepted
+        else { return }
+        let other = held.entry.notification.number
+        if isRepeated, let first = record.firstStore, stored.count > first {
+            problems.append("\(number) was stored again over \(other), which was stored meanwhile")
+        }
+        let isOfOtherNode = record.connection.start != records[Int(other) - 1].connection.start
+        if record.isLate, !isRepeated, isOfOtherNode, stored.count > accepted.count {
+            problems.append("\(number) was stored late over \(other), which was stored meanwhile")
+        }
+    }
+
+    private func attempt(
+        _ entry: MailboxEntry, by node: Node, isRepeated: Bool = false
+    ) -> Result<MailboxVersion, StoreError> {
         guard node.isReachable else {
             return .failure(StoreError(chance(50) ? .unavailable : .unknown, "The store is not reached."))
         }
+        guard !isOvertaken(entry) else { return .failure(.overtaken) }
+        checkOrder(entry, isRepeated: isRepeated)
         switch isSettling ? 99 : Int.random(in: 0..<100, using: &random) {
         case 0..<6: return .failure(StoreError(.unavailable, "The disk is full."))
         case 6..<10: return .failure(StoreError(.unknown, "No answer."))
@@ -94,6 +137,8 @@ extension DeliverySimulation {
             if fault == .losesReplacement { return .success(version) }
             recordReplaced(other, by: number)
         }
+        stores += 1
+        storedAt[entry.destination] = (now, stores)
         mailboxes[entry.destination] = StoredMailboxEntry(entry: entry, version: version)
         records[Int(number) - 1].wasStored = true
         recordSafe(number)

@@ -63,13 +63,17 @@ final class DeliverySimulation {
         case takesLateOffers
         /// A notification with a single attempt is discarded while another one for the app waits.
         case discardsSingleAttempts
+        /// A notification is stored again over another that was stored since its first attempt.
+        case repeatsOverNewer
+        /// A node that is late stores what it had over what another node has stored meanwhile.
+        case storesLate
 
         /// How many nodes are needed to find it.
         var nodes: Int {
             switch self {
             case .offersCollide, .numbersByClock, .announcesByHint, .offersOvertake, .overtakesLookUp, .keepsStreams,
                 .answersWhileStoring, .forgetsLostNode, .losesAnnouncements, .answersOffersTwice,
-                .takesEarlierEpochs, .takesLateOffers:
+                .takesEarlierEpochs, .takesLateOffers, .repeatsOverNewer, .storesLate:
                 3
             default: 1
             }
@@ -116,6 +120,9 @@ final class DeliverySimulation {
     var floors: [DeviceKey: UInt64] = [:]
     var mailboxes: [Destination: StoredMailboxEntry] = [:]
     var lastVersion: UInt64 = 0
+    /// How many times something was stored, and when each mailbox's content was: the time and the count.
+    var stores = 0
+    var storedAt: [Destination: (time: Timestamp, count: Int)] = [:]
     /// The apps that are on their devices.
     var active: Set<Destination> = []
     let devices: [Device]
@@ -150,6 +157,7 @@ final class DeliverySimulation {
         limits.unacknowledgedPerDevice = 3 + limits.deferredPerDevice / 2
         limits.pendingStoresPerShard = 6
         limits.storesPerBatch = 2
+        limits.promptStoring = .milliseconds(200)
         limits.burstInterval = .seconds(3)
         limits.silentsPerApp = Rate(burst: 2, perSecond: 0.5)
         devices = (1...2).map { Device(DeviceKey(environment: .production, device: DeviceID(rawValue: $0))) }
@@ -230,7 +238,7 @@ final class DeliverySimulation {
     private func tick() {
         for node in nodes where node.isUp {
             let actions = node.acceptances.tick(now: moment.uptime)
-            node.startThread(node.advanced(actions))
+            node.startThread(node.advanced(actions, now: moment.uptime))
             tickLines(of: node)
         }
     }

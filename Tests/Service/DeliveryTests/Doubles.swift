@@ -147,12 +147,20 @@ final class RegistrationsElsewhere: ForwardingStore {
     private let isReachable: Bool
     private let isHeld: Bool
     private let knowing: Set<Destination>
+    private let outdated: KnownRegistration?
     private let releases = Recorder<Void>()
 
     /// - Parameters:
     ///   - isHeld: whether a look-up waits for ``release()``.
     ///   - knowing: the destinations that are known without a look-up.
-    init(isReachable: Bool = true, isHeld: Bool = false, knowing: Set<Destination> = []) throws {
+    ///   - outdated: what is known of these destinations, if it is not what the store has.
+    init(
+        isReachable: Bool = true,
+        isHeld: Bool = false,
+        knowing: Set<Destination> = [],
+        outdated: KnownRegistration? = nil,
+    ) throws {
+        self.outdated = outdated
         memory = try .inMemory()
         self.isReachable = isReachable
         self.knowing = knowing
@@ -162,7 +170,7 @@ final class RegistrationsElsewhere: ForwardingStore {
     func release() { releases.record(()) }
 
     func known(_ destination: Destination) -> KnownRegistration? {
-        knowing.contains(destination) ? memory.known(destination) : nil
+        knowing.contains(destination) ? outdated ?? memory.known(destination) : nil
     }
 
     func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {

@@ -27,12 +27,15 @@ final class HeldStore: Mailboxes {
     let removals = Recorder<MailboxReference>()
     /// The batches by the numbers of their notifications.
     let batches = Recorder<[UInt64]>()
+    /// The ages of the entries of each batch.
+    let ages = Recorder<[Duration?]>()
     let failures = Recorder<Gate>()
     /// The number of notifications that each sweep removed.
     let sweeps = Recorder<Int>()
     private let state: Mutex<State>
 
-    init(holding gates: Set<Gate> = []) throws {
+    init(holding gates: Set<Gate> = [], isShared: Bool = false) throws {
+        self.isShared = isShared
         memory = try .inMemory()
         state = Mutex(State(held: gates))
     }
@@ -99,9 +102,14 @@ final class HeldStore: Mailboxes {
         return error
     }
 
-    var isShared: Bool { memory.isShared }
+    /// Whether the store says that other nodes use it too.
+    let isShared: Bool
+    /// Whether the store says that the process was stopped.
+    var wasStopped: Bool { stopped.withLock(\.self) }
+    let stopped = Mutex(false)
 
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>] {
+        ages.record(entries.map(\.age))
         batches.record(entries.map(\.notification.number))
         await come(to: .store)
         var results: [Result<MailboxVersion, StoreError>] = []

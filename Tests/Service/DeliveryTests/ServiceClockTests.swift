@@ -22,6 +22,8 @@ struct ServiceClockTests {
 
     private static func seconds(_ value: UInt64) -> Timestamp { Timestamp(seconds: value) }
 
+    private static let app = AppID(rawValue: 1)
+
     @Test func `The system's clock is the machine's and cannot be advanced`() {
         let clock = Machine().clock(isVirtual: false)
         #expect(throws: ServiceClock.AdvanceError.isSystem) { try clock.advance(by: .seconds(1)) }
@@ -89,30 +91,32 @@ struct ServiceClockTests {
         let clock = Machine().clock()
         try clock.advance(by: advance)
         let expiration = Expiration.at(1_000_700)
-        let inService = clock.serviceExpiration(ofClient: expiration)
+        let inService = clock.teamExpiration(ofClient: expiration, for: Self.app)
         #expect(inService != expiration)
-        #expect(clock.clientExpiration(of: inService) == expiration)
-        #expect(clock.serviceExpiration(ofClient: .immediately) == .immediately)
-        #expect(clock.serviceExpiration(ofClient: .unspecified) == .unspecified)
+        #expect(clock.clientExpiration(of: inService, for: Self.app) == expiration)
+        #expect(clock.teamExpiration(ofClient: .immediately, for: Self.app) == .immediately)
+        #expect(clock.teamExpiration(ofClient: .unspecified, for: Self.app) == .unspecified)
     }
 
     @Test func `If an iat has a fraction of a second, the converted time has it too`() throws {
+        let team = try #require(TeamID(rawValue: "ABCDE12345"))
         let clock = Machine().clock()
         try clock.advance(by: .seconds(3600))
-        #expect(clock.serviceSeconds(ofClient: 1_000_000.25) == 1_003_600.25)
-        #expect(clock.serviceSeconds(ofClient: -5) == -5)
-        #expect(clock.serviceSeconds(ofClient: .infinity) == .infinity)
-        #expect(clock.serviceSeconds(ofClient: .nan).isNaN)
+        #expect(clock.teamSeconds(ofClient: 1_000_000.25, of: team) == 1_003_600.25)
+        #expect(clock.teamSeconds(ofClient: -5, of: team) == -5)
+        #expect(clock.teamSeconds(ofClient: .infinity, of: team) == .infinity)
+        #expect(clock.teamSeconds(ofClient: .nan, of: team).isNaN)
     }
 
     @Test func `An iat in the same second as an advance counts as later than the advance`() throws {
+        let team = try #require(TeamID(rawValue: "ABCDE12345"))
         let clock = ServiceClock(isVirtual: true) {
             Moment(time: Timestamp(milliseconds: 1_000_000_700), uptime: Uptime(nanoseconds: 0))
         }
         try clock.advance(by: .seconds(3600))
-        #expect(clock.serviceSeconds(ofClient: 1_000_000) == 1_003_600)
-        #expect(clock.serviceSeconds(ofClient: 1_000_000.5) == 1_000_000.5)
-        #expect(clock.serviceSeconds(ofClient: 999_999) == 999_999)
+        #expect(clock.teamSeconds(ofClient: 1_000_000, of: team) == 1_003_600)
+        #expect(clock.teamSeconds(ofClient: 1_000_000.5, of: team) == 1_000_000.5)
+        #expect(clock.teamSeconds(ofClient: 999_999, of: team) == 999_999)
     }
 
     @Test func `Beyond the limit the oldest advances are forgotten`() throws {
@@ -120,5 +124,57 @@ struct ServiceClockTests {
         for _ in 0..<(ClockHistory.maximumSteps + 5) { try clock.advance(by: .milliseconds(1)) }
         #expect(clock.time.milliseconds == 1_000_000_000 + UInt64(ClockHistory.maximumSteps) + 5)
         #expect(clock.serviceTime(ofClient: Self.seconds(1)) == Timestamp(milliseconds: 1005))
+    }
+
+    @Test func `A team's clock is the service's plus its own offset, and the service's stays`() throws {
+        let machine = Machine()
+        let clock = machine.clock()
+        let (one, other) = (
+            try #require(TeamID(rawValue: "ABCDE12345")), try #require(TeamID(rawValue: "ABCDE67890"))
+        )
+        clock.teams.follow { $0 == Self.app ? one : other }
+        #expect(!clock.teams.areAdvanced)
+        #expect(try clock.advance(one, by: .seconds(3600)) == Self.seconds(1_003_600))
+        #expect(clock.time == Self.seconds(1_000_000))
+        #expect(clock.time(of: other) == Self.seconds(1_000_000))
+        #expect(clock.teams.time(clock.time, of: Self.app) == Self.seconds(1_003_600))
+        #expect(clock.teams.time(clock.time, of: AppID(rawValue: 2)) == Self.seconds(1_000_000))
+        // A team follows the service's clock.
+        machine.set(1_000_010)
+        try clock.advance(by: .seconds(100))
+        #expect(clock.time(of: one) == Self.seconds(1_003_710))
+        clock.teams.forget(one)
+        #expect(!clock.teams.areAdvanced)
+        #expect(clock.time(of: one) == clock.time)
+    }
+
+    @Test func `A client's times are converted by the offset that the team had at that time`() throws {
+        let machine = Machine()
+        let clock = machine.clock()
+        let team = try #require(TeamID(rawValue: "ABCDE12345"))
+        clock.teams.follow { _ in team }
+        machine.set(1_000_100)
+        try clock.advance(by: .seconds(50))
+        machine.set(1_000_200)
+        try clock.advance(team, by: .seconds(1000))
+        #expect(clock.teamSeconds(ofClient: 1_000_099, of: team) == 1_000_099)
+        #expect(clock.teamSeconds(ofClient: 1_000_150, of: team) == 1_000_200)
+        #expect(clock.teamSeconds(ofClient: 1_000_201, of: team) == 1_001_251)
+        for seconds: UInt64 in [1_000_050, 1_000_150, 1_000_300, 2_000_000] {
+            let expiration = Expiration.at(seconds)
+            let converted = clock.teamExpiration(ofClient: expiration, for: Self.app)
+            #expect(clock.clientExpiration(of: converted, for: Self.app) == expiration)
+        }
+    }
+
+    @Test func `A team's advances have the limits of the service's`() throws {
+        let team = try #require(TeamID(rawValue: "ABCDE12345"))
+        #expect(throws: ServiceClock.AdvanceError.isSystem) {
+            try Machine().clock(isVirtual: false).advance(team, by: .seconds(1))
+        }
+        let clock = Machine().clock()
+        #expect(throws: ServiceClock.AdvanceError.tooFar) { try clock.advance(team, by: .seconds(-1)) }
+        try clock.advance(team, by: ServiceClock.maximumOffset)
+        #expect(throws: ServiceClock.AdvanceError.tooFar) { try clock.advance(team, by: .milliseconds(1)) }
     }
 }

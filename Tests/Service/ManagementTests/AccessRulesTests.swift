@@ -44,6 +44,18 @@ struct AccessRulesTests {
         #expect(status(from: .network(isLoopback: false), access: .loopback) == 401)
     }
 
+    @Test func `The root certificate needs no key on a loopback address, and with the store in memory nowhere`() {
+        #expect(status(access: .loopbackOrMemory) == nil)
+        #expect(status(from: .network(isLoopback: false), access: .loopbackOrMemory) == 401)
+        #expect(status(from: .certificate(nil), access: .loopbackOrMemory) == 403)
+        let inMemory = AccessRules(
+            host: "127.0.0.1", hostnames: ["push.example.com"], key: Self.key, isInMemory: true)
+        #expect(status(from: .network(isLoopback: false), access: .loopbackOrMemory, rules: inMemory) == nil)
+        #expect(status(from: .certificate(nil), access: .loopbackOrMemory, rules: inMemory) == nil)
+        #expect(status(from: .network(isLoopback: false), access: .loopback, rules: inMemory) == 401)
+        #expect(status(host: "evil.example", access: .loopbackOrMemory, rules: inMemory) == 403)
+    }
+
     @Test func `The socket needs no key and no particular form of request`() {
         #expect(status([.contentType: "application/x-www-form-urlencoded"], host: "anything", from: .socket) == nil)
     }
@@ -60,6 +72,19 @@ struct AccessRulesTests {
         for caller in [ManagementCaller.socket, .network(isLoopback: true)] {
             #expect(status(Self.authorized.merging([host: "127.0.0.1:2198"]) { $1 }, from: caller) == 400)
         }
+    }
+
+    @Test func `The authorities need no key on a loopback address, and with a store in memory nowhere`() {
+        let (loopback, other) = (
+            ManagementCaller.network(isLoopback: true), ManagementCaller.network(isLoopback: false)
+        )
+        #expect(status(from: loopback, access: .loopbackOrMemory) == nil)
+        #expect(status(from: other, access: .loopbackOrMemory) == 401)
+        #expect(status(from: .certificate(nil), access: .loopbackOrMemory) == 403)
+        let rules = AccessRules(host: "127.0.0.1", hostnames: [], key: Self.key, isInMemory: true)
+        #expect(status(from: other, access: .loopbackOrMemory, rules: rules) == nil)
+        #expect(status(from: other, access: .key, rules: rules) == 401)
+        #expect(status(host: "evil.example", from: other, access: .loopbackOrMemory, rules: rules) == 403)
     }
 
     @Test(arguments: [

@@ -71,6 +71,37 @@ struct DeviceListTests {
         }
     }
 
+    @Test func `A device is listed with the software that it reports, and with the time when it was last seen`()
+        async throws
+    {
+        try await TestService.run { test in
+            let device = try await test.connectCourier(try await test.makeDeviceCertificate())
+            _ = try await register(device)
+            let unseen = try required(try await list(test).first)
+            #expect(unseen.software == nil && unseen.lastSeen == nil)
+            func report(_ body: String) async throws {
+                #expect(try await device.send(headers("POST", "/1/state"), body: body).status == 204)
+            }
+            let before = UInt64(Date().timeIntervalSince1970 * 1000)
+            try await report(#"{"power":"awake","software":"kiosk 1.2"}"#)
+            // Neither says anything of the software that could be shown.
+            try await report(#"{"power":"low","software":"two\nlines"}"#)
+            try await report(#"{"power":"awake","software":"\#(String(repeating: "x", count: 101))"}"#)
+            // The stream has ended when the next request is answered.
+            try await device.openAndReset(headers("GET", "/1/notifications"), times: 1)
+            _ = try await register(device)
+            let gone = try required(try await list(test).first)
+            #expect(!gone.connected && gone.software == "kiosk 1.2")
+            let seen = try required(gone.lastSeen)
+            #expect(seen >= before && seen <= UInt64(Date().timeIntervalSince1970 * 1000))
+            let stream = try await device.open(headers("GET", "/1/notifications"), endStream: true)
+            let now = try required(try await list(test).first)
+            #expect(now.connected && now.software == "kiosk 1.2" && now.lastSeen == nil)
+            _ = stream
+            await device.close()
+        }
+    }
+
     @Test func `A device whose apps were removed, or that was revoked, is not listed`() async throws {
         try await TestService.run { test in
             var ids: [String] = []

@@ -134,15 +134,17 @@ struct DirectBroadcastTests {
     @Test func `A dry run sends, records and counts nothing`() async throws {
         try await Self.run({ $0.channels.broadcastsPerChannel.burst = 1 }) { test in
             let channel = try await test.makeChannel(keepsNewest: true)
+            let complete = #""pushType":"liveactivity","priority":10,"expiration":0"#
             for _ in 0..<3 {
-                let checked = try await Self.ask(test, channel, query: "?dryRun=true")
+                let checked = try await Self.ask(test, channel, complete, query: "?dryRun=true")
                 #expect(checked["status"] as? Int == 200)
                 #expect(checked["apnsID"] == nil && checked["strict"] == nil)
                 #expect(checked["bytes"] as? Int == Self.payload.utf8.count)
                 #expect(checked["maximumBytes"] as? Int == 5120)
             }
             let lax = try await Self.ask(
-                test, channel, payload: #"{"aps":{"event":"update","content_state":{}}}"#, query: "?dryRun=true")
+                test, channel, complete, payload: #"{"aps":{"event":"update","content_state":{}}}"#,
+                query: "?dryRun=true")
             let strict = try required(lax["strict"] as? [String: Any])
             #expect(lax["status"] as? Int == 200)
             #expect(strict["status"] as? Int == 400 && strict["reason"] as? String == "PayloadEmpty")

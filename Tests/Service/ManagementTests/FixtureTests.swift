@@ -125,7 +125,7 @@ struct FixtureTests {
     }
 
     @Test(arguments: [
-        (#"{"team":[]}"#, 400, "/team"), (#"{"teams":[{"teamID":"x"}]}"#, 400, "/teams/0/teamID"),
+        (#"{"team":[]}"#, 400, "/team"), (#"{"teams":[{"teamID":"a b"}]}"#, 400, "/teams/0/teamID"),
         (#"{"teams":[{"apps":["a"]},{"apps":["a"]}]}"#, 409, "/teams/1/apps/0"),
         (#"{"teams":[{"apps":["com.example.app"]}]}"#, 409, "/teams/0/apps/0"),
         (#"{"teams":[{"keys":[{"privateKey":"-----BEGIN PRIVATE KEY-----"}]}]}"#, 400, "/teams/0/keys/0/privateKey"),

@@ -79,6 +79,19 @@ struct JournalTests {
         }
     }
 
+    @Test func `Of a payload that is too large the journal has the beginning`() async throws {
+        try await TestService.runInMemory { test in
+            let headers = ProviderHeaders(try await test.makeDeviceToken(), token: try test.providerToken()).fields
+            let client = try await test.connectProvider()
+            let body = #"{"aps":{"alert":"\#(String(repeating: "x", count: 5000))"}}"#
+            #expect(try await client.send(headers, body: body).status == 413)
+            let request = try required(try await test.requests().first)
+            #expect(request["reason"] as? String == "PayloadTooLarge")
+            #expect(request["body"] as? String == String(body.prefix(4096)))
+            await client.close()
+        }
+    }
+
     @Test func `A wait ends with the last request, and after a timeout it names the most similar requests`()
         async throws
     {
@@ -137,7 +150,8 @@ struct JournalTests {
     }
 
     @Test(arguments: [
-        ("GET", "/v1/requests?status=x", nil), ("GET", "/v1/requests?team=x", nil), ("GET", "/v1/requests?what=x", nil),
+        ("GET", "/v1/requests?status=x", nil), ("GET", "/v1/requests?team=a%20b", nil),
+        ("GET", "/v1/requests?what=x", nil),
         ("GET", "/v1/requests?payload=x", nil), ("DELETE", "/v1/requests?environment=production", nil),
         ("PUT", "/v1/journal", #"{"keep":-1}"#), ("PUT", "/v1/journal", #"{"keep":100001}"#),
         ("POST", "/v1/requests/wait", #"{"match":{"topics":"x"}}"#),
@@ -153,7 +167,7 @@ struct JournalTests {
 
     @Test func `An invalid match is refused, with the place of the fault`() async throws {
         try await TestService.runInMemory { test in
-            let answer = try await test.ask("POST", "/v1/requests/wait", body: #"{"match":{"team":"abc"}}"#)
+            let answer = try await test.ask("POST", "/v1/requests/wait", body: #"{"match":{"team":"a b"}}"#)
             #expect(answer.problem?["pointer"] as? String == "/match/team")
         }
     }

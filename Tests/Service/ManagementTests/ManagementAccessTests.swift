@@ -5,6 +5,7 @@ import Management
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import Rates
 import Service
 import Testing
 
@@ -25,6 +26,29 @@ import Testing
             }
             #expect(try await test.ask("GET", "/v1/teams", key: "wrong").status == 401)
             #expect(try await test.ask("GET", "/v1/teams").status == 200)
+        }
+    }
+
+    @Test func `The root leads to the console`() async throws {
+        try await TestService.run { test in
+            // The client follows the redirection.
+            let answer = try await test.ask("GET", "/", key: "")
+            let page = try await test.ask("GET", "/console", key: "")
+            #expect(answer.status == 200 && answer.body == page.body)
+        }
+    }
+
+    @Test func `Requests without a key have a rate, those with the key have none`() async throws {
+        try await TestService.run {
+            $0.managementWithoutKey = Rate(burst: 3, perSecond: 0.001)
+        } _: { test in
+            var statuses: [Int] = []
+            for (path, key) in [("/metrics", ""), ("/v1/nothing", ""), ("/v1/teams", "wrong"), ("/metrics", "")] {
+                statuses.append(try await test.ask("GET", path, key: key).status)
+            }
+            #expect(statuses == [200, 401, 401, 429])
+            for _ in 0..<5 { #expect(try await test.ask("GET", "/metrics").status == 200) }
+            #expect(try await test.ask("GET", "/" + String(repeating: "x", count: 1000), key: "").status == 429)
         }
     }
 

@@ -86,7 +86,7 @@ import Trust
             let key = try required(test.description.key).keyID
             let requests: [(String, String, Int, String?)] = [
                 ("/v1/teams", #"{"name":"Again","teamID":"\#(team)"}"#, 409, nil),
-                ("/v1/teams", #"{"name":"Shop","teamID":"short"}"#, 400, "/teamID"),
+                ("/v1/teams", #"{"name":"Shop","teamID":"a team"}"#, 400, "/teamID"),
                 ("/v1/apps", #"{"team":"NOSUCHTEAM","bundleID":"com.example.a"}"#, 409, nil),
                 ("/v1/apps", #"{"team":"\#(team)","bundleID":"\#(test.bundleID)"}"#, 409, nil),
                 ("/v1/keys", #"{"team":"\#(team)","keyID":"\#(key)"}"#, 409, nil),
@@ -247,6 +247,21 @@ import Trust
     }
 
     // MARK: Lists
+
+    @Test func `A page of serials begins after one that is written in capitals`() async throws {
+        try await TestService.run { test in
+            for _ in 0..<3 { _ = try await test.makeCertificate() }
+            struct Shown: Decodable { let serial: String }
+            let all = try JSONDecoder().decode(
+                [Shown].self, from: try await test.ask("GET", "/v1/certificates").body
+            ).map(\.serial)
+            for serial in all {
+                let page = try await test.ask("GET", "/v1/certificates?after=\(serial.uppercased())")
+                let rest = try JSONDecoder().decode([Shown].self, from: page.body).map(\.serial)
+                #expect(rest == all.filter { $0 > serial })
+            }
+        }
+    }
 
     @Test func `A list is divided into pages`() async throws {
         try await TestService.run { test in

@@ -122,9 +122,15 @@ import Testing
         }
     }
 
-    @Test func `A device reads the expiration that the provider wrote`() async throws {
+    @Test(arguments: [false, true])
+    func `A device reads the expiration that the provider wrote`(_ hasTeamClock: Bool) async throws {
         try await Self.run { test in
             try await Self.advance("PT2H", test)
+            if hasTeamClock {
+                let team = try required(test.description.key).teamID
+                let body = #"{"team":"\#(team)","advance":"PT3H"}"#
+                #expect(try await test.ask("POST", "/v1/clock", body: body).status == 200)
+            }
             try await Self.withDevice(power: "awake", test) { device, token in
                 let expiration = "\(Int(Date().addingTimeInterval(3600).timeIntervalSince1970))"
                 let headers = ProviderHeaders(token, token: try test.providerToken())

@@ -108,7 +108,7 @@ struct PeerLimitTests {
         try await withTwo(limits) { one, two in
             let asked = Mutex(0)
             let isReleased = Mutex(false)
-            let lines = [String](repeating: "{}", count: 5000)
+            let lines = [String](repeating: "{}", count: 4096)
             two.peers.answerLogQuestions { _ in
                 asked.withLock { $0 += 1 }
                 while !isReleased.withLock({ $0 }) { await Task.yield() }
@@ -123,6 +123,25 @@ struct PeerLimitTests {
             #expect(asked.withLock { $0 } == 2)
             isReleased.withLock { $0 = true }
             for answers in [await first, await second] { #expect(answers[two.id]?.count == 4096) }
+        }
+    }
+
+    /// The management API names the node as one that has not answered.
+    @Test
+    func `An answer that was cut short does not count`() async throws {
+        let id = NotificationID(high: 1, low: 2)
+        try await withTwo(TestNode.limits) { one, two in
+            two.peers.answerLogQuestions { _ in [String](repeating: "{}", count: 5000) }
+            #expect(await one.peers.log(of: id, at: [two.id], within: .seconds(60)) == [:])
+        }
+        var limits = TestNode.limits
+        limits.queuedBytes = 1000
+        let lines = [String](repeating: String(repeating: "x", count: 900), count: 1000)
+        try await withTwo(limits) { one, two in
+            two.peers.answerLogQuestions { _ in lines }
+            // The connection may be fast enough for all of them.
+            let answer = await one.peers.log(of: id, at: [two.id], within: .seconds(1))[two.id]
+            #expect(answer == nil || answer == lines)
         }
     }
 

@@ -29,6 +29,7 @@ struct BroadcastRejectionTests {
         (.missingPushType, { $0.set("apns-push-type", nil) }),
         (.invalidPushType, { $0.set("apns-push-type", "alert") }),
         (.topicMismatch, { $0.set(":path", "/4/broadcasts/apps/com.example.other") }),
+        (.topicDisallowed, { $0.set(":path", "/4/broadcasts/apps/com.example.app.push-type.liveactivity") }),
         (.payloadEmpty, { $0.body = "" }),
         (.payloadEmpty, { $0.body = "[]" }),
         (.payloadTooLarge, { $0.body = #"{"a":"\#(String(repeating: "x", count: 5120))"}"# }),
@@ -101,8 +102,21 @@ struct BroadcastRejectionTests {
                     (#"{"aps":{"event":"update","timestamp":1,"content_state":{}}}"#, true),
                     (#"{"event":"update"}"#, true),
                 ] {
-                    let answer = try await provider.broadcast(to: channel) { $0.body = body }
+                    let answer = try await provider.broadcast(to: channel) {
+                        $0.body = body
+                        $0.set("apns-expiration", "0")
+                        $0.set("apns-priority", "10")
+                    }
                     #expect(answer.reason == (isStrict && conformance == .strict ? "PayloadEmpty" : nil), "\(body)")
+                }
+                // Apple requires both headers.
+                for (name, reason) in [("apns-expiration", "BadExpirationDate"), ("apns-priority", "BadPriority")] {
+                    let answer = try await provider.broadcast(to: channel) {
+                        $0.set("apns-expiration", "0")
+                        $0.set("apns-priority", "10")
+                        $0.set(name, nil)
+                    }
+                    #expect(answer.reason == (conformance == .strict ? reason : nil), "\(name)")
                 }
                 await provider.client.close()
             }
@@ -129,7 +143,7 @@ struct BroadcastRejectionTests {
             #expect(try await provider.broadcast(to: channel) { $0.set("authorization", nil) }.status == 200)
             let headers = ChannelHeaders(broadcastTo: channel, bundleID: "com.example.other", token: nil)
             let other = try await provider.client.send(headers.fields, body: headers.body)
-            #expect((other.status, other.reason) == (400, "TopicMismatch"), "\(other)")
+            #expect((other.status, other.reason) == (403, "TopicMismatch"), "\(other)")
             await provider.client.close()
         }
     }

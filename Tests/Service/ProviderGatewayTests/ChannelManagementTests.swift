@@ -49,7 +49,7 @@ struct ChannelManagementTests {
             #expect(created.status == 201)
             let other = try await channels.send(
                 ChannelHeaders("GET", "all-channels", bundleID: "com.example.other", token: nil).fields, body: "")
-            #expect((other.status, other.reason) == (400, "TopicMismatch"))
+            #expect((other.status, other.reason) == (403, "TopicMismatch"))
             await channels.close()
         }
     }
@@ -127,6 +127,28 @@ struct ChannelManagementTests {
         }
     }
 
+    @Test func `If an app's channels are switched off, they are deleted and all requests are refused`() async throws {
+        try await TestService.run { test in
+            let channels = try await test.connectChannels()
+            let token = try test.providerToken()
+            _ = try await channels.create(token: token)
+            let off = try await test.ask("PATCH", "/v1/apps/com.example.app", body: #"{"broadcast":false}"#)
+            #expect(off.status == 200 && off.text.contains(#""broadcast":false"#), "\(off.text)")
+            for headers in [
+                ChannelHeaders("POST", token: token), ChannelHeaders("GET", "all-channels", token: token),
+                ChannelHeaders("GET", token: token, channel: ChannelHeaders.unknown),
+            ] {
+                let answer = try await channels.send(headers.fields, body: ChannelHeaders.creation)
+                #expect((answer.status, answer.reason) == (400, "FeatureNotEnabled"))
+            }
+            let on = try await test.ask("PATCH", "/v1/apps/com.example.app", body: #"{"broadcast":true}"#)
+            #expect(on.text.contains(#""broadcast":true"#))
+            let listed = try await channels.send(ChannelHeaders("GET", "all-channels", token: token).fields, body: "")
+            #expect(listed.body == #"{"channels":[]}"#)
+            await channels.close()
+        }
+    }
+
     /// Each reason that a request alone can get, with the request's fault.
     static let rejections: [(reason: Rejection.Reason, change: @Sendable (inout ChannelHeaders) -> Void)] = [
         (.badPath, { $0.set(":path", "/1/apps/com.example.app/channel") }),
@@ -140,8 +162,12 @@ struct ChannelManagementTests {
         (.badMessageID, { $0.set("apns-request-id", "none") }),
         (.topicMismatch, { $0.set(":path", "/1/apps/com.example.other/channels") }),
         (.payloadEmpty, { $0.body = "" }),
-        (.payloadEmpty, { $0.body = #"{"push-type":"LiveActivity"}"# }),
-        (.payloadEmpty, { $0.body = #"{"message-storage-policy":2,"push-type":"LiveActivity"}"# }),
+        (.topicDisallowed, { $0.set(":path", "/1/apps/com.example.app.push-type.liveactivity/channels") }),
+        (.badRequestPayload, { $0.body = "{" }),
+        (.badRequestPayload, { $0.body = "[]" }),
+        (.badRequestParams, { $0.body = #"{"message-storage-policy":0,"push-type":"LiveActivity","name":"a"}"# }),
+        (.badRequestParams, { $0.body = #"{"push-type":"LiveActivity"}"# }),
+        (.badRequestParams, { $0.body = #"{"message-storage-policy":2,"push-type":"LiveActivity"}"# }),
         (.missingPushType, { $0.body = #"{"message-storage-policy":0}"# }),
         (.invalidPushType, { $0.body = #"{"message-storage-policy":0,"push-type":"alert"}"# }),
         (.payloadTooLarge, { $0.body = String(repeating: " ", count: 5000) }),

@@ -77,7 +77,7 @@ struct ChannelRejectionTests {
     /// which these requests do not have, or are given as `TopicMismatch` (docs/channels.md).
     private static let ofOtherRequests: Set<Rejection.Reason> = [
         .badCollapseID, .badDeviceToken, .badTopic, .deviceTokenNotForTopic, .expiredToken, .forbidden,
-        .missingDeviceToken, .missingTopic, .topicDisallowed, .unregistered,
+        .missingDeviceToken, .missingTopic, .unregistered,
     ]
 
     /// The reasons that ChannelTrustTests provokes.
@@ -96,7 +96,7 @@ struct ChannelRejectionTests {
             others = [.badExpirationDate, .badPriority, .tooManyRequests]
         case .broadcasts:
             given.formUnion(BroadcastRejectionTests.rejections.map(\.reason) + [.tooManyRequests])
-            others = [.cannotCreateChannelConfig]
+            others = [.cannotCreateChannelConfig, .badRequestPayload, .badRequestParams]
         }
         let never = Self.ofOtherRequests.union(others)
         #expect(given.isDisjoint(with: never))

@@ -43,6 +43,52 @@ struct HostileTests {
         }
     }
 
+    @Test func `What connections hold before they have shown whom they belong to is limited for all together`()
+        async throws
+    {
+        try await TestService.run {
+            $0.provider.untrustedRequests = 1
+        } _: { test in
+            let token = try await test.makeDeviceToken()
+            let unknown = ProviderHeaders(token, token: nil).fields
+            let known = ProviderHeaders(token, token: try test.providerToken()).fields
+            /// The answer to an unknown sender's request on a connection of its own.
+            func ask() async throws -> WireClient.Answer {
+                let client = try await test.connectProvider()
+                let answer = try await client.send(unknown)
+                await client.close()
+                return answer
+            }
+            let (trusted, one) = (try await test.connectProvider(), try await test.connectProvider())
+            #expect(try await trusted.send(known).status == 200)
+            let open = try await one.open(unknown, endStream: false)
+            // Until the service has read these headers, others are served.
+            while try await ask().error != .refusedStream {}
+            #expect(try await trusted.send(known).status == 200)
+            #expect(try await open.finish().status == 403)
+            // The first connection's request has ended, so there is room again.
+            var answer = try await ask()
+            while answer.error == .refusedStream { answer = try await ask() }
+            #expect(answer.status == 403)
+            for client in [trusted, one] { await client.close() }
+        }
+    }
+
+    @Test func `Requests about channels count for the same limit, and the metrics name it`() async throws {
+        try await TestService.run {
+            $0.provider.untrustedRequests = 8
+        } _: { test in
+            let channels = try await test.connectChannels()
+            let list = ChannelHeaders("GET", "all-channels", token: nil).fields
+            #expect(try await channels.send(list, body: "").error == .refusedStream)
+            try await test.metricsSay("untrusted-requests")
+            // With less weight, a request to the provider API has room.
+            let provider = try await test.connectProvider()
+            #expect(try await provider.send(ProviderHeaders("00", token: nil).fields).status == 403)
+            for client in [channels, provider] { await client.close() }
+        }
+    }
+
     @Test func `A body over the limit is answered before it has ended`() async throws {
         try await TestService.run { test in
             let token = try await test.makeDeviceToken()

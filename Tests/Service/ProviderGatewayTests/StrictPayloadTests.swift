@@ -48,6 +48,29 @@ struct StrictPayloadTests {
             "aps.sound is not for the push type background,"
         ),
         ("alert", #"{"aps":{"alert":"a","alert":"b"}}"#, "The payload or its aps dictionary has a key twice,"),
+        ("alert", #"{"aps":{"alert":{"title":"a","loc-key":"k","loc-args":["1"],"launch-image":"l"}}}"#, nil),
+        ("alert", #"{"aps":{"alert":{"boddy":"x"}}}"#, "aps.alert.boddy is not a key of an alert."),
+        ("alert", #"{"aps":{"alert":{"title":5}}}"#, "aps.alert.title must be a string."),
+        ("alert", #"{"aps":{"alert":{"body":"a","thread-id":"t"}}}"#, "aps.alert.thread-id is not a key of an alert."),
+        (
+            "alert", #"{"aps":{"alert":{"loc-key":"k","loc-args":["1",2]}}}"#,
+            "aps.alert.loc-args must be an array of strings."
+        ),
+        ("alert", #"{"aps":{"alert":{"title":"a","title":"b"}}}"#, "aps.alert has a key twice,"),
+        (
+            "liveactivity",
+            #"{"aps":{"event":"update","alert":{"title":{"loc-key":"k","loc-args":["1"]},"sound":"s"}}}"#, nil
+        ),
+        (
+            "liveactivity", #"{"aps":{"event":"update","content-state":{},"alert":{"title":{"key":"k"}}}}"#,
+            "aps.alert.title must be a string or a dictionary with loc-key and loc-args."
+        ),
+        ("alert", #"{"aps":{}}"#, "aps has no alert, badge or sound,"),
+        ("alert", #"{"aps":{"badge":0}}"#, nil),
+        ("alert", #"{"aps":{"sound":"s","category":"c"}}"#, "aps.category needs aps.alert."),
+        ("alert", #"{"aps":{"alert":"a","content-available":2}}"#, "aps.content-available must be 1."),
+        ("background", #"{"aps":{"content-available":1}}"#, nil),
+        ("background", #"{"aps":{}}"#, "aps has no content-available,"),
     ]
 
     @Test func `Each error says what is wrong and where`() async throws {

@@ -1,7 +1,5 @@
-import NIOCore
-import NIOPosix
+import Foundation
 import NIOSSL
-import NIOTLS
 import Service
 import Testing
 
@@ -17,22 +15,8 @@ struct HandshakeTests {
         at port: Int,
         _ change: (inout TLSConfiguration) -> Void,
     ) async throws -> String? {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.trustRoots = .file(test.description.ca)
-        tls.applicationProtocols = ["h2"]
-        change(&tls)
-        let context = try NIOSSLContext(configuration: tls)
-        let done = MultiThreadedEventLoopGroup.singleton.next().makePromise(of: String?.self)
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let handler = try NIOSSLClientHandler(context: context, serverHostname: nil)
-                    try channel.pipeline.syncOperations.addHandlers(handler, HandshakeWait(done))
-                }
-            }
-            .connect(host: "127.0.0.1", port: port).get()
-        defer { channel.close(promise: nil) }
-        return try await done.futureResult.get()
+        try await TLSProbe.shakeHands(
+            port: port, trusting: [try String(contentsOfFile: test.description.ca, encoding: .utf8)], change)
     }
 
     @Test
@@ -68,29 +52,5 @@ struct HandshakeTests {
                 }
             }
         }
-    }
-}
-
-/// Reports how the handshake ended.
-private final class HandshakeWait: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let done: EventLoopPromise<String?>
-
-    init(_ done: EventLoopPromise<String?>) { self.done = done }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted(let agreed) = event as? TLSUserEvent { done.succeed(agreed) }
-        context.fireUserInboundEventTriggered(event)
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        done.fail(error)
-        context.close(promise: nil)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        done.fail(ChannelError.eof)
-        context.fireChannelInactive()
     }
 }

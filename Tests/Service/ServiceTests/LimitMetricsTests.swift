@@ -73,7 +73,7 @@ struct LimitMetricsTests {
             try await silent.closeFuture.get()
             return []
         },
-        Row(.requestTimeout, { $0.provider.requestTimeout = .milliseconds(100) }) { test in
+        Row(.requestTimeout, { $0.provider.requestTimeout = .seconds(2) }) { test in
             let client = try await test.connectProvider()
             let headers = ProviderHeaders("00", token: try test.providerToken()).fields
             _ = try await client.send(headers)

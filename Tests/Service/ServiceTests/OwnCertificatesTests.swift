@@ -147,4 +147,25 @@ struct OwnCertificatesTests {
             #expect(error?.description.contains(files.authority) == true)
         }
     }
+
+    @Test func `Without the key of the authority, only some certificates can be rehearsed`() async throws {
+        try await withFolder { folder in
+            let files = try write(authority(), to: folder)
+            try await TestService.run {
+                $0.serverCertificate = files
+            } _: { test in
+                for (fault, status) in [
+                    ("expired", 400), ("wrong-name", 400), ("cross-signed", 400), ("other-authority", 200),
+                    ("incomplete-chain", 200),
+                ] {
+                    let rules = #"{"rules":[{"name":"ok","fault":{"certificate":"\#(fault)"}}]}"#
+                    let answer = try await test.ask("POST", "/v1/rehearsals", body: rules)
+                    #expect(answer.status == status, "\(answer.text)")
+                    if status == 400 {
+                        #expect(answer.problem?["pointer"] as? String == "/rules/0/fault/certificate")
+                    }
+                }
+            }
+        }
+    }
 }

@@ -18,6 +18,18 @@ struct PortPlanTests {
         #expect([.provider, .binary, .feedback, .courier].map { plan.ports($0, environment) } == ports)
     }
 
+    @Test func `A port can be chosen for each environment, and anything else is refused`() throws {
+        var settings = Settings()
+        try settings.setPorts(of: .provider, ["443", "production=8443"])
+        #expect(settings.chosenPorts == [.provider: [.development: 443, .production: 8443]])
+        settings.environments = [.production]
+        try settings.setPorts(of: .courier, ["5224"])
+        #expect(settings.chosenPorts[.courier] == [.production: 5224])
+        for text in ["", "x", "65536", "-1", "staging=1", "=1", "production=", "production=1=2"] {
+            #expect(throws: ServiceError.self, "\(text)") { try settings.setPorts(of: .binary, [text]) }
+        }
+    }
+
     @Test(arguments: PortPlan.allCases, Environment.allCases)
     func `Channels are announced on a port that has them`(plan: PortPlan, environment: Environment) {
         #expect(plan.hasChannels(plan.channels(environment)))

@@ -80,6 +80,18 @@ struct StartTests {
         }
     }
 
+    /// A file system has this folder in its topmost one, and `fsck` needs it.
+    @Test func `An empty disk can be the data folder`() async throws {
+        try await withFolder { _, settings in
+            let data = URL(fileURLWithPath: settings.folder.path)
+            let found = data.appendingPathComponent("lost+found")
+            try FileManager.default.createDirectory(at: found, withIntermediateDirectories: true)
+            _ = try await start(settings)
+            _ = try await start(settings)
+            #expect(FileManager.default.fileExists(atPath: found.path))
+        }
+    }
+
     @Test func `An environment that is named twice is served once`() async throws {
         try await withFolder { _, settings in
             var settings = settings

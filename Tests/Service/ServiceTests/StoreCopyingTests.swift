@@ -92,20 +92,29 @@
             let administrator = AdministratorCertificate(
                 serial: try #require(CertificateSerial(bytes: Array(repeating: 0x4a, count: 16))), made: moment,
                 validUntil: Timestamp(milliseconds: .max))
+            let place = UpstreamPlace(bundleID: kept, environment: .production)
             let changes: [AccountChange] = [
                 .createTeam(team), .createApp(bundleID: gone, team: team.id), .createApp(bundleID: kept, team: team.id),
                 .createKey(key),
+                .setUpstream(
+                    AppUpstream(place: place, url: "https://h", credentials: .certificate, sealedCredentials: [3])),
                 .createCertificate(certificate), .revokeDevice(revoked, at: moment),
                 .createAdministrator(administrator, at: moment), .revokeAdministrator(administrator.serial, at: moment),
                 .revokeUnlistedAdministrator(
                     try #require(CertificateSerial(bytes: Array(repeating: 0x4b, count: 16))), validUntil: moment,
                     at: moment),
-                .createApp(bundleID: try bundleID("c.d"), team: team.id),
+                .createApp(bundleID: try bundleID("c.d"), team: team.id), .setBroadcasts(kept, false),
             ]
             for change in changes { _ = try await store.apply(change) }
             try await store.invite(
                 Invitation(digest: [1, 2], environment: .production, expires: Timestamp(milliseconds: .max)), at: moment
             )
+            for number in [1, 2] as [UInt8] {
+                let push = ForwardedPush(
+                    deviceToken: [number], topic: nil, id: "\(number)", payload: [7], share: ForwardingShare(team.id),
+                    via: "")
+                try await store.hold(HeldPush(push, of: place, expires: moment))
+            }
             for number in 0..<450 {
                 _ = try await store.register(destination(UInt64(number)), tokenKeyID: 1, at: moment)
             }
@@ -124,6 +133,39 @@
             ])
             try await store.keep(try #require(AttemptMark(bound: 12345, time: moment)))
             try await fillChannels(store.broadcastChannels)
+            try await fillGrants(store, team.id, kept)
+        }
+
+        /// A grant with more than a page of handles, one of which has ended, and an invitation.
+        private func fillGrants(_ store: any CopyableStore, _ team: TeamID, _ bundleID: BundleID) async throws {
+            let grant = Grant(
+                id: try #require(GrantID(rawValue: "g_aaaabbbbccccdddd")), bundleID: bundleID, team: team,
+                name: "Gr\u{0}ant", key: try #require(KeyID(rawValue: "GRANTKEY01")), publicKey: [9, 9],
+                clientKey: "ck_1", made: moment)
+            _ = try await store.apply(.createGrant(grant))
+            let handles = try (0..<250 as Range<UInt8>).map { number in
+                StoredHandle(
+                    handle: try #require(Handle([number] + Array(repeating: 1, count: 31))), grant: grant.id, app: app,
+                    environment: .production, token: [number], registered: moment)
+            }
+            try await store.grantStore.put(handles, limit: 1000)
+            try await store.grantStore.end(
+                handles[3].handle, HandleEnd(reason: .unregistered, moment: Timestamp(milliseconds: .max)))
+            let count = GrantCount(grant: grant.id, sent: 5, answers: ["200": 4, "Unregistered": 1])
+            _ = try await store.grantStore.add([count], on: 20_000)
+            try await store.grantStore.invite(
+                GrantInvitation(
+                    digest: [3, 4], bundleID: bundleID, name: "In\u{0}vited", limits: GrantLimits(),
+                    expires: Timestamp(milliseconds: .max)), at: moment)
+        }
+
+        private func grants(_ store: any CopyableStore) async throws -> [String] {
+            let grants = store.grantStore
+            var lines = store.current.grants.values.map { "\($0)" }.sorted()
+            lines += try await grants.handles(after: nil, limit: 1000).map { "\($0)" }
+            lines += try await grants.grantInvitations(at: moment).map { "\($0)" }
+            let answers = try await grants.answers().map { "\($0.key) \($0.value.sorted { $0.key < $1.key })" }
+            return try await lines + answers.sorted() + ["\(grants.sent(on: 20_000)) \(grants.handleCounts())"]
         }
 
         /// Everything that the ports show, in an order that does not depend on the store.
@@ -137,6 +179,8 @@
             lines += accounts.snapshot.certificates.values.map { "\($0)" }.sorted()
             lines += accounts.snapshot.revokedDevices.map { "\($0)" }.sorted()
             lines += accounts.snapshot.administrators.values.map { "\($0)" }.sorted()
+            lines += accounts.snapshot.upstreams.values.map { "\($0)" }.sorted()
+            lines += try await store.copiedHeld(after: 0, limit: 10).map { "\($0.place) \($0.expires) \($0.push)" }
             lines += try await store.copiedInvitations().map { "\($0)" }.sorted()
             for name in store.secretNames.sorted(by: { $0.rawValue < $1.rawValue }) {
                 lines.append("\(name) \(try await store.secrets.secret(name) ?? [])")
@@ -148,7 +192,7 @@
             let list = FeedbackList(environment: device.environment, app: app)
             lines += try await store.copiedFeedback(list, after: nil, limit: 10).map { "\($0.entry)" }
             lines.append("\(String(describing: try await store.attemptMark()))")
-            return try await lines + channels(store.broadcastChannels)
+            return try await lines + channels(store.broadcastChannels) + grants(store)
         }
 
         /// Channels of both policies. One keeps a broadcast that one of two devices has seen.
@@ -201,7 +245,7 @@
                 #expect(counts.registrations == 450 && counts.notifications == 2 && counts.feedback == 1)
                 #expect(counts.channels == 3 && counts.broadcasts == 1 && counts.subscriptions == 6)
                 #expect(counts.invitations == 1 && counts.secrets == 2 && counts.revokedDevices == 1)
-                #expect(counts.administrators == 2)
+                #expect(counts.administrators == 2 && counts.upstreams == 1 && counts.held == 2)
                 #expect(try await contents(places.database, places) == before)
                 #expect(try await places.copy(places.database, to: places.last) == counts)
                 #expect(try await contents(places.last, places) == before)

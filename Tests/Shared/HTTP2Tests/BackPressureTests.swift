@@ -3,7 +3,7 @@ import NIOCore
 import NIOEmbedded
 import Testing
 
-@Suite struct BackPressureTests {
+@Suite(.bothProtocols) struct BackPressureTests {
     private func opened(_ configure: (inout HTTP2Configuration) -> Void = { _ in }) throws -> EmbeddedPeer {
         let peer = try EmbeddedPeer.connected(configure)
         try peer.send(.request(1, endStream: true))

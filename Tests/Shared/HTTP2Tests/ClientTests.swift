@@ -2,7 +2,7 @@ import HTTP2
 import NIOCore
 import Testing
 
-@Suite struct ClientTests {
+@Suite(.bothProtocols) struct ClientTests {
     @Test func `A request and its response`() throws {
         let peer = try EmbeddedPeer.connectedClient()
         let stream = try peer.session.request(.post("/3/device/00"), body: ByteBuffer(string: "{}"))

@@ -3,7 +3,7 @@ import NIOCore
 import NIOEmbedded
 import Testing
 
-@Suite struct ConcurrentStreamsTests {
+@Suite(.bothProtocols) struct ConcurrentStreamsTests {
     private static func one(_ configuration: inout HTTP2Configuration) {
         configuration.maxConcurrentStreams = 10
         configuration.announcedConcurrentStreams = 1
@@ -89,7 +89,7 @@ import Testing
         #expect(try peer.received().isEmpty)
     }
 
-    @Test func `Over the full number the library ends the connection`() throws {
+    @Test(.libraryOnly) func `Over the full number the library ends the connection`() throws {
         let peer = try EmbeddedPeer.connected { $0.maxConcurrentStreams = 2 }
         try peer.send(requests(1, 3, 5))
         #expect(peer.recorder.requests == [1, 3])

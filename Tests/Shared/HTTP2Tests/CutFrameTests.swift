@@ -3,7 +3,7 @@ import NIOCore
 import Testing
 
 /// Frames that arrive in two reads, split at every byte, take effect with the second read.
-@Suite struct CutFrameTests {
+@Suite(.bothProtocols) struct CutFrameTests {
     private func sendCut(_ frame: WireFrame, after count: Int, to peer: EmbeddedPeer) throws {
         try peer.send(Array(frame.bytes.prefix(count)))
         try peer.send(Array(frame.bytes.dropFirst(count)))
@@ -40,7 +40,7 @@ import Testing
     @Test func `The last frame of a drained connection ends it`() throws {
         for frame in [WireFrame.data(1, "last", endStream: true), .reset(1)] {
             try atEachCut(of: frame) { count in
-                let peer = try EmbeddedPeer.connected { $0.resetsAfterEarlyAnswer = false }
+                let peer = try EmbeddedPeer.connected { $0.earlyReset = .onceRead }
                 try peer.send(.request(1))
                 peer.session.respond(StreamID(1), .status("200"))
                 peer.session.goAway(.noError)

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP2
 
 /// However a session ends, each stream is closed once and the session ends once.
-@Suite struct EndingTests {
+@Suite(.bothProtocols) struct EndingTests {
     private func expectOnce(_ peer: EmbeddedPeer, _ over: String) {
         #expect(Set(peer.recorder.closed.map { "\($0)" }).count == peer.recorder.closed.count)
         #expect(peer.recorder.closed.count == peer.recorder.requests.count)
@@ -104,7 +104,7 @@ import Testing
         do {
             let recorder = Recorder()
             application = recorder
-            let made = HTTP2Session(role: .server, configuration: .init(), application: recorder)
+            let made = HTTP2Session.make(role: .server, configuration: .init(), application: recorder)
             session = made
             let channel = EmbeddedChannel(handler: made)
             channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)

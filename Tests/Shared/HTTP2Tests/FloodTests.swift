@@ -4,7 +4,7 @@ import NIOEmbedded
 import Rates
 import Testing
 
-@Suite struct FloodTests {
+@Suite(.bothProtocols) struct FloodTests {
     /// Sends until the session has ended, and checks that it ended with ENHANCE_YOUR_CALM and the right reason.
     private func expectFlood(
         _ kind: FloodGuard.Kind,
@@ -101,7 +101,7 @@ import Testing
     @Test func `Pings whose answers are not read`() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.pings = .init(burst: 10_000, perSecond: 1) }
         peer.setWritable(false)
-        for number in 0..<3_000 where peer.channel.isActive { try peer.send(.ping(UInt64(number))) }
+        for number in 0..<5_000 where peer.channel.isActive { try peer.send(.ping(UInt64(number))) }
         peer.setWritable(true)
         #expect(peer.recorder.over == ["flood of unread acknowledgements"])
     }
@@ -125,7 +125,7 @@ import Testing
         try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.windowUpdate(0, 1)] }
     }
 
-    @Test func `Unknown frames are skipped`() throws {
+    @Test(.libraryOnly) func `Unknown frames are skipped`() throws {
         // libnghttp2 ignores these frames without a callback. They cost no more than reading any other bytes.
         let peer = try EmbeddedPeer.connected()
         try peer.send((0..<3_000).map { _ in WireFrame(type: 0xfa, payload: [1]) })
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test func `Data after the answer`() throws {
-        let peer = try EmbeddedPeer.connected { $0.resetsAfterEarlyAnswer = false }
+        let peer = try EmbeddedPeer.connected { $0.earlyReset = .onceRead }
         peer.recorder.on = { session, event in
             if case .headersEnded(let stream, _) = event { session.respond(StreamID(stream), .status("403")) }
         }
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test func `An answered request gets no more window`() throws {
-        let peer = try EmbeddedPeer.connected { $0.resetsAfterEarlyAnswer = false }
+        let peer = try EmbeddedPeer.connected { $0.earlyReset = .onceRead }
         peer.recorder.on = { session, event in
             if case .headersEnded(let stream, _) = event { session.respond(StreamID(stream), .status("403")) }
         }
@@ -227,7 +227,8 @@ import Testing
             [.headers(1, block + [UInt8](repeating: 0xbe, count: 10_000))]
         }
         let told = peer.recorder.events.filter { if case .header(_, "x", _) = $0 { true } else { false } }
-        #expect(told.count == 1)
+        // `HTTP2Core` reads the whole block before it reports a request.
+        #expect(told.count == (BothProtocols.current == .library ? 1 : 0))
     }
 
     @Test func `Header bomb in trailers`() throws {

@@ -14,6 +14,20 @@ struct OverdueRequestTests {
         #expect(overdue(after: seconds, isAnswered: true) == nil)
     }
 
+    /// Its client may wait until the stream ends, and a shutdown waits for the client.
+    @Test func `A stream whose request was cut short is reset soon, but not together with the answer`() {
+        func overdue(after seconds: Int64) -> OverdueRequest? {
+            let began = NIODeadline.uptimeNanoseconds(100_000_000_000)
+            return OverdueRequest(
+                began: began, isAnswered: true, cutShort: began + .seconds(2), timeout: .seconds(10),
+                now: began + .seconds(seconds))
+        }
+        #expect(overdue(after: 2) == nil)
+        #expect(overdue(after: 3) == nil)
+        #expect(overdue(after: 4) == .answered)
+        #expect(overdue(after: 21) == .stuck)
+    }
+
     @Test(arguments: [(Int64(11), OverdueRequest.answered), (20, .answered), (21, .stuck)])
     func `An answer that is not taken is reset and then ends the connection`(seconds: Int64, expected: OverdueRequest) {
         #expect(overdue(after: seconds, isAnswered: true) == expected)

@@ -2,7 +2,7 @@ import HTTP2
 import NIOEmbedded
 import Testing
 
-@Suite struct PrefaceTests {
+@Suite(.bothProtocols) struct PrefaceTests {
     @Test func `A server sends its settings first`() throws {
         let peer = try EmbeddedPeer { $0.announcedConcurrentStreams = 1 }
         let settings = try #require(try peer.received().first)

@@ -3,7 +3,7 @@ import NIOCore
 import NIOEmbedded
 import Testing
 
-@Suite struct RequestTests {
+@Suite(.bothProtocols) struct RequestTests {
     @Test func `A request is told in order`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1), .data(1, "{}", endStream: true))
@@ -184,7 +184,10 @@ import Testing
     @Test func `A malformed request is reset and closed once`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.headers(1, [0x83, 0x87], endStream: true))
-        #expect(peer.recorder.closed == [.closed(1, .protocolError)])
+        #expect(try peer.received(WireFrame.reset).map { $0.number() } == [HTTP2ErrorCode.protocolError.rawValue])
+        // `HTTP2Core` checks all fields before it reports a request, so the application does not know this one.
+        let isKnown = BothProtocols.current == .library
+        #expect(peer.recorder.closed == (isKnown ? [.closed(1, .protocolError)] : []))
         #expect(peer.channel.isActive)
     }
 }

@@ -8,7 +8,7 @@ import Testing
 struct SchemaTests {
     private static let schema = Schema.object([
         .required("name", .string(.line(maximumBytes: 5))),
-        .optional("id", .string(.tenCharacters)),
+        .optional("id", .string(.accountID)),
         .optional("count", .integer(1...3)),
         .optional("isOn", .boolean),
         .optional("list", .array(.object([.required("a/b", .boolean)]), count: 1...2)),
@@ -35,7 +35,7 @@ struct SchemaTests {
     @Test(arguments: [
         (#"[]"#, ""), (#"{}"#, ""), (#"{"name":1}"#, "/name"), (#"{"name":null}"#, "/name"), (#"{"name":""}"#, "/name"),
         (#"{"name":"abcdef"}"#, "/name"), (#"{"name":"a\u0007"}"#, "/name"), (#"{"name":"äöü"}"#, "/name"),
-        (#"{"name":"a","id":"abcdefgh12"}"#, "/id"), (#"{"name":"a","count":4}"#, "/count"),
+        (#"{"name":"a","id":"abcde.gh12"}"#, "/id"), (#"{"name":"a","count":4}"#, "/count"),
         (#"{"name":"a","count":1.5}"#, "/count"), (#"{"name":"a","isOn":1}"#, "/isOn"),
         (#"{"name":"a","list":[]}"#, "/list"), (#"{"name":"a","list":[{"a/b":true},{}]}"#, "/list/1"),
         (#"{"name":"a","list":[{"a/b":1}]}"#, "/list/0/a~1b"), (#"{"name":"a","other":1}"#, "/other"),
@@ -50,7 +50,7 @@ struct SchemaTests {
 
     @Test(
         arguments: [
-            (TextFormat.tenCharacters, ["ABCDE12345"], ["ABCDE1234", "abcde12345", "ABCDE123456", "ÄBCDE12345"]),
+            (TextFormat.accountID, ["ABCDE12345", "a", "my-team_1"], ["", "a.b", "a b", "ÄBCDE12345"]),
             (.bundleID, ["a", "com.example.app", "a-1"], ["", ".a", "a.", "a b", "a_b"]),
             (.serial, ["00112233445566778899aabbccddeeff"], ["0011", "zz112233445566778899aabbccddeeff"]),
             (.uuid, ["123e4567-e89b-12d3-a456-4266554400a0"], ["123e4567e89b12d3a4564266554400a0", ""]),

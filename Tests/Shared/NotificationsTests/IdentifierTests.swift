@@ -186,14 +186,19 @@ struct IdentifierTests {
 
     // MARK: TeamID, KeyID
 
-    @Test(arguments: ["ABCDEFGHIJ", "0123456789", "C86NV9JX3D"])
-    func `A team's or a key's ID has ten capital letters and digits`(_ text: String) {
+    @Test(arguments: [
+        ("ABCDEFGHIJ", true), ("0123456789", true), ("C86NV9JX3D", true), ("a", false), ("c86NV9JX3D", false),
+        ("C86NV9JX3", false), ("C86NV9JX3DD", false), ("C86NV9JX3-", false), ("my-team_1", false),
+        (String(repeating: "a", count: 64), false),
+    ])
+    func `A team's or a key's ID has letters, digits, hyphens and underscores`(_ text: String, isAssigned: Bool) {
+        #expect(TeamID(rawValue: text)?.isAssigned == isAssigned)
         #expect(TeamID(rawValue: text)?.description == text)
         #expect(KeyID(rawValue: text)?.description == text)
     }
 
     @Test(arguments: [
-        "", "C86NV9JX3", "C86NV9JX3DD", "c86NV9JX3D", "C86NV9JX3-", "C86NV9JX3é", "C86NV9JXé", " C86NV9JX3",
+        "", "C86NV9JX3é", "C86NV9JXé", " C86NV9JX3", "a.b", "a/b", "a\u{0}", String(repeating: "a", count: 65),
     ])
     func `Any other text is not a team's or a key's ID`(_ text: String) {
         #expect(TeamID(rawValue: text) == nil)
@@ -206,6 +211,7 @@ struct IdentifierTests {
         for _ in 0..<100 {
             let id = KeyID.random(using: &generator)
             #expect(KeyID(rawValue: id.rawValue) == id)
+            #expect(id.isAssigned)
         }
     }
 

@@ -18,7 +18,8 @@ struct RejectionTests {
         (400, "InvalidPushType"), (403, "UnrelatedKeyIdInToken"), (403, "BadEnvironmentKeyIdInToken"),
         (410, "ExpiredToken"), (403, "BadEnvironmentKeyInToken"),
         (400, "FeatureNotEnabled"), (400, "MissingChannelId"), (400, "BadChannelId"), (400, "ChannelNotRegistered"),
-        (400, "CannotCreateChannelConfig"), (400, "MissingPushType"), (400, "TopicMismatch"),
+        (400, "CannotCreateChannelConfig"), (400, "MissingPushType"), (400, "BadRequestPayload"),
+        (400, "BadRequestParams"), (403, "TopicMismatch"),
     ]
 
     @Test(arguments: table)

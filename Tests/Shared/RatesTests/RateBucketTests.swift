@@ -55,6 +55,8 @@ struct RateBucketTests {
 }
 
 struct RateTableTests {
+    private static let second: UInt64 = 1_000_000_000
+
     @Test func `Each key has its own bucket`() {
         var table = RateTable<Int>(Rate(burst: 1, perSecond: 1))
         let admitted = [1, 2, 1].map { table.admits($0, at: 0) }
@@ -65,5 +67,17 @@ struct RateTableTests {
         var table = RateTable<Int>(Rate(burst: 1, perSecond: 1000))
         for key in 0..<100_000 { _ = table.admits(key, at: UInt64(key) * 1_000_000) }
         #expect(table.count <= 2048)
+    }
+
+    @Test func `Time that passes for some keys only makes their events older`() {
+        var table = RateTable<Int>(Rate(burst: 1, perSecond: 1))
+        let now = 100 * Self.second
+        for key in 1...2 { _ = table.admits(key, at: now) }
+        table.age(by: Self.second) { $0 == 1 }
+        let admitted = (1...2).map { table.admits($0, at: now) }
+        #expect(admitted == [true, false])
+        table.age(by: .max) { _ in true }
+        let all = (1...2).map { table.admits($0, at: now) }
+        #expect(all == [true, true])
     }
 }

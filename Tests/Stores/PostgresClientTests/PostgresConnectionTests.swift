@@ -13,6 +13,18 @@ struct PostgresConnectionTests {
         await connection.close()
     }
 
+    /// As a TCP proxy does whose server is down.
+    @Test
+    func `If the first host accepts and closes, the next one is used`() async throws {
+        let closing = try ClosingServer()
+        defer { closing.stop() }
+        let url = try await TestServer.makeURL().replacing("host=", with: "host=127.0.0.1,")
+        let connection = PostgresConnection(
+            try PostgresLocation(url + "&port=\(closing.port),5432"), name: "test")
+        #expect(try await connection.execute("SELECT 1::bigint").first?.integer(0) == 1)
+        await connection.close()
+    }
+
     @Test(arguments: [0, 1, 10_000])
     func `An array is one parameter, whatever its length`(_ count: Int) async throws {
         try await withConnection { connection in

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 /// Tests that the contract finds each fault of a store.
-@Suite("The contract of the ports", .timeLimit(.minutes(1)))
+@Suite("The contract of the ports", .timeLimit(.minutes(5)))
 struct FaultyStoreTests {
     @Test(arguments: FaultyStore.Fault.allCases)
     func `A planted defect is found`(_ fault: FaultyStore.Fault) async throws {

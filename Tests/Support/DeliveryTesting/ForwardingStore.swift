@@ -11,6 +11,7 @@ extension ForwardingStore {
     package var secrets: any Secrets { inner.secrets }
     package var knownRegistrations: any KnownRegistrations { inner.knownRegistrations }
     package var broadcastChannels: any Channels { inner.broadcastChannels }
+    package var grantStore: any GrantStore { inner.grantStore }
     package func trouble() async -> StoreError? { await inner.trouble() }
     package func close() async { await inner.close() }
 
@@ -22,6 +23,27 @@ extension ForwardingStore {
 
     package func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot {
         try await inner.apply(change, to: version)
+    }
+
+    // MARK: Held notifications
+
+    package func hold(_ push: HeldPush) async throws(StoreError) { try await inner.hold(push) }
+
+    package func heldPlaces(at moment: Timestamp) async throws(StoreError) -> [UpstreamPlace] {
+        try await inner.heldPlaces(at: moment)
+    }
+
+    package func takeHeld(
+        of place: UpstreamPlace, limit: Int, at moment: Timestamp, until end: Timestamp,
+    ) async throws(StoreError) -> [HeldPush] {
+        try await inner.takeHeld(of: place, limit: limit, at: moment, until: end)
+    }
+
+    package func giveBackHeld(_ numbers: [Int64]) async throws(StoreError) { try await inner.giveBackHeld(numbers) }
+    package func removeHeld(_ numbers: [Int64]) async throws(StoreError) { try await inner.removeHeld(numbers) }
+
+    package func removeExpiredHeld(at moment: Timestamp, limit: Int) async throws(StoreError) -> [HeldPush] {
+        try await inner.removeExpiredHeld(at: moment, limit: limit)
     }
 
     // MARK: Registrations
@@ -80,6 +102,14 @@ extension ForwardingStore {
 
     package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
         try await inner.removeExpired(before: moment, limit: limit)
+    }
+
+    package func removeExpired(
+        before moment: Timestamp,
+        of app: AppID,
+        limit: Int,
+    ) async throws(StoreError) -> Int {
+        try await inner.removeExpired(before: moment, of: app, limit: limit)
     }
 
     // MARK: Invitations

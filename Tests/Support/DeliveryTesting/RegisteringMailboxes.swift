@@ -19,7 +19,17 @@ final class RegisteringMailboxes: Mailboxes {
             // If this fails, storing fails too.
             _ = try? await ports.registrations.register(destination, tokenKeyID: 1, at: Samples.moment)
         }
-        return await ports.mailboxes.store(entries)
+        var results = await ports.mailboxes.store(entries)
+        // On a slow machine another transaction may hold a mailbox for long. `Delivery` stores again then.
+        while case let locked = results.indices.filter({ Self.isLocked(results[$0]) }), !locked.isEmpty {
+            let again = await ports.mailboxes.store(locked.map { entries[$0] })
+            for (index, result) in zip(locked, again) { results[index] = result }
+        }
+        return results
+    }
+
+    private static func isLocked(_ result: Result<MailboxVersion, StoreError>) -> Bool {
+        if case .failure(let error) = result { error.code == .locked } else { false }
     }
 
     func remove(_ references: [MailboxReference]) async -> [Result<MailboxRemoval, StoreError>] {
@@ -36,5 +46,9 @@ final class RegisteringMailboxes: Mailboxes {
 
     func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
         try await ports.mailboxes.removeExpired(before: moment, limit: limit)
+    }
+
+    func removeExpired(before moment: Timestamp, of app: AppID, limit: Int) async throws(StoreError) -> Int {
+        try await ports.mailboxes.removeExpired(before: moment, of: app, limit: limit)
     }
 }

@@ -16,6 +16,8 @@ extension StoreContract {
         Promise("creating an app or a key of a team that does not exist is an error", missesTeam),
         Promise("a key that does not exist cannot be revoked", missesKey),
         Promise("apps have different IDs, which never change", appIDs),
+        Promise("many apps are created in one change, or none of them", createsApps),
+        Promise("the broadcast channels of an app are switched off and on", switchesBroadcasts),
         Promise("a key reads back as it was", keyReadsBack),
         Promise("a revoked key has the time of its revocation", revokes),
         Promise("revoking a revoked key is harmless", revokesAgain),
@@ -149,6 +151,44 @@ extension StoreContract {
         for change in again {
             await expectFailure(.exists) { _ = try await ports.accounts.apply(change) }
         }
+    }
+
+    @Sendable
+    private static func createsApps(_ ports: Ports) async throws {
+        let team = try Samples.team()
+        _ = try await ports.accounts.apply(.createTeam(team))
+        let first = try Samples.bundleID("com.example.first")
+        let apps = try (0..<20).map { try Samples.bundleID("com.example.app\($0)") }
+        let before = try await ports.accounts.apply(.createApp(bundleID: first, team: team.id))
+        let made = try await ports.accounts.apply(.createApps(apps, team: team.id))
+        #expect(made.version == before.version + 1)
+        #expect(apps.allSatisfy { made.apps[$0]?.team == team.id })
+        // The next app has a number that none of them has.
+        let last = try Samples.bundleID("com.example.last")
+        let all = try await ports.accounts.apply(.createApp(bundleID: last, team: team.id))
+        #expect(Set(all.apps.values.map(\.id)).count == 22)
+        let more = [try Samples.bundleID("com.example.more"), first]
+        for refused in [more, [more[0], more[0]]] {
+            await expectFailure(.exists) { _ = try await ports.accounts.apply(.createApps(refused, team: team.id)) }
+        }
+        #expect(ports.accounts.current == all)
+    }
+
+    @Sendable
+    private static func switchesBroadcasts(_ ports: Ports) async throws {
+        let team = try Samples.team()
+        let bundleID = try Samples.bundleID("com.example.app")
+        _ = try await ports.accounts.apply(.createTeam(team))
+        let made = try await ports.accounts.apply(.createApp(bundleID: bundleID, team: team.id))
+        let app = try #require(made.apps[bundleID])
+        #expect(app.hasBroadcasts)
+        let off = try await ports.accounts.apply(.setBroadcasts(bundleID, false))
+        #expect(off.apps[bundleID]?.hasBroadcasts == false && off.app(app.id)?.hasBroadcasts == false)
+        #expect(try await ports.accounts.apply(.setBroadcasts(bundleID, false)).version == off.version)
+        let on = try await ports.accounts.apply(.setBroadcasts(bundleID, true))
+        #expect(on.apps == made.apps && on.version > off.version)
+        let other = try Samples.bundleID("com.example.other")
+        await expectFailure(.missing) { _ = try await ports.accounts.apply(.setBroadcasts(other, false)) }
     }
 
     @Sendable

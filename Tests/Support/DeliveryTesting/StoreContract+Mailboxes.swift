@@ -26,6 +26,9 @@ extension StoreContract {
         Promise("a batch of removals has a result for each item, in its order", registering: removalResults),
         Promise("only notifications that expired before the given time are removed", registering: removesExpired),
         Promise(
+            "the expired notifications of one app are removed, if no other node uses the store",
+            registering: removesExpiredOfApp),
+        Promise(
             "at most the limit is removed at a time, and fewer at the end", registering: removesExpiredInSteps),
         Promise("an expired notification can still be read and replaced", registering: replacesExpired),
         Promise("a mailbox that is filled again expires with its new contents", registering: refillsBeforeExpiring),
@@ -342,6 +345,21 @@ extension StoreContract {
         #expect(try await ports.mailboxes.removeExpired(before: moment, limit: 10) == 1)
         let apps = try await ports.mailboxes.entries(of: Samples.device).map(\.entry.destination.app.rawValue)
         #expect(Set(apps) == [2, 3])
+    }
+
+    @Sendable
+    private static func removesExpiredOfApp(_ ports: Ports) async throws {
+        let moment = Samples.later
+        let destinations = [Samples.destination(app: 1), Samples.destination(app: 2)]
+        _ = await ports.mailboxes.store(destinations.map { Samples.entry($0, expires: Samples.moment) })
+        let removed = try await ports.mailboxes.removeExpired(before: moment, of: destinations[0].app, limit: 10)
+        let left = try await ports.mailboxes.entries(of: Samples.device).map(\.entry.destination.app)
+        // Nodes that share a store have the machine's clock.
+        #expect(removed == (ports.mailboxes.isShared ? 0 : 1))
+        #expect(Set(left) == Set((ports.mailboxes.isShared ? destinations : [destinations[1]]).map(\.app)))
+        #expect(
+            try await ports.mailboxes.removeExpired(before: .init(milliseconds: 0), of: destinations[1].app, limit: 10)
+                == 0)
     }
 
     @Sendable

@@ -25,6 +25,8 @@ package struct StoreContract: Sendable {
         package var feedback: any Feedback
         package var channels: any Channels
         package var attemptNumbers: any AttemptNumbers
+        package var held: any HeldPushes
+        package var grants: any GrantStore
         /// Called when the check is over.
         let close: @Sendable () async -> Void
 
@@ -37,6 +39,8 @@ package struct StoreContract: Sendable {
             feedback = store
             channels = store.broadcastChannels
             attemptNumbers = store
+            held = store
+            grants = store.grantStore
             close = { await store.close() }
         }
     }
@@ -71,9 +75,11 @@ package struct StoreContract: Sendable {
 
     /// All promises.
     package static let promises =
-        mailboxPromises + registrationPromises + listPromises + accountPromises + administratorPromises + secretPromises
+        mailboxPromises + registrationPromises + listPromises + accountPromises + administratorPromises
+        + upstreamPromises + heldPromises
+        + secretPromises
         + invitationPromises
-        + feedbackPromises + attemptNumberPromises + logPromises + deletionPromises + channelPromises
+        + feedbackPromises + attemptNumberPromises + logPromises + deletionPromises + channelPromises + grantPromises
 
     private let makeStore: @Sendable (any DeliveryLog) async throws -> Ports
 

@@ -93,6 +93,15 @@ package final class TestServer: Sendable {
         await connection.close()
     }
 
+    /// Executes the statements of a file, each of which ends with a semicolon at the end of a line.
+    package static func execute(_ sql: String, in location: PostgresLocation) async throws {
+        let connection = PostgresConnection(location, name: "test")
+        for statement in sql.split(separator: ";\n") {
+            _ = try await connection.execute([PostgresStatement(once: String(statement), [])])
+        }
+        await connection.close()
+    }
+
     /// Sets a parameter of a database, and makes all connections to it start again.
     package static func set(_ parameter: String, to value: String, in location: PostgresLocation) async throws {
         let name = String(location.description.split(separator: "/").last ?? "")

@@ -62,7 +62,7 @@ package final class ScriptedServer: Sendable {
                     configuration.announcedConcurrentStreams = options.streams
                     let application = ScriptedConnection(number: number, channel: channel, log: log, script: script)
                     try pipeline.addHandler(
-                        HTTP2Session(role: .server, configuration: configuration, application: application))
+                        HTTP2Session.make(role: .server, configuration: configuration, application: application))
                 }
             }
         var listeners: [any Channel] = []
@@ -184,6 +184,11 @@ package final class ScriptedConnection: HTTP2Application {
         roundTrips[pings] = body
         session?.ping(pings)
         session?.flush()
+    }
+
+    /// Calls back after some milliseconds. The client notices nothing of it, as it would of many PINGs.
+    package func after(milliseconds: Int64, _ body: @escaping () -> Void) {
+        channel.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(milliseconds), body)
     }
 
     // MARK: HTTP2Application

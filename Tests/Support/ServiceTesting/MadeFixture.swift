@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The parts of a completed fixture that tests need.
-struct MadeFixture {
+/// The parts of a completed fixture that tests need. Nobody changes the values of its JSON document.
+struct MadeFixture: @unchecked Sendable {
     let document: [String: Any]
     let team: [String: Any]
 

@@ -52,7 +52,7 @@ enum RejectionSituation {
     private static func prepare(_ settings: inout Settings, for reason: Rejection.Reason) {
         switch reason {
         case .badEnvironmentKeyInToken: settings.environmentKeyReason = .seen
-        case .idleTimeout: settings.provider.requestTimeout = .milliseconds(100)
+        case .idleTimeout: settings.provider.requestTimeout = .seconds(2)
         case .shutdown: settings.shutdownTimeout = .milliseconds(300)
         case .tooManyRequests: settings.delivery.requestsPerDeviceToken = Rate(burst: 1, perSecond: 0.001)
         default: break

@@ -5,5 +5,5 @@ extension String {
     }
 
     /// Whether the text has the form of team IDs and key IDs.
-    var isTenCharacterID: Bool { wholeMatch(of: /[A-Z0-9]{10}/) != nil }
+    var isAccountID: Bool { wholeMatch(of: /[A-Z0-9]{10}/) != nil }
 }

@@ -59,8 +59,10 @@ final class WireClient: Sendable {
         literals: HTTP2Configuration.Literals = .withoutIndexing,
         protocols: [String] = ["h2"],
         serverName: String? = nil,
+        checksCertificates: Bool = true,
     ) async throws -> WireClient {
         var tls = TLSConfiguration.makeClientConfiguration()
+        if !checksCertificates { tls.certificateVerification = .none }
         tls.applicationProtocols = protocols
         tls.trustRoots = .file(authorityFile)
         if let certificate {
@@ -82,7 +84,7 @@ final class WireClient: Sendable {
                     var configuration = HTTP2Configuration()
                     configuration.streamWindowBytes = windowBytes
                     configuration.literals = literals
-                    let session = HTTP2Session(role: .client, configuration: configuration, application: recorder)
+                    let session = HTTP2Session.make(role: .client, configuration: configuration, application: recorder)
                     try channel.pipeline.syncOperations.addHandler(session)
                 }
             }

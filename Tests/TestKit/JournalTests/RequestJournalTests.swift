@@ -1,9 +1,10 @@
 import Delivery
-import Journal
 import Matching
 import Notifications
 import Synchronization
 import Testing
+
+@testable import Journal
 
 /// Which requests the journal keeps, and which watchers are told of them.
 @Suite(.timeLimit(.minutes(1)))
@@ -194,6 +195,40 @@ struct RequestJournalTests {
         #expect(nearest.first?.differs == ["status"] && nearest.last?.differs == ["topic", "status"])
     }
 
+    @Test(arguments: [0, 1, 2])
+    func `If the journal ends during a wait, only a wait that has what it needs succeeds`(count: Int) async {
+        let journal = Self.journal()
+        journal.answered(journal.append(Self.facts()), RequestAnswer(status: 200))
+        async let waiting = journal.wait(for: RequestMatch(), count: count, limit: 10, timeout: .seconds(600)) { _ in }
+        journal.end()
+        switch await waiting {
+        case .done(let entries): #expect(count == 1 && entries.count == 1)
+        case .ended: #expect(count != 1)
+        case .timedOut: Issue.record("it has timed out")
+        }
+    }
+
+    @Test func `If a match names a team, its requests are nearer than those of other teams`() async {
+        let journal = Self.journal()
+        for id in UInt64(1)...7 {
+            var facts = Self.facts(id == 1 ? "c.d" : "a.b", id: id)
+            if id == 2 { facts.team = nil }
+            if id > 2 { facts.team = TeamID(rawValue: "OTHER12345") }
+            journal.answered(journal.append(facts), RequestAnswer(status: id == 1 ? 400 : 200))
+        }
+        let match = Self.match {
+            $0.team = Self.team
+            $0.topic = "a.b"
+            $0.status = 200
+        }
+        let result = await journal.wait(for: match, count: 1, limit: 10, timeout: .seconds(60)) { $0() }
+        guard case .timedOut(_, let nearest) = result else {
+            Issue.record("it is content")
+            return
+        }
+        #expect(nearest.map(\.entry.facts.number) == [2, 1, 7, 6, 5])
+    }
+
     @Test func `A follower gets each request once, when it is answered`() async {
         let journal = Self.journal()
         journal.answered(journal.append(Self.facts()), RequestAnswer(status: 200))
@@ -217,6 +252,38 @@ struct RequestJournalTests {
         var count = 0
         for await _ in stream { count += 1 }
         #expect(count == JournalLimits.followerBacklog)
+    }
+
+    @Test func `What waits for all followers together is limited, and one that reads goes on`() async {
+        let journal = Self.journal(keep: JournalLimits.requests)
+        let idle = (0..<20).map { _ in journal.follow(RequestMatch()) { _ in } }
+        var reader = journal.follow(RequestMatch()) { _ in }.makeAsyncIterator()
+        var facts = Self.facts()
+        facts.body = [UInt8](repeating: UInt8(ascii: "x"), count: 4096)
+        let count = 3 * JournalLimits.backlogBytes / 20 / 4096
+        for _ in 0..<count {
+            journal.answered(journal.append(facts), RequestAnswer(status: 200))
+            #expect(await reader.next() != nil)
+        }
+        journal.end()
+        // All of them waited alike, so each has got its part and was then ended.
+        for stream in idle {
+            var bytes = 0
+            for await entry in stream { bytes += entry.facts.body.count }
+            #expect(bytes > 0 && bytes <= JournalLimits.backlogBytes / 10)
+        }
+        #expect(await reader.next() == nil)
+    }
+
+    @Test func `The size of the journal counts what its entries take in memory`() throws {
+        var facts = Self.facts()
+        facts.headers = [RequestFacts.Header(name: "authorization", value: String(repeating: "a", count: 200))]
+        facts.body = []
+        for _ in 0..<1000 { facts.body.append(1) }
+        let entry = JournalEntry(facts)
+        #expect(entry.facts.body == facts.body)
+        #expect(entry.facts.body.capacity < 1100)
+        #expect(entry.bytes >= 1000 + 200 + 2 * MemoryLayout<JournalEntry>.stride)
     }
 
     @Test func `An entry is one line of JSON, whatever it contains`() throws {

@@ -202,4 +202,37 @@ struct RehearsalDecisionTests {
         }
         #expect(stage.all(now: .zero).count <= RehearsalLimits.active + RehearsalLimits.ended)
     }
+
+    private static func connection(_ serverName: String?, _ interface: ProviderInterface = .http2) -> ConnectionFacts {
+        ConnectionFacts(number: 1, environment: .development, interface: interface, serverName: serverName)
+    }
+
+    private static func handshakeRule(_ change: (inout RequestMatch) -> Void = { _ in }) -> Rehearsal.Rule {
+        var match = RequestMatch()
+        change(&match)
+        return Rehearsal.Rule(
+            name: "tls", match: match, condition: .every(2), fault: .handshake(.certificate(.expired)))
+    }
+
+    @Test func `A rule about handshakes counts connections only, and decides by their number`() throws {
+        var active = ActiveRehearsal(Rehearsal(rules: [Self.handshakeRule()]))
+        let ofRequest = try active.decide(Self.facts(), age: .zero)
+        let isRefused = active.refuses(.development, .http2, age: .zero)
+        #expect(ofRequest == nil && !isRefused)
+        let fired = (1...4).map { _ in active.decide(Self.connection("localhost"), age: .zero)?.fault }
+        #expect(fired == [nil, .certificate(.expired), nil, .certificate(.expired)])
+        #expect(active.counts == [ActiveRehearsal.Counts(matched: 4, fired: 2)])
+    }
+
+    @Test func `A rule about handshakes matches the server name, the environment and the protocol`() {
+        let rules = [
+            Self.handshakeRule { $0.serverName = "api.push.apple.com" }, Self.handshakeRule { $0.interface = .binary },
+            Self.handshakeRule { $0.environment = .production },
+        ]
+        var active = ActiveRehearsal(Rehearsal(rules: rules))
+        _ = active.decide(Self.connection("API.push.apple.com"), age: .zero)
+        _ = active.decide(Self.connection("localhost", .binary), age: .zero)
+        _ = active.decide(Self.connection(nil), age: .zero)
+        #expect(active.counts.map(\.matched) == [1, 1, 0])
+    }
 }

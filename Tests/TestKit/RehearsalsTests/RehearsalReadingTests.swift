@@ -56,6 +56,7 @@ struct RehearsalReadingTests {
         (#"{"hang":true}"#, RequestFault(.hang)), (#"{"delay":"PT1S"}"#, RequestFault(.delay(.seconds(1)))),
         (#"{"lose":true}"#, RequestFault(.lose)), (#"{"duplicate":2}"#, RequestFault(.duplicate(2))),
         (#"{"settings":{"maxConcurrentStreams":1}}"#, RequestFault(.settings(maxConcurrentStreams: 1))),
+        (#"{"omit":"apns-unique-id"}"#, RequestFault(.omit(.uniqueID))),
         (#"{"errorPacket":{"status":10}}"#, RequestFault(.errorPacket(.shutdown))),
     ])
     func `A fault is read`(_ text: String, _ expected: RequestFault) throws {
@@ -74,8 +75,12 @@ struct RehearsalReadingTests {
         case .lose: #"{"lose":true}"#
         case .duplicate: #"{"duplicate":2}"#
         case .settings: #"{"settings":{"maxConcurrentStreams":1}}"#
+        case .omit: #"{"omit":"apns-unique-id"}"#
         case .refuse: #"{"refuse":true}"#
         case .errorPacket: #"{"errorPacket":{"status":10}}"#
+        case .certificate: #"{"certificate":"other-authority"}"#
+        case .tls: #"{"tls":{"versions":["1.2"]}}"#
+        case .handshake: #"{"handshake":"hang"}"#
         }
     }
 
@@ -96,6 +101,21 @@ struct RehearsalReadingTests {
             try Self.fault(#"{"delay":{"median":"PT0.2S","p99":"PT2S"}}"#)
                 == .spreadDelay(median: .milliseconds(200), p99: .seconds(2)))
         #expect(try Self.fault(#"{"refuse":true}"#) == .refuse)
+    }
+
+    @Test func `Faults of TLS are read`() throws {
+        for certificate in HandshakeFault.Certificate.allCases {
+            let text = #"{"certificate":"\#(certificate.rawValue)"}"#
+            #expect(try Self.fault(text) == .handshake(.certificate(certificate)))
+        }
+        for disturbance in HandshakeFault.Disturbance.allCases {
+            let text = #"{"handshake":"\#(disturbance.rawValue)"}"#
+            #expect(try Self.fault(text) == .handshake(.disturbance(disturbance)))
+        }
+        #expect(
+            try Self.fault(#"{"tls":{"versions":["1.3","1.2","1.3"]}}"#) == .handshake(.versions([.tls12, .tls13])))
+        let rule = #"{"rules":[{"match":{"serverName":"A.b","protocol":"h2"},"fault":{"handshake":"reset"}}]}"#
+        #expect(try Rehearsal(Self.document(rule)).rules.first?.match.serverName == "a.b")
     }
 
     @Test(arguments: [
@@ -123,7 +143,7 @@ struct RehearsalReadingTests {
         (#"{"rules":[{"fault":{"explode":true}}]}"#, "/rules/0/fault/explode"),
         (#"{"rules":[{"name":"","fault":{"hang":true}}]}"#, "/rules/0/name"),
         (#"{"rules":[{"name":"a","fault":{"hang":true}},{"name":"a","fault":{"hang":true}}]}"#, "/rules/1/name"),
-        (#"{"rules":[{"match":{"team":"x"},"fault":{"hang":true}}]}"#, "/rules/0/match/team"),
+        (#"{"rules":[{"match":{"team":"a b"},"fault":{"hang":true}}]}"#, "/rules/0/match/team"),
         (#"{"rules":[{"match":{"environment":"production"},"fault":{"hang":true}}]}"#, "/rules/0/match/environment"),
         (#"{"rules":[{"when":{},"fault":{"hang":true}}]}"#, "/rules/0/when"),
         (#"{"rules":[{"when":{"first":1,"every":2},"fault":{"hang":true}}]}"#, "/rules/0/when"),
@@ -226,7 +246,7 @@ struct RehearsalReadingTests {
         (try? FileManager.default.contentsOfDirectory(atPath: examples.path))?
         .filter { $0.hasSuffix(".json") }.sorted() ?? []
 
-    @Test func `There are nine ready-made rehearsals`() { #expect(Self.files.count == 9) }
+    @Test func `There are ten ready-made rehearsals`() { #expect(Self.files.count == 10) }
 
     @Test(arguments: files)
     func `A ready-made rehearsal is valid, and described`(_ file: String) throws {

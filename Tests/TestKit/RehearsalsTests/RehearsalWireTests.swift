@@ -89,6 +89,16 @@ import Testing
         }
     }
 
+    @Test func `An answer lacks the header that only the development environment has`() async throws {
+        try await Self.run(#"{"when":{"first":1},"fault":{"omit":"apns-unique-id"}}"#) { test, headers, _ in
+            let client = try await test.connectProvider()
+            let answer = try await client.send(headers.fields)
+            #expect(answer.status == 200 && answer["apns-id"] == Self.id && answer["apns-unique-id"] == nil)
+            #expect(try await client.send(headers.fields)["apns-unique-id"] != nil)
+            await client.close()
+        }
+    }
+
     @Test func `GOAWAY is sent after the given number of further answers`() async throws {
         let fault = #"{"when":{"first":1},"fault":{"goAway":{"reason":"Shutdown","after":2}}}"#
         try await Self.run(fault) { test, headers, _ in
@@ -149,6 +159,29 @@ import Testing
                 #expect(try await other.send(headers.fields).status == 200)
                 #expect(try await Self.events(test).filter { $0 == "accepted" } == ["accepted"])
                 await other.close()
+            }
+        }
+    }
+
+    /// The report finds what was discarded and never sent again.
+    @Test(arguments: ["fin", "rst"])
+    func `What came together with the request that breaks the connection is not pending for ever`(
+        kind: String
+    ) async throws {
+        try await TestService.runInMemory { test in
+            let token = try await test.makeDeviceToken()
+            let ids = (1...5).map { "00000000-0000-4000-8000-00000000000\($0)" }
+            _ = try await Self.begin(#"{"match":{"apnsID":"\#(ids[2])"},"fault":{"close":"\#(kind)"}}"#, test)
+            let client = try await WireClient.connect(
+                port: test.port(\.provider), authorityFile: test.description.ca,
+                certificate: try await test.makeCertificate(),
+                burst: ids.map { ProviderHeaders(token, token: nil).adding("apns-id", $0).fields })
+            #expect(try await client.burst().dropFirst(2).allSatisfy { $0.status == 0 })
+            while true {
+                let outcomes = try await test.requests().map { $0["outcome"] as? String }
+                guard outcomes.count >= 3, !outcomes.contains("pending") else { continue }
+                #expect(outcomes[2] == "dropped")
+                break
             }
         }
     }

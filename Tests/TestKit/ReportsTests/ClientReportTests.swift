@@ -26,10 +26,13 @@ struct ClientReportTests {
             status: Int = 200,
             reason: String? = nil,
             isAnswered: Bool = true,
+            isRehearsed: Bool = false,
             outcome: RequestOutcome? = nil,
             practices: Set<RequestFacts.Practice> = [],
             channel: String? = nil,
             activityToken: RequestFacts.ActivityToken? = nil,
+            unknown: Set<RequestFacts.Unknown> = [],
+            team: String? = nil,
         ) throws {
             milliseconds += after
             let number = UInt64(requests.count + 1)
@@ -54,7 +57,9 @@ struct ClientReportTests {
             facts.practices = practices
             facts.channel = channel
             facts.activityToken = activityToken
-            requests.append(RecordedRequest(facts, isAnswered: isAnswered))
+            facts.unknown = unknown
+            facts.team = team.flatMap(TeamID.init)
+            requests.append(RecordedRequest(facts, isAnswered: isAnswered, isRehearsed: isRehearsed))
         }
 
         private static func base64(_ text: String) -> String {
@@ -113,6 +118,27 @@ struct ClientReportTests {
     @Test func `Provider tokens are made too often`() throws {
         try Self.expect("provider-token-churn", [2, 3]) { history in
             for minute in 0..<3 { try history.send(issued: 1_800_000_000 + minute * 60) }
+        }
+    }
+
+    @Test func `What a rehearsal did is not blamed on the client`() throws {
+        let findings = try Self.findings { history in
+            try history.send("A", status: 403, reason: "ExpiredProviderToken", isRehearsed: true)
+            // The rehearsal cuts the connection before the answer to the first of the two has arrived.
+            let id = ["apns-id": "00000000-0000-4000-8000-000000000001" as String?]
+            try history.send("B", headers: id)
+            try history.send("C", isAnswered: false, isRehearsed: true, outcome: .dropped)
+            try history.send("B", connection: 2, headers: id)
+            try history.send("C", connection: 2)
+        }
+        #expect(findings.map(\.id) == [])
+    }
+
+    @Test func `A 429 or a 5xx is never followed by another attempt`() throws {
+        try Self.expect("rejected-never-retried", [1, 2]) { history in
+            try history.send("A", status: 429, reason: "TooManyRequests")
+            try history.send("B", status: 503, reason: "ServiceUnavailable")
+            try history.send("C")
         }
     }
 
@@ -287,5 +313,40 @@ struct ClientReportTests {
         }
         #expect(findings.first?.requests.count == Finding.maximumEvidence)
         #expect(findings.first?.text.hasPrefix("100 ") == true)
+    }
+
+    // MARK: Accepted without being known
+
+    @Test func `What the service did not know gets a note for each kind`() throws {
+        try Self.expect("sender-not-verified", [1]) { try $0.send(unknown: [.sender]) }
+        try Self.expect("topic-not-known", [2]) {
+            try $0.send()
+            try $0.send(unknown: [.topic])
+        }
+        try Self.expect("device-token-not-known", [1]) { try $0.send(unknown: [.deviceToken]) }
+    }
+
+    @Test func `An unknown key of several teams is an error`() throws {
+        let findings = try Self.findings {
+            try $0.send(unknown: [.sender], team: "ABCDE12345")
+            try $0.send(unknown: [.sender], team: "ABCDE12346")
+        }
+        #expect(findings.map(\.id) == ["sender-not-verified", "key-of-several-teams"])
+        #expect(findings.last?.severity == .error && findings.last?.requests == [1, 2])
+    }
+
+    @Test func `An unknown device token for the topics of several apps is an error, and for those of one app is none`()
+        throws
+    {
+        let several = try Self.findings {
+            try $0.send(unknown: [.deviceToken])
+            try $0.send(headers: ["apns-topic": "com.example.other"], unknown: [.deviceToken])
+        }
+        #expect(several.map(\.id) == ["device-token-not-known", "device-token-for-several-apps"])
+        let services = try Self.findings {
+            try $0.send(unknown: [.deviceToken])
+            try $0.send(headers: ["apns-topic": "com.example.shop.voip"], unknown: [.deviceToken])
+        }
+        #expect(services.map(\.id) == ["device-token-not-known"])
     }
 }

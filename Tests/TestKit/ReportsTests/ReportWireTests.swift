@@ -110,7 +110,7 @@ import Testing
             let answer = try await test.ask("GET", "/v1/reports")
             #expect(answer.status == 409)
             #expect(answer.text.contains("/v1/journal"))
-            #expect(try await test.ask("GET", "/v1/reports?team=x").status == 400)
+            #expect(try await test.ask("GET", "/v1/reports?team=a%20b").status == 400)
         }
     }
 }

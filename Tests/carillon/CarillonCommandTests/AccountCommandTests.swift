@@ -16,7 +16,7 @@ import Testing
         #expect(made.status == 0)
         let object = try made.object
         #expect(object.keys == ["teamID"])
-        #expect(try #require(object["teamID"]?.text).isTenCharacterID)
+        #expect(try #require(object["teamID"]?.text).isAccountID)
     }
 
     @Test func `Every command reaches the service`() async throws {
@@ -35,6 +35,20 @@ import Testing
                 "bundleID": "com.example.kiosk",
                 "topics": ["com.example.kiosk", "com.example.kiosk.voip", "com.example.kiosk.complication"],
             ])
+    }
+
+    @Test func `The broadcast channels of an app are switched off and on`() async throws {
+        let service = try CarillonProcess.current
+        let made = try await service.carillon(
+            "app", "create", "--team", try await newTeam(), "--bundle-id", "com.example.silent", "--broadcast", "off")
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(try await service.carillon("app", "show", "com.example.silent").object["broadcast"] == .bool(false))
+        let refused = try await service.carillon(
+            "channel", "create", "--bundle-id", "com.example.silent", "--message-storage-policy", "1")
+        #expect(refused.status != 0 && refused.errors.contains("--broadcast on"), "\(refused.errors)")
+        let changed = try await service.carillon(
+            "app", "change", "--bundle-id", "com.example.silent", "--broadcast", "on")
+        #expect(try changed.object["broadcast"] == .bool(true))
     }
 
     @Test func `App create of a team that is not there fails`() async throws {
@@ -64,7 +78,7 @@ import Testing
             let object = try made.object
             #expect(object.keys == ["keyID", "path"])
             let keyID = try #require(object["keyID"]?.text)
-            #expect(keyID.isTenCharacterID)
+            #expect(keyID.isAccountID)
             #expect(object["path"]?.text == "\(folder)/AuthKey_\(keyID).p8")
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["AuthKey_\(keyID).p8"])
             #expect(try permissions(ofFile: "\(folder)/AuthKey_\(keyID).p8") == 0o600)

@@ -268,7 +268,7 @@ import Testing
     /// Variables that Kubernetes sets because of a service with this name, and those of other commands.
     @Test func `Variables of others`() async throws {
         let environment = [
-            "CARILLON_SERVICE_HOST": "10.0.0.1", "CARILLON_PORT": "tcp://10.0.0.1:2197",
+            "CARILLON_SERVICE_HOST": "10.0.0.1", "CARILLON_PORT": "tcp://10.0.0.1:2197", "CARILLON_AGENT_SOCKET": "/s",
             "CARILLON_PORT_2197_TCP_ADDR": "10.0.0.1", "CARILLON_MANAGEMENT_URL": "http://10.0.0.1:2198",
             "CARILLON_PROVIDER_STORE": "sqlite", "CARILLON_PROVIDER_LIMIT_IDLE_TIMEOUT": "60",
         ]

@@ -63,6 +63,23 @@ import Testing
         }
     }
 
+    @Test func `With --until-input-ends it ends with its standard input, and leaves nothing behind`() async throws {
+        try await withTemporaryFolder { folder in
+            try await ChildProcess.with(
+                BuiltCommand.path, Self.command + ["--until-input-ends"], environment: ["TMPDIR": folder],
+                folder: folder, staysOpen: true
+            ) { child in
+                let service = try await Running(child)
+                try child.type("This is discarded.\n")
+                let health = try await BuiltCommand.run(["health"], environment: service.environment)
+                #expect(health.status == 0, "\(health.errors)")
+                child.closeInput()
+                #expect(await child.finished().status == 0)
+                #expect(try Self.isEmpty(folder))
+            }
+        }
+    }
+
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
     func `It leaves nothing behind`(_ signal: Int32) async throws {
         try await withTemporaryFolder { folder in

@@ -23,8 +23,14 @@
             try await withTemporaryFolder { folder in
                 let keyFile = folder + "/store.key"
                 try Self.key.write(toFile: keyFile, atomically: true, encoding: .utf8)
+                try makePrivate(keyFile)
                 try await body(folder, keyFile)
             }
+        }
+
+        /// Nobody else may read the key: otherwise the log has a warning.
+        private func makePrivate(_ file: String) throws {
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
         }
 
         @Test func `A service on a database has none in its folder`() async throws {
@@ -55,6 +61,7 @@
                 expectOneLine(try await serve(data: data, elsewhere), naming: "another authority")
                 // Another store key.
                 try String(repeating: "00", count: 32).write(toFile: keyFile, atomically: true, encoding: .utf8)
+                try makePrivate(keyFile)
                 expectOneLine(try await serve(data: data, options), naming: "The store key is not the one")
             }
         }
@@ -105,6 +112,7 @@
                 let missing = store + ["--store-key-file", folder + "/none"]
                 expectOneLine(try await serve(data: data, missing), naming: folder + "/none", "No such file")
                 try "Secret123".write(toFile: keyFile, atomically: true, encoding: .utf8)
+                try makePrivate(keyFile)
                 let bad = store + ["--store-key-file", keyFile]
                 expectOneLine(try await serve(data: data, bad), naming: "64 hexadecimal digits")
             }

@@ -17,6 +17,9 @@ import Testing
             let shown = try await ProviderServerProcess.provider(
                 server.data, "audience", "show", "readers", app[0], app[1])
             #expect(shown == put)
+            let selected = try await ProviderServerProcess.provider(
+                server.data, "audience", "put", "players", app[0], app[1], "--where", "points > 5")
+            #expect(selected["audience"] == ["where": "points > 5"])
             let deleted = try await ProviderServerProcess.provider(
                 server.data, "audience", "delete", "readers", app[0], app[1])
             #expect(deleted == ["name": "readers"])

@@ -66,8 +66,8 @@ import Testing
             }
             let errors = try await Self.list([:], ["--data", data])
             #expect(
-                errors.hasSuffix(": Connection refused. Start one with: carillon provider serve --data \(data)\n"),
-                "\(errors)")
+                errors == "Error: No provider server runs on \(data); start one with: carillon provider serve --data "
+                    + "\(data)\n")
         }
     }
 

@@ -81,7 +81,7 @@ import Testing
             let sent = try await provider(["message", "send", "-", "--json"])
             let id = try FoundationJSON(sent.output)["id"]?.text.orThrow("no identifier") ?? ""
             let shown = try await provider(["message", "show", "--follow", id])
-            #expect(shown.output.contains("finished  accepted 0  failed 2\n"), "\(shown.output)")
+            #expect(shown.output.contains("finished  accepted 0  failed 2  total 2\n"), "\(shown.output)")
             #expect(shown.output.contains("\n  MissingValue: name  1\n"), "\(shown.output)")
             #expect(try await run(server, ["message", "list"]).output.hasPrefix(id))
             let other = try await provider(["message", "list", "--bundle-id", "com.example.none"])

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @testable import ServiceTesting
-@testable import carillon
+@testable import Supervision
 
 /// What the two servers report to their supervisor: to systemd by its protocol, and to programs by their log.
 @Suite(.timeLimit(.minutes(2))) struct SupervisionTests {

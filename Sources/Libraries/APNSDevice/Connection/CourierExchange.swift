@@ -1,4 +1,5 @@
 import NIOCore
+import Notifications
 
 /// A request of the device protocol.
 struct CourierRequest: Sendable {
@@ -18,9 +19,11 @@ struct CourierRequest: Sendable {
 }
 
 extension CourierRequest {
-    /// A request that reports the device's power state.
-    static func state(_ power: Device.Power) -> CourierRequest {
-        CourierRequest(.post, "/1/state", body: ByteBuffer(string: #"{"power":"\#(power.rawValue)"}"#))
+    /// A request that reports the device's power state, and its software. A service that does not know the latter ignores
+    /// it.
+    static func state(_ power: Device.Power, software: String? = nil) -> CourierRequest {
+        let more = software.map { #","software":\#(JSONString.quoted($0))"# } ?? ""
+        return CourierRequest(.post, "/1/state", body: ByteBuffer(string: #"{"power":"\#(power.rawValue)"\#(more)}"#))
     }
 }
 

@@ -41,6 +41,9 @@ extension Device {
         /// The power state to report on each new connection. If it is nil, nothing is reported, which counts as
         /// ``Device/Power/awake``. A later ``Device/report(_:)`` replaces it.
         public var power: Power?
+        /// The software that the service's administrators see beside the device, with its version: up to 100 bytes on one
+        /// line, such as `kiosk 1.2`. If it is nil, nothing is reported.
+        public var software: String?
         /// The event loops that serve the connection.
         public var eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
 

@@ -27,7 +27,7 @@ extension DeviceLink: CourierConnection.Owner {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     if let credentials { try pipeline.addHandler(CredentialsHandler(credentials)) }
-                    let session = HTTP2Session(
+                    let session = HTTP2Session.make(
                         role: .client, configuration: Self.http2, application: made.value)
                     session.buffers = try TLSBuffers.add(
                         NIOSSLClientHandler(context: tls, serverHostname: name), to: channel)
@@ -87,11 +87,14 @@ extension DeviceLink: CourierConnection.Owner {
         acknowledge()
     }
 
-    /// Reports the device's power state and then opens the stream, so that the courier knows the power state before
+    /// Reports the device's power state and its software, and then opens the stream, so that the courier knows the power state before
     /// it sends the first notification.
     func beginListening(on connection: CourierConnection) {
-        if let power = configuration.readPower?() ?? power {
-            connection.send(.state(power), timeout: TimeAmount(configuration.requestTimeout)) { [delegate] result in
+        let power = configuration.readPower?() ?? power
+        if power != nil || configuration.software != nil {
+            // A device that reports no power counts as awake.
+            let state = CourierRequest.state(power ?? .awake, software: configuration.software)
+            connection.send(state, timeout: TimeAmount(configuration.requestTimeout)) { [delegate] result in
                 // If the connection has ended, `ended` handles that.
                 guard case .success(let response) = result, let refusal = response.refusal else { return }
                 delegate.reported(refusal)

@@ -13,12 +13,37 @@ public struct AppInstallation: Sendable, Hashable {
     /// The user. Leave it out if your backend says who the user is. With a token of your identity provider it has to be
     /// the token's user.
     public var user: String?
-    /// The topics and properties that audiences select by.
+    /// The topics and properties that audiences select by. Your backend sets tags of its own, which the app does not
+    /// change.
     public var tags: Set<String>
     /// The version of the app.
     public var appVersion: String?
     /// Texts that the templates of messages may name.
     public var values: [String: String]
+    /// The device tokens of the app's services as hexadecimal digits. A message to a service goes to its token.
+    public var tokens: [Service: String]
+    /// The device tokens of the Live Activities that run, by a name that your backend knows, such as `order-17`.
+    public var activities: [String: String]
+
+    /// A service of an app that has a device token of its own.
+    public enum Service: String, Sendable, Hashable, CaseIterable {
+        /// Incoming calls (PushKit).
+        case voip
+        /// The complication of a watch app (PushKit).
+        case complication
+        /// The files that the app provides (PushKit).
+        case fileProvider = "fileprovider"
+        /// Requests for the user's location.
+        case location
+        /// Starts Live Activities: the token of `pushToStartTokenUpdates`.
+        case liveActivity = "liveactivity"
+        /// Push to Talk.
+        case pushToTalk = "pushtotalk"
+        /// The app's controls.
+        case controls
+        /// The app's widgets.
+        case widgets
+    }
 
     /// The largest number of languages that the provider server accepts.
     private static let maximumLanguages = 10
@@ -33,6 +58,8 @@ public struct AppInstallation: Sendable, Hashable {
         tags: Set<String> = [],
         appVersion: String? = nil,
         values: [String: String] = [:],
+        tokens: [Service: String] = [:],
+        activities: [String: String] = [:],
     ) {
         self.deviceToken = deviceToken
         self.environment = environment
@@ -42,6 +69,8 @@ public struct AppInstallation: Sendable, Hashable {
         self.tags = tags
         self.appVersion = appVersion
         self.values = values
+        self.tokens = tokens
+        self.activities = activities
     }
 
     /// The body of the request. The same installation always has the same body.
@@ -49,7 +78,10 @@ public struct AppInstallation: Sendable, Hashable {
         let body = Body(
             bundleID: bundleID, deviceToken: deviceToken, environment: environment.rawValue,
             languages: Array(languages.prefix(Self.maximumLanguages)), timeZone: timeZone, user: user,
-            tags: tags.sorted(), appVersion: appVersion, values: values)
+            appTags: tags.sorted(), appVersion: appVersion, appValues: values,
+            tokens: tokens.isEmpty
+                ? nil : Dictionary(tokens.map { ($0.key.rawValue, $0.value) }, uniquingKeysWith: { $1 }),
+            activities: activities.isEmpty ? nil : activities)
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         do {
@@ -66,8 +98,10 @@ public struct AppInstallation: Sendable, Hashable {
         let languages: [String]
         let timeZone: String?
         let user: String?
-        let tags: [String]
+        let appTags: [String]
         let appVersion: String?
-        let values: [String: String]
+        let appValues: [String: String]
+        let tokens: [String: String]?
+        let activities: [String: String]?
     }
 }

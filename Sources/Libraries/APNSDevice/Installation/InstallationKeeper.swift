@@ -1,6 +1,7 @@
 import Connections
 package import Foundation
 public import NIOCore
+import NIOHTTP1
 import NIOPosix
 
 /// Keeps an app's installation at the provider server up to date. Call ``update(_:)`` at every launch, and when
@@ -111,6 +112,34 @@ public actor InstallationKeeper {
         return try result.get()
     }
 
+    /// The key of a notification's payload with the identifier of the message, for ``opened(_:)``.
+    public static let messageKey = "carillon-message"
+
+    /// Tells the provider server that the user has opened a notification. Call it with the value of ``messageKey`` in the
+    /// payload. It is sent once; if that fails, the notification does not count as opened.
+    /// - Throws: ``DeviceError/Code/refused`` if the server does not know the message or the installation,
+    ///   ``DeviceError/Code/storage``, or an error that is temporary.
+    public func opened(_ message: String) async throws(DeviceError) {
+        let body: Data
+        do {
+            body = try JSONEncoder().encode(["message": message])
+        } catch {
+            throw DeviceError(.storage, "The message cannot be written as JSON: \(error)")
+        }
+        let query = configuration.bundleID.map { "?bundleID=\($0)" } ?? ""
+        try await send(.POST, "/opened" + query, body, try file.read())
+    }
+
+    /// Tells the provider server the number on the app's icon, from which a message with the badge `+1` counts. Call it when
+    /// the app sets the number itself, usually to 0 at its launch. It is sent once.
+    /// - Parameter badge: 0 to 99,999.
+    /// - Throws: ``DeviceError/Code/refused`` if the server does not know the installation, ``DeviceError/Code/storage``, or
+    ///   an error that is temporary.
+    public func setBadge(_ badge: Int) async throws(DeviceError) {
+        let query = configuration.bundleID.map { "?bundleID=\($0)" } ?? ""
+        try await send(.PATCH, query, Data(#"{"badge":\#(badge)}"#.utf8), try file.read())
+    }
+
     private func sendIfNeeded(_ installation: AppInstallation) async throws(DeviceError) -> Outcome {
         var content = try file.read()
         let body = try installation.body(bundleID: configuration.bundleID)
@@ -123,7 +152,7 @@ public actor InstallationKeeper {
         var failures = 0
         while !Task.isCancelled {
             do throws(DeviceError) {
-                try await send(body, content)
+                try await send(.PUT, "", body, content)
                 content.sent = digest
                 content.sentAt = configuration.now()
                 try file.write(content)
@@ -139,15 +168,21 @@ public actor InstallationKeeper {
         return .replaced
     }
 
-    private func send(_ body: Data, _ content: InstallationFile.Content) async throws(DeviceError) {
+    /// - Parameter path: what comes after the path of the installation.
+    private func send(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ body: Data,
+        _ content: InstallationFile.Content,
+    ) async throws(DeviceError) {
         let key: String
         do {
             key = try await authorization()
         } catch {
             throw DeviceError(.unavailable, "There is no key or token for the provider server: \(error)")
         }
-        let answer = try await ProviderExchange.put(
-            "/v1/installations/\(content.id)", body,
+        let answer = try await ProviderExchange.send(
+            method, "/v1/installations/\(content.id)\(path)", body,
             headers: [("authorization", "Bearer \(key)"), ("installation-secret", content.secret)], to: server,
             timeout: TimeAmount(configuration.requestTimeout), on: configuration.eventLoopGroup)
         switch answer.status {

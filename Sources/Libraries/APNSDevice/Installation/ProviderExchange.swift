@@ -32,7 +32,8 @@ final class ProviderExchange: ChannelInboundHandler {
         self.promise = promise
     }
 
-    static func put(
+    static func send(
+        _ method: HTTPMethod,
         _ path: String,
         _ body: Data,
         headers: [(String, String)],
@@ -40,7 +41,7 @@ final class ProviderExchange: ChannelInboundHandler {
         timeout: TimeAmount,
         on group: any EventLoopGroup,
     ) async throws(DeviceError) -> Answer {
-        var head = HTTPRequestHead(version: .http1_1, method: .PUT, uri: server.path + path)
+        var head = HTTPRequestHead(version: .http1_1, method: method, uri: server.path + path)
         head.headers.add(name: "host", value: server.authority)
         head.headers.add(name: "content-type", value: "application/json")
         head.headers.add(name: "content-length", value: String(body.count))

@@ -1,8 +1,7 @@
 /// A text with placeholders: `%@` in order, `%2$@` by number, and `%%` for a percent sign (Guide, 2.2.4.2).
 enum FormatString {
-    /// The longest result, in characters. A payload of 5 KB gives far less, unless a format uses one argument many
-    /// times.
-    static let maximumLength = 16_384
+    /// The longest result, in bytes. A payload of 5 KB gives far less, unless a format uses one argument many times.
+    static let maximumBytes = 16_384
 
     /// Replaces the placeholders by the arguments. A placeholder without an argument becomes empty. Other specifiers
     /// such as `%d` are left unchanged, because arguments are texts.
@@ -26,9 +25,17 @@ enum FormatString {
             } else {
                 result += "%"
             }
-            guard result.count <= maximumLength else { return String(result.prefix(maximumLength)) }
+            guard result.utf8.count <= maximumBytes else { break }
         }
-        return result + rest
+        return limited(result + rest)
+    }
+
+    /// The text up to the limit, without a part of a character at its end.
+    private static func limited(_ text: String) -> String {
+        guard text.utf8.count > maximumBytes else { return text }
+        var end = text.utf8.index(text.startIndex, offsetBy: maximumBytes)
+        while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
+        return String(text.unicodeScalars[..<end])
     }
 
     private static func argument(_ index: Int, _ arguments: [String]) -> String {

@@ -1,8 +1,8 @@
 /// Decides what the system does with a notification and with the user's actions. It is a value; ``DeviceSystem``
 /// carries out its decisions.
-struct SystemState: Sendable {
+package struct SystemState: Sendable {
     /// What to do with a notification.
-    enum Delivery: Sendable, Hashable {
+    package enum Delivery: Sendable, Hashable {
         case drop(DropReason)
         /// Give it to the app in the foreground.
         case giveToApp(NotificationContent)
@@ -18,14 +18,14 @@ struct SystemState: Sendable {
     }
 
     /// The parts of a notification that the user notices.
-    struct Noticed: Sendable, Hashable {
+    package struct Noticed: Sendable, Hashable {
         /// The notification that is now shown.
-        var shown: ShownNotification?
+        package var shown: ShownNotification?
         /// The app's new badge; 0 if it was removed.
-        var badge: Int?
-        var sound: NotificationContent.Sound?
+        package var badge: Int?
+        package var sound: NotificationContent.Sound?
 
-        var isNothing: Bool { self == Noticed() }
+        package var isNothing: Bool { self == Noticed() }
     }
 
     fileprivate struct Installed: Sendable {
@@ -37,17 +37,17 @@ struct SystemState: Sendable {
         var sounds: Set<String>?
     }
 
-    var languages: [String]
-    var centre = NotificationCentre()
+    package var languages: [String]
+    package var centre = NotificationCentre()
     private var apps: [String: Installed] = [:]
 
-    init(languages: [String]) { self.languages = languages }
+    package init(languages: [String]) { self.languages = languages }
 
     // MARK: Apps
 
     /// Installs an app.
     /// - Parameter wasLaunched: whether the app was opened in another run of this program.
-    mutating func install(
+    package mutating func install(
         _ bundleID: String,
         _ localizations: Localizations,
         sounds: Set<String>? = nil,
@@ -57,28 +57,28 @@ struct SystemState: Sendable {
             life: wasLaunched ? .background : .neverLaunched, localizations: localizations, sounds: sounds)
     }
 
-    mutating func register(_ categories: [NotificationCategory], of bundleID: String) {
+    package mutating func register(_ categories: [NotificationCategory], of bundleID: String) {
         apps[bundleID]?.categories = Dictionary(categories.map { ($0.id, $0) }) { _, last in last }
     }
 
     /// Removes an app.
     /// - Returns: Whether the app was installed.
-    mutating func remove(_ bundleID: String) -> Bool {
+    package mutating func remove(_ bundleID: String) -> Bool {
         centre.removeAll(of: bundleID)
         return apps.removeValue(forKey: bundleID) != nil
     }
 
-    func life(of bundleID: String) -> AppState? { apps[bundleID]?.life }
+    package func life(of bundleID: String) -> AppState? { apps[bundleID]?.life }
 
     /// The apps whose code may run.
     var running: [String] {
         apps.filter { $0.value.life == .foreground || $0.value.life == .background }.keys.sorted()
     }
 
-    func settings(of bundleID: String) -> AppSettings? { apps[bundleID]?.settings }
+    package func settings(of bundleID: String) -> AppSettings? { apps[bundleID]?.settings }
 
     /// Changes the settings for an app. If badges are switched off, the badge disappears at once.
-    mutating func change(_ settings: AppSettings, of bundleID: String) {
+    package mutating func change(_ settings: AppSettings, of bundleID: String) {
         apps[bundleID]?.settings = settings
         if !settings.badges { centre.setBadge(0, of: bundleID) }
     }
@@ -86,7 +86,7 @@ struct SystemState: Sendable {
     /// Opens the app. The app that was in the foreground moves to the background.
     /// - Returns: Whether this is a launch, at which the app registers; false if the app was already in the foreground;
     ///   nil if it is not installed.
-    mutating func open(_ bundleID: String, _ categories: [NotificationCategory]) -> Bool? {
+    package mutating func open(_ bundleID: String, _ categories: [NotificationCategory]) -> Bool? {
         guard let life = apps[bundleID]?.life else { return nil }
         for other in apps.keys where apps[other]?.life == .foreground { apps[other]?.life = .background }
         apps[bundleID]?.life = .foreground
@@ -95,30 +95,34 @@ struct SystemState: Sendable {
         return life != .foreground
     }
 
-    mutating func enterBackground(_ bundleID: String) {
+    /// Puts the app into the foreground and leaves the others where they are: on a machine with several screens, more
+    /// than one app can be in the foreground.
+    package mutating func bringForward(_ bundleID: String) { apps[bundleID]?.life = .foreground }
+
+    package mutating func enterBackground(_ bundleID: String) {
         if apps[bundleID]?.life == .foreground { apps[bundleID]?.life = .background }
     }
 
-    mutating func forceQuit(_ bundleID: String) {
+    package mutating func forceQuit(_ bundleID: String) {
         guard let life = apps[bundleID]?.life, life != .neverLaunched else { return }
         apps[bundleID]?.life = .forceQuit
     }
 
     /// Starts an app that the user has ended in the background, because a call has come for it.
-    mutating func launch(_ bundleID: String) {
+    package mutating func launch(_ bundleID: String) {
         if apps[bundleID]?.life == .forceQuit { apps[bundleID]?.life = .background }
     }
 
     /// Resets all apps, as after the device was erased or restored: each one has to be opened again before it
     /// receives anything.
-    mutating func reset() {
+    package mutating func reset() {
         for bundleID in apps.keys { apps[bundleID]?.life = .neverLaunched }
     }
 
     // MARK: Notifications
 
     /// Decides what to do with a notification.
-    func delivery(of notification: ReceivedNotification) -> Delivery {
+    package func delivery(of notification: ReceivedNotification) -> Delivery {
         guard let app = apps[notification.bundleID] else { return .drop(.notInstalled) }
         let payload = PayloadReading(notification.payload)
         let content = NotificationContent(payload, app.localizations, languages: languages)
@@ -159,7 +163,7 @@ struct SystemState: Sendable {
     }
 
     /// Shows the parts of a notification that the app wants and the user allows.
-    mutating func show(
+    package mutating func show(
         _ notification: ReceivedNotification,
         _ content: NotificationContent,
         _ presentation: Presentation = .all,
@@ -188,7 +192,7 @@ struct SystemState: Sendable {
     }
 
     /// Returns why the user noticed nothing of a notification that was to be shown.
-    func reasonForNothing(of notification: ReceivedNotification) -> DropReason {
+    package func reasonForNothing(of notification: ReceivedNotification) -> DropReason {
         settings(of: notification.bundleID)?.allowed == .all ? .nothingToShow : .switchedOff
     }
 
@@ -203,7 +207,7 @@ struct SystemState: Sendable {
     /// Handles the user's response and removes the notification.
     /// - Returns: The notification and whether the app comes to the foreground; nil if the notification is not shown
     ///   or does not have the action.
-    mutating func respond(
+    package mutating func respond(
         to id: String,
         _ response: NotificationResponse,
     ) -> (shown: ShownNotification, opensApp: Bool)? {

@@ -1,11 +1,11 @@
 import Synchronization
 
 /// Runs work with a time limit.
-enum TimeLimit {
+package enum TimeLimit {
     /// Runs `work` for at most the given time. After that `work` is cancelled, and the function returns without
     /// waiting for it, so that an app that ignores the cancellation does not block anything.
     /// - Returns: nil if the time was exceeded.
-    static func run<Value: Sendable>(
+    package static func run<Value: Sendable>(
         _ limit: Duration,
         _ clock: any Clock<Duration>,
         _ work: @escaping @Sendable () async -> Value,

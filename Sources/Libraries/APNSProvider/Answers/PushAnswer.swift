@@ -14,6 +14,8 @@ package struct PushAnswer: Sendable, Hashable {
     package var detail: String?
     /// The identifier of the channel that was created.
     package var channelID: String?
+    /// The value of `retry-after`, in seconds.
+    package var retryAfter: Int?
     /// The answer's body, in JSON.
     package var body: [UInt8]
 

@@ -138,6 +138,10 @@ extension PushRejection {
         public static let cannotCreateChannelConfig = Reason(.cannotCreateChannelConfig)
         /// The request about channels has no push type.
         public static let missingPushType = Reason(.missingPushType)
+        /// The body of the request to create a channel is not a JSON dictionary.
+        public static let badRequestPayload = Reason(.badRequestPayload)
+        /// The body of the request to create a channel has an unknown key, or lacks a value.
+        public static let badRequestParams = Reason(.badRequestParams)
         /// The bundle ID in the path is not one that the credentials are for.
         public static let topicMismatch = Reason(.topicMismatch)
         /// The service failed.

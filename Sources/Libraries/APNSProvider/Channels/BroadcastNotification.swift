@@ -14,7 +14,7 @@ public struct BroadcastNotification: Sendable, Hashable {
     /// The time until which a channel stores this broadcast, if it stores its newest one. A channel that stores nothing
     /// accepts only ``PushNotification/Expiration/immediately``.
     public let expiration: PushNotification.Expiration
-    /// The urgency. If it is nil, the service uses 10.
+    /// The urgency. If it is nil, the request says 10, because APNs requires a priority.
     public let priority: PushNotification.Priority?
 
     /// Creates a broadcast with an encoded payload.
@@ -55,7 +55,8 @@ public struct BroadcastNotification: Sendable, Hashable {
     func request(to channel: String, of bundleID: String) -> PushRequest {
         var request = PushRequest(
             deviceToken: "", topic: nil, payload: payload.buffer, id: id?.uuidString.lowercased(),
-            expiration: expiration.seconds.map(String.init), priority: priority.map { String($0.rawValue) },
+            expiration: expiration.seconds.map(String.init),
+            priority: String((priority ?? .immediate).rawValue),
             pushType: PushNotification.PushType.liveActivity.rawValue)
         request.route = .broadcast(bundleID: bundleID)
         request.channelID = channel

@@ -9,6 +9,8 @@ final class ClientCore: Sendable {
     private struct Inbox {
         var tickets: [Ticket] = []
         var hasCancelled = false
+        /// The shares whose waiting requests are given up.
+        var endedShares: Set<String> = []
         var isScheduled = false
     }
 
@@ -50,6 +52,11 @@ final class ClientCore: Sendable {
         schedule { $0.hasCancelled = true }
     }
 
+    /// Gives up the requests of these shares that wait. Those that are under way get their answer.
+    func giveUpWaiting(of shares: Set<String>) {
+        schedule { $0.endedShares.formUnion(shares) }
+    }
+
     private func schedule(_ change: (inout Inbox) -> Void) {
         let isFirst = inbox.withLock { inbox in
             change(&inbox)
@@ -66,6 +73,7 @@ final class ClientCore: Sendable {
         }
         dispatcher.value?.enqueue(taken.tickets)
         if taken.hasCancelled { dispatcher.value?.giveUpCancelled() }
+        if !taken.endedShares.isEmpty { dispatcher.value?.giveUpWaiting(of: taken.endedShares) }
     }
 
     /// Runs a closure on the event loop and waits until it completes the promise.

@@ -22,6 +22,10 @@ extension ProviderClient {
         /// memory. Use a ``FileProviderTokenStore`` to share the tokens between processes.
         public var tokenStore: any ProviderTokenStore = InMemoryProviderTokenStore.shared
 
+        /// The HTTP proxy through which the client reaches the service; nil for direct connections. See
+        /// ``HTTPProxy/named(by:for:)`` for the proxy that the environment names.
+        public var proxy: HTTPProxy?
+
         /// Your record of device tokens. The client removes device tokens from it that the service calls inactive.
         public var deviceTokens: (any DeviceTokens)?
 

@@ -42,6 +42,22 @@ public final class ProviderClient: Service, Sendable {
             internals: Internals())
     }
 
+    /// Creates a client whose connections are counted.
+    /// - Parameter connectionsChanged: called when the number of connections has changed, with the difference.
+    package convenience init(
+        credentials: ProviderCredentials,
+        environment: APNSEnvironment,
+        configuration: Configuration,
+        logger: Logger,
+        connectionsChanged: @escaping @Sendable (Int) -> Void,
+    ) throws(ProviderError) {
+        var internals = Internals()
+        internals.connectionsChanged = connectionsChanged
+        try self.init(
+            credentials: credentials, environment: environment, configuration: configuration, logger: logger,
+            internals: internals)
+    }
+
     /// Replacements for what the system provides, for tests.
     struct Internals: Sendable {
         var lookUp = HostLookup.system
@@ -51,6 +67,8 @@ public final class ProviderClient: Service, Sendable {
         var metrics = ProviderMetrics()
         /// The tracer; nil for the one that the program has installed.
         var tracer: (any Tracer)?
+        /// Called when the number of connections has changed, with the difference.
+        var connectionsChanged: @Sendable (Int) -> Void = { _ in }
         /// Seconds since 1970.
         var clock: @Sendable () -> UInt64 = { UInt64(max(0, Date().timeIntervalSince1970)) }
     }
@@ -74,10 +92,11 @@ public final class ProviderClient: Service, Sendable {
             environment: environment, limits: limits, keepAlive: internals.keepAlive,
             maximumWaiting: configuration.maximumWaiting, lookUp: internals.lookUp)
         settings.openTimeout = internals.openTimeout
+        settings.connectionsChanged = internals.connectionsChanged
         core = ClientCore(
             settings: settings,
-            opener: ConnectionOpener(
-                environment: environment, tls: try environment.tls(credentials)),
+            opener: try ConnectionOpener(
+                environment: environment, credentials: credentials, proxy: configuration.proxy),
             keeper: ProviderTokenKeeper(credentials, store: configuration.tokenStore, clock: internals.clock),
             logger: logger,
             metrics: internals.metrics)
@@ -138,7 +157,8 @@ public final class ProviderClient: Service, Sendable {
     /// - Throws: ``ProviderError/Code/badEnvironment`` if TLS cannot be set up with the new credentials. The old
     ///   ones then stay in use.
     public func replaceCredentials(with credentials: ProviderCredentials) async throws(ProviderError) {
-        let opener = ConnectionOpener(environment: environment, tls: try environment.tls(credentials))
+        let opener = try ConnectionOpener(
+            environment: environment, credentials: credentials, proxy: configuration.proxy)
         let keeper = ProviderTokenKeeper(credentials, store: configuration.tokenStore, clock: clock)
         try await core.run { $0.replace(opener, keeper, $1) }
     }

@@ -13,6 +13,9 @@ struct ConnectionOpener: Sendable {
 
     let environment: APNSEnvironment
     let tls: NIOSSLContext
+    var proxy: HTTPProxy?
+    /// Whether each request has a provider token of its own.
+    var passesTokens = false
 
     /// Returns the addresses in the order in which to try them: those with the fewest connections first, in random
     /// order among equals.
@@ -29,8 +32,19 @@ struct ConnectionOpener: Sendable {
         return counted.sorted { $0.uses < $1.uses }.map(\.address)
     }
 
-    /// Connects to one address. The channel has TLS, a handler that fails if the handshake fails, and the HTTP/2
-    /// session.
+    init(
+        environment: APNSEnvironment,
+        credentials: ProviderCredentials,
+        proxy: HTTPProxy?,
+    ) throws(ProviderError) {
+        self.environment = environment
+        tls = try environment.tls(credentials)
+        self.proxy = proxy
+        if case .passthrough = credentials.kind { passesTokens = true }
+    }
+
+    /// Connects to one address, which is the proxy's if there is one. The channel has TLS, a handler that fails if the
+    /// handshake fails, and the HTTP/2 session.
     func connect(
         to address: SocketAddress,
         within timeout: TimeAmount,
@@ -43,18 +57,28 @@ struct ConnectionOpener: Sendable {
             .channelOption(.socketOption(.so_keepalive), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let handler = try NIOSSLClientHandler(context: tls, serverHostname: environment.tlsName)
+                    guard let proxy else { return try addHandlers(to: channel, application.value) }
+                    let connection = application.value
+                    let handler = ProxyHandler(
+                        proxy, to: environment.host, environment.port,
+                        opened: { [self] in try addHandlers(to: $0, connection) },
+                        failed: { connection.failedBeforeSession($0) })
                     try channel.pipeline.syncOperations.addHandler(handler)
-                    var configuration = HTTP2Configuration()
-                    // Send nothing until the service's SETTINGS have come (Guide, 2.3.3: "do not assume a specific
-                    // number of streams").
-                    configuration.concurrentStreamsBeforeSettings = 1
-                    configuration.literals = .withoutIndexing
-                    let session = HTTP2Session(
-                        role: .client, configuration: configuration, application: application.value)
-                    try channel.pipeline.syncOperations.addHandler(session)
                 }
             }
             .connect(to: address)
+    }
+
+    /// Adds TLS and the HTTP/2 session.
+    private func addHandlers(to channel: any Channel, _ application: ServerConnection) throws {
+        let handler = try NIOSSLClientHandler(context: tls, serverHostname: environment.tlsName)
+        try channel.pipeline.syncOperations.addHandler(handler)
+        var configuration = HTTP2Configuration()
+        // Send nothing until the service's SETTINGS have come (Guide, 2.3.3: "do not assume a specific number of
+        // streams").
+        configuration.concurrentStreamsBeforeSettings = 1
+        configuration.literals = .withoutIndexing
+        let session = HTTP2Session.make(role: .client, configuration: configuration, application: application)
+        try channel.pipeline.syncOperations.addHandler(session)
     }
 }

@@ -1,6 +1,5 @@
 import Connections
 import CoreMetrics
-import DequeModule
 import HTTP2
 import Logging
 import NIOCore
@@ -17,9 +16,9 @@ extension Dispatcher {
         let bound = NIOLoopBound(self, eventLoop: loop)
         let environment = settings.environment
         let lookUp = settings.lookUp
-        let addresses = loop.makeFutureWithTask {
-            try await lookUp.addresses(environment.host, environment.port)
-        }
+        // A proxy looks up the service's name by itself.
+        let (host, port) = opener.proxy.map { ($0.host, $0.port) } ?? (environment.host, environment.port)
+        let addresses = loop.makeFutureWithTask { try await lookUp.addresses(host, port) }
         addresses.assumeIsolated().whenComplete { result in
             switch result {
             case .success(let addresses):
@@ -103,9 +102,7 @@ extension Dispatcher {
     /// Fails waiting requests that do not retry, instead of letting them wait for another attempt to connect.
     private func failThoseThatDoNotWait() {
         guard !plan.hasOpen, let connectTrouble else { return }
-        let gone = waiting.filter { !$0.ticket.retriesRejections }
-        guard !gone.isEmpty else { return }
-        waiting.removeAll { !$0.ticket.retriesRejections }
+        let gone = waiting.remove { !$0.ticket.retriesRejections }
         for job in gone { finish(job, .failure(job.trouble ?? connectTrouble)) }
     }
 

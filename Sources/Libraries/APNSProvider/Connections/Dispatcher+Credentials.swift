@@ -1,4 +1,3 @@
-import DequeModule
 import Logging
 import NIOCore
 
@@ -62,9 +61,7 @@ extension Dispatcher {
     }
 
     private func failAll(with error: ProviderError? = nil, _ isChosen: (Job) -> Bool) {
-        let gone = waiting.filter(isChosen)
-        waiting.removeAll(where: isChosen)
-        for job in gone {
+        for job in waiting.remove(where: isChosen) {
             finish(job, .failure(error ?? job.trouble ?? ProviderError(.badCredentials, "There is no provider token.")))
         }
     }
@@ -73,7 +70,7 @@ extension Dispatcher {
     func renewToken(for job: Job) {
         var again = job
         again.renewals += 1
-        waiting.prepend(again)
+        putBack(again)
         guard case .known(let token, _) = tokenState, job.token == "bearer " + token.token else { return }
         logger.info("The service calls the provider token expired")
         askForToken(insteadOf: token.token)
@@ -102,7 +99,7 @@ extension Dispatcher {
         tokenEpoch += 1
         tokenState = new.keeper == nil ? .notNeeded : .missing
         connectTrouble = nil
-        plan.endReplacement(usesTokens: new.keeper != nil)
+        plan.endReplacement(usesTokens: new.keeper != nil || opener.passesTokens)
         new.promise.succeed()
         dispatch()
     }
@@ -147,8 +144,7 @@ extension Dispatcher {
         }
         guard isShuttingDown else { return }
         if shutDownDeadline <= now {
-            let rest = Array(waiting) + delayed
-            waiting.removeAll()
+            let rest = waiting.removeAll() + delayed
             delayed.removeAll()
             for job in rest { finish(job, .failure(ProviderError(.shutDown, "The client was shut down."))) }
             for connection in connections { connection.close() }

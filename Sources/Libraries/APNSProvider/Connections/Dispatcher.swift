@@ -1,5 +1,4 @@
 import CoreMetrics
-import DequeModule
 import HTTP2
 import Logging
 import NIOCore
@@ -15,6 +14,8 @@ final class Dispatcher {
         var maximumWaiting: Int
         var lookUp: HostLookup
         var openTimeout = ConnectionOpener.timeout
+        /// Called when the number of connections has changed, with the difference.
+        var connectionsChanged: @Sendable (Int) -> Void = { _ in }
         /// The time for requests under way when the credentials are replaced or the client shuts down.
         var grace = TimeAmount.seconds(10)
     }
@@ -37,7 +38,12 @@ final class Dispatcher {
     let logger: Logger
     let metrics: ProviderMetrics
     var plan: ConnectionPlan
-    var connections: [ServerConnection] = []
+    var connections: [ServerConnection] = [] {
+        didSet {
+            let difference = connections.count - oldValue.count
+            if difference != 0 { settings.connectionsChanged(difference) }
+        }
+    }
     var addresses: [ConnectionPlan.ID: SocketAddress] = [:]
     var opener: ConnectionOpener
     var keeper: ProviderTokenKeeper?
@@ -48,7 +54,7 @@ final class Dispatcher {
     var tokenEpoch = 0
 
     /// Requests that are sent as soon as a connection accepts them.
-    var waiting = Deque<Job>()
+    var waiting = FairQueue<Job>()
     /// Requests that are sent again at a later time.
     var delayed: [Job] = []
     /// The reason why the last attempt to connect failed.
@@ -81,7 +87,7 @@ final class Dispatcher {
         self.logger = logger
         self.metrics = metrics
         tokenState = keeper == nil ? .notNeeded : .missing
-        plan = ConnectionPlan(usesTokens: keeper != nil, limits: settings.limits)
+        plan = ConnectionPlan(usesTokens: keeper != nil || opener.passesTokens, limits: settings.limits)
     }
 
     var random: Double { Double.random(in: 0...1, using: &generator) }
@@ -96,10 +102,16 @@ final class Dispatcher {
             } else if isShuttingDown {
                 finish(Job(ticket), .failure(ProviderError(.shutDown, "The client was shut down.")))
             } else if waiting.count + delayed.count >= settings.maximumWaiting {
-                let cause = "\(settings.maximumWaiting) notifications are already waiting."
-                finish(Job(ticket), .failure(ProviderError(.overloaded, cause)))
+                let overloaded = ProviderError(
+                    .overloaded, "\(settings.maximumWaiting) notifications are already waiting.")
+                if let other = waiting.makeRoom(for: ticket.share) {
+                    wait(Job(ticket))
+                    finish(other, .failure(overloaded))
+                } else {
+                    finish(Job(ticket), .failure(overloaded))
+                }
             } else {
-                waiting.append(Job(ticket))
+                wait(Job(ticket))
             }
         }
         dispatch()
@@ -107,18 +119,30 @@ final class Dispatcher {
         scheduleTick(at: .now() + Self.tickInterval)
     }
 
+    /// Adds a request to those that wait.
+    func wait(_ job: Job) { waiting.append(job, share: job.ticket.share) }
+
+    /// Puts a request back that was taken. It is the next one.
+    func putBack(_ job: Job) { waiting.prepend(job, share: job.ticket.share) }
+
     /// Fails the requests whose call was cancelled.
     func giveUpCancelled() {
         let isCancelled = { (job: Job) in job.ticket.cancellation.isCancelled }
-        let given = waiting.filter(isCancelled) + delayed.filter(isCancelled)
-        if !given.isEmpty {
-            waiting.removeAll(where: isCancelled)
-            delayed.removeAll(where: isCancelled)
-        }
+        let given = waiting.remove(where: isCancelled) + delayed.filter(isCancelled)
+        if !given.isEmpty { delayed.removeAll(where: isCancelled) }
         for job in given { finish(job, .failure(ProviderError(.cancelled, "The task was cancelled."))) }
         for connection in connections {
             connection.giveUpCancelled()
         }
+        wakeReaders()
+    }
+
+    /// Fails the requests of these shares that wait for a connection, or for their next attempt.
+    func giveUpWaiting(of shares: Set<String>) {
+        let isEnded = { (job: Job) in job.ticket.share.map(shares.contains) ?? false }
+        let given = waiting.remove(where: isEnded) + delayed.filter(isEnded)
+        delayed.removeAll(where: isEnded)
+        for job in given { finish(job, .failure(ProviderError(.cancelled, "The request was given up."))) }
         wakeReaders()
     }
 
@@ -131,15 +155,15 @@ final class Dispatcher {
         defer { isDispatching = false }
         guard let authorization = authorization() else { return }
         while !waiting.isEmpty, let id = plan.assignRequest() {
-            let job = waiting.removeFirst()
+            guard let job = waiting.popFirst() else { return plan.ended(on: id) }
             guard let connection = connections.first(where: { $0.id == id }) else {
-                waiting.prepend(job)
+                putBack(job)
                 plan.ended(on: id)
                 plan.leave(id)
                 continue
             }
             if let unsent = connection.send(job, authorization: authorization.value) {
-                waiting.prepend(unsent)
+                putBack(unsent)
                 plan.ended(on: id)
                 plan.leave(id)
                 // If it has used up its stream numbers, it closes after the last answer.
@@ -194,7 +218,7 @@ final class Dispatcher {
         case .finish:
             finish(job, success.reason == nil ? .failure(ServerConnection.unexpected(success.status)) : answer)
         case .elsewhere:
-            waiting.prepend(job)
+            putBack(job)
         case .again(let due):
             metrics.retried.increment()
             again.due = due
@@ -215,7 +239,7 @@ final class Dispatcher {
         switch decision(after: isUnprocessed ? .unprocessed : .refused, job) {
         case .elsewhere:
             metrics.retried.increment()
-            waiting.prepend(again)
+            putBack(again)
         case .again(let due):
             metrics.retried.increment()
             again.due = due
@@ -229,7 +253,7 @@ final class Dispatcher {
     private func decision(after ending: RetryDecision.Ending, _ job: Job) -> RetryDecision {
         let allowance = RetryDecision.Allowance(
             deadline: job.ticket.deadline, retriesRejections: job.ticket.retriesRejections && !isShuttingDown,
-            attempts: job.attempts, renewals: job.renewals)
+            renewsTokens: job.ticket.renewsTokens, attempts: job.attempts, renewals: job.renewals)
         return RetryDecision(after: ending, allowance, at: .now(), random: random)
     }
 
@@ -237,8 +261,9 @@ final class Dispatcher {
     func abandon() {
         isShuttingDown = true
         for connection in connections { connection.close() }
-        for job in waiting + delayed { finish(job, .failure(ProviderError(.shutDown, "The client was released."))) }
-        waiting.removeAll()
+        for job in waiting.removeAll() + delayed {
+            finish(job, .failure(ProviderError(.shutDown, "The client was released.")))
+        }
         delayed.removeAll()
         wakeReaders()
     }
@@ -293,7 +318,7 @@ final class Dispatcher {
         let due = delayed.filter { $0.due <= now }
         if !due.isEmpty {
             delayed.removeAll { $0.due <= now }
-            waiting.append(contentsOf: due)
+            for job in due { wait(job) }
         }
         for connection in connections {
             next = min(next, connection.tick(at: now))
@@ -312,8 +337,7 @@ final class Dispatcher {
     private func expire(at now: NIODeadline) {
         let isExpired = { (job: Job) in job.ticket.deadline <= now }
         guard waiting.contains(where: isExpired) || delayed.contains(where: isExpired) else { return }
-        let expired = waiting.filter(isExpired) + delayed.filter(isExpired)
-        waiting.removeAll(where: isExpired)
+        let expired = waiting.remove(where: isExpired) + delayed.filter(isExpired)
         delayed.removeAll(where: isExpired)
         for job in expired { finish(job, .failure(job.trouble ?? waitingTrouble)) }
     }

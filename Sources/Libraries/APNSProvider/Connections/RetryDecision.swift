@@ -29,6 +29,8 @@ enum RetryDecision: Hashable {
         var deadline: NIODeadline
         /// Whether a rejected request may be sent again. If false, the caller gets the rejection unchanged.
         var retriesRejections: Bool
+        /// Whether the request may be sent again with a new provider token even so.
+        var renewsTokens = false
         /// The number of times that the request was sent.
         var attempts: Int
         /// The number of times that a new provider token was made for the request.
@@ -47,11 +49,13 @@ enum RetryDecision: Hashable {
         case .refused:
             self = Self.later(allowance, at: now, random: random)
         case .answered(let answer):
-            guard !answer.isSuccess, allowance.retriesRejections else {
+            guard !answer.isSuccess, allowance.retriesRejections || allowance.renewsTokens else {
                 self = .finish
                 return
             }
             switch PushRejection(answer).advice {
+            case .retryLater where !allowance.retriesRejections, .reconnect where !allowance.retriesRejections:
+                self = .finish
             case .retryLater, .reconnect:
                 self = Self.later(allowance, at: now, random: random)
             case .renewProviderToken:

@@ -15,6 +15,7 @@ final class ServerConnection: HTTP2Application {
         var apnsID: String?
         var uniqueID: String?
         var channelID: String?
+        var retryAfter: Int?
         var body: [UInt8] = []
         /// Whether the client has reset the stream and already told the caller.
         var isGivenUp = false
@@ -59,6 +60,14 @@ final class ServerConnection: HTTP2Application {
 
     func opened(_ channel: any Channel) { self.channel = channel }
 
+    /// Handles the end of a connection that never had a session, because a proxy refused it.
+    func failedBeforeSession(_ cause: String) {
+        guard session == nil, let owner else { return }
+        trouble = cause
+        self.owner = nil
+        owner.closed(self)
+    }
+
     // MARK: Sending
 
     /// Begins a request. `flush` makes the session write it.
@@ -66,6 +75,7 @@ final class ServerConnection: HTTP2Application {
     func send(_ job: Job, authorization: String?) -> Job? {
         guard let session, session.isActive, !session.isDraining else { return job }
         let request = job.ticket.request
+        let authorization = request.authorization ?? authorization
         fill(request, authorization: authorization)
         do throws(HTTP2Error) {
             let stream = try session.request(block, body: request.route.hasBody ? request.payload : nil)
@@ -114,6 +124,7 @@ final class ServerConnection: HTTP2Application {
         }
         block.append(":authority", authority)
         if let authorization { block.append("authorization", authorization, indexing: .never) }
+        if let value = request.via { block.append("via", value) }
         if let value = request.topic { block.append("apns-topic", value) }
         if let value = request.pushType { block.append("apns-push-type", value) }
         if let value = request.priority { block.append("apns-priority", value) }
@@ -193,6 +204,8 @@ final class ServerConnection: HTTP2Application {
             exchanges[index].uniqueID = value.text
         } else if name.isEqual(to: "apns-channel-id") {
             exchanges[index].channelID = value.text
+        } else if name.isEqual(to: "retry-after") {
+            exchanges[index].retryAfter = Int(value.text).flatMap { $0 >= 0 ? $0 : nil }
         }
     }
 
@@ -286,17 +299,18 @@ final class ServerConnection: HTTP2Application {
             }
             return .failure(Self.unexpected(exchange.status))
         }
-        return .success(
-            PushAnswer(
-                status: exchange.status,
-                apnsID: exchange.apnsID,
-                uniqueID: exchange.uniqueID,
-                reason: reason,
-                timestamp: object?[number: "timestamp"],
-                detail: object?[text: "detail"],
-                channelID: exchange.channelID,
-                body: exchange.body,
-            ))
+        var answer = PushAnswer(
+            status: exchange.status,
+            apnsID: exchange.apnsID,
+            uniqueID: exchange.uniqueID,
+            reason: reason,
+            timestamp: object?[number: "timestamp"],
+            detail: object?[text: "detail"],
+            channelID: exchange.channelID,
+            body: exchange.body,
+        )
+        answer.retryAfter = exchange.retryAfter
+        return .success(answer)
     }
 
     /// Parses three digits. Returns 0 for anything else.

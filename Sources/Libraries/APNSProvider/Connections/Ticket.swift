@@ -7,6 +7,11 @@ final class Ticket: Sendable {
     let request: PushRequest
     let deadline: NIODeadline
     let retriesRejections: Bool
+    /// Whether the request is sent again with a new provider token if the service calls the present one expired, even if
+    /// it does not retry other rejections.
+    let renewsTokens: Bool
+    /// Who the request is from, if requests of several wait for the same connections; see ``FairQueue``.
+    let share: String?
     let cancellation: Cancellation
     /// Takes the answer, on the event loop. If it returns a reader, wake it after all answers that arrived together.
     let complete: @Sendable (Answer) -> (any AnswerReader)?
@@ -15,12 +20,16 @@ final class Ticket: Sendable {
         _ request: PushRequest,
         deadline: NIODeadline,
         retriesRejections: Bool,
+        renewsTokens: Bool = false,
+        share: String? = nil,
         cancellation: Cancellation,
         complete: @escaping @Sendable (Answer) -> (any AnswerReader)?,
     ) {
         self.request = request
         self.deadline = deadline
         self.retriesRejections = retriesRejections
+        self.renewsTokens = renewsTokens
+        self.share = share
         self.cancellation = cancellation
         self.complete = complete
     }

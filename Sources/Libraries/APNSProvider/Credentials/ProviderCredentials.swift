@@ -10,15 +10,22 @@ public struct ProviderCredentials: Sendable {
     package enum Kind: Sendable {
         case token(TeamID, SigningKey)
         case certificate(ProviderCertificate)
+        /// Each request has a provider token of its own.
+        case passthrough
     }
 
     package let kind: Kind
 
+    private init(_ kind: Kind) { self.kind = kind }
+
+    /// For a gateway that passes on the provider tokens of its clients.
+    package static let passthrough = ProviderCredentials(.passthrough)
+
     /// Reads a signing key from a `.p8` file, as the developer account provides it.
     /// - Parameters:
     ///   - keyFile: the file's path.
-    ///   - keyID: ten capital letters and digits, as in the file's name.
-    ///   - teamID: ten capital letters and digits.
+    ///   - keyID: as in the file's name. Apple's have ten capital letters and digits.
+    ///   - teamID: Apple's have ten capital letters and digits.
     /// - Throws: ``ProviderError/Code/badCredentials`` if the file cannot be read or contains no P-256 key, or if an
     ///   ID does not have this form.
     public init(keyFile: String, keyID: String, teamID: String) throws(ProviderError) {
@@ -35,16 +42,16 @@ public struct ProviderCredentials: Sendable {
     /// Creates credentials from a signing key.
     /// - Parameters:
     ///   - key: the contents of the `.p8` file, PEM.
-    ///   - keyID: ten capital letters and digits.
-    ///   - teamID: ten capital letters and digits.
+    ///   - keyID: Apple's have ten capital letters and digits.
+    ///   - teamID: Apple's have ten capital letters and digits.
     /// - Throws: ``ProviderError/Code/badCredentials`` if this is not a P-256 key, or if an ID does not have this
     ///   form.
     public init(key: String, keyID: String, teamID: String) throws(ProviderError) {
         guard let team = TeamID(rawValue: teamID) else {
-            throw ProviderError(.badCredentials, "The team ID has ten capital letters and digits, not \(teamID).")
+            throw ProviderError(.badCredentials, "The team ID has to be \(AccountIDs.form), not \(teamID).")
         }
         guard let id = KeyID(rawValue: keyID) else {
-            throw ProviderError(.badCredentials, "The key ID has ten capital letters and digits, not \(keyID).")
+            throw ProviderError(.badCredentials, "The key ID has to be \(AccountIDs.form), not \(keyID).")
         }
         do {
             kind = .token(team, try SigningKey(id: id, pem: key))

@@ -16,6 +16,10 @@ package struct PushRequest: Sendable, Hashable {
     package var route = Route.device
     /// The identifier of a broadcast channel, for the other routes.
     package var channelID: String?
+    /// The value of `authorization`, with credentials that pass on the client's provider token.
+    package var authorization: String?
+    /// The gateways that the request has passed (RFC 9110, 7.6.3).
+    package var via: String?
 
     /// What a request is for, which decides its method, its path and the name of its identifier's header.
     package enum Route: Sendable, Hashable {
@@ -93,15 +97,16 @@ extension PushRequest {
                 return ProviderError(.badNotification, "The bundle ID contains a character that paths cannot have.")
             }
         }
-        let values = [
-            ("channel identifier", channelID), ("topic", topic), ("identifier", id), ("expiration", expiration),
-            ("priority", priority),
-            ("collapse identifier", collapseID), ("push type", pushType),
-        ]
-        for case (let name, let value?) in values where !Self.canBeHeader(value.utf8) {
-            return ProviderError(.badNotification, "The \(name) contains a character that headers cannot have.")
-        }
-        return nil
+        // Without a list of them all: this is done for each notification.
+        return problem("channel identifier", channelID) ?? problem("topic", topic) ?? problem("identifier", id)
+            ?? problem("expiration", expiration) ?? problem("priority", priority)
+            ?? problem("collapse identifier", collapseID) ?? problem("push type", pushType)
+            ?? problem("provider token", authorization) ?? problem("via", via)
+    }
+
+    private func problem(_ name: StaticString, _ value: String?) -> ProviderError? {
+        guard let value, !Self.canBeHeader(value.utf8) else { return nil }
+        return ProviderError(.badNotification, "The \(name) contains a character that headers cannot have.")
     }
 
     /// Whether the value has no control characters except tabs, and no white space at either end.

@@ -16,6 +16,20 @@ extension ColumnType<[String]> {
         read: { try words.read($0, $1 + 1) })
 }
 
+extension ColumnType<[String]?> {
+    /// As ``ColumnType/words``, but an empty list is one space. The empty text means that there is no list.
+    static let optionalWords = ColumnType(
+        .text, value: { .text($0.map { words in " " + words.map { $0 + " " }.joined() } ?? "") },
+        read: { row, column -> [String]?? in
+            row.text(column).map { $0.isEmpty ? nil : .some($0.split(separator: " ").map(String.init)) }
+        })
+}
+
+extension ColumnType<ServiceTokens> {
+    /// Each word has a space on both sides, so that replacing it by a space removes only this one.
+    static let serviceTokens = mapping(.words, to: \.words, from: ServiceTokens.init(words:))
+}
+
 extension ColumnType<String?> {
     /// The text is empty if there is none.
     static let emptyIfNil = ColumnType(
@@ -75,12 +89,15 @@ extension ColumnType<MessageRecord.Position> {
 }
 
 extension ColumnType<MessageRecord.Tally> {
-    /// The number of accepted notifications. The failures have a table of their own.
-    static let accepted = mapping(.integer, to: \.accepted) {
-        var tally = MessageRecord.Tally()
-        tally.accepted = $0
-        return tally
-    }
+    /// The numbers of accepted and of opened notifications. The failures have a table of their own.
+    static let accepted = ColumnType(
+        [.integer, .integer], values: { [.integer($0.accepted), .integer($0.opened)] },
+        read: { row, column in
+            guard let accepted = row.integer(column), let opened = row.integer(column + 1) else { return nil }
+            var tally = MessageRecord.Tally()
+            (tally.accepted, tally.opened) = (accepted, opened)
+            return tally
+        })
 }
 
 extension ColumnType<Hook> {

@@ -8,7 +8,9 @@ extension Installation {
     static let table = Table<Installation>(
         "installation",
         Installation.init(
-            id:deviceToken:environment:languages:timeZone:user:tags:appVersion:values:registered:changed:end:),
+            id:deviceToken:environment:languages:timeZone:user:tags:appTags:appVersion:values:appValues:tokens:
+            badge:registered:
+            created:changed:end:),
         Column("id", type: .text, \.id),
         Column("token", type: .hexadecimal, \.deviceToken),
         Column("environment", type: .environment, \.environment),
@@ -16,9 +18,14 @@ extension Installation {
         Column("time_zone", type: .emptyIfNil, \.timeZone),
         Column(userColumn, type: .optional(.text), \.user),
         Column("tags", type: .words, \.tags),
+        Column("app_tags", type: .optionalWords, \.appTags),
         Column("app_version", type: .optional(.text), \.appVersion),
         Column("user_values", type: .templateValues, \.values),
+        Column("app_values", type: .templateValues, \.appValues),
+        Column("tokens", type: .serviceTokens, \.tokens),
+        Column("badge", type: .integer, \.badge),
         Column("registered", type: .moment, \.registered),
+        Column("created", type: .moment, \.created),
         Column("changed", type: .moment, \.changed),
         Column("ended", "end_reason", type: .optional(.end), \.end))
 
@@ -46,7 +53,7 @@ extension MessageRecord {
     static let table = Table<MessageRecord>(
         "message",
         MessageRecord.init(
-            number:id:app:state:document:created:starts:finished:position:rate:cause:tally:),
+            number:id:app:state:document:created:starts:finished:position:rate:cause:total:tally:),
         Column("number", type: .integer, isGenerated: true, \.number),
         Column("id", type: .text, \.id),
         Column("app", type: .integer, \.app),
@@ -58,17 +65,29 @@ extension MessageRecord {
         Column("last", "due", "environment", "after", type: .position, \.position),
         Column("rate", type: .optional(.integer), \.rate),
         Column("cause", type: .optional(.text), \.cause),
-        Column("accepted", type: .accepted, \.tally))
+        Column("total", type: .optional(.integer), \.total),
+        Column("accepted", "opened", type: .accepted, \.tally))
 }
 
 extension SendOutcome {
     /// The columns of an outcome of a message.
     static let table = Table<SendOutcome>(
-        "outcome", { SendOutcome(installation: $0, status: $1, reason: $2, at: $3) },
+        "outcome", SendOutcome.stored,
         Column("installation", type: .integer, \.installation),
         Column("status", type: .mapping(.integer, to: Int64.init) { Int(exactly: $0) }, \.status),
         Column("reason", type: .optional(.text), \.reason),
-        Column("at", type: .moment, \.at))
+        Column("at", type: .moment, \.at),
+        Column("opened", type: .optional(.moment), \.opened))
+}
+
+extension SendOutcome {
+    private static func stored(
+        _ installation: Int64, _ status: Int, _ reason: String?, _ at: Timestamp, _ opened: Timestamp?,
+    ) -> SendOutcome {
+        var outcome = SendOutcome(installation: installation, status: status, reason: reason, at: at)
+        outcome.opened = opened
+        return outcome
+    }
 }
 
 extension SavedAudience {

@@ -129,23 +129,37 @@ extension SQLCampaignStore {
         let table = Installation.table
         let batch = try table.batch(
             installations.map(\.installation), ("secret", .bytes, installations.map { .bytes($0.secretDigest) }))
+        // A server of an older version writes no time.
+        let created: SQLStatement = """
+            CASE WHEN i.created > 0 AND i.created < excluded.created THEN i.created ELSE excluded.created END
+            """
         let kept: [ColumnName: SQLStatement] = [
+            "created": created,
             "registered": """
             CASE WHEN i.token = excluded.token AND i.registered > excluded.registered THEN i.registered
             ELSE excluded.registered END
-            """
+            """,
         ]
         let secret: SQLStatement = isImport ? "i.secret" : "excluded.secret"
         return """
             INSERT INTO installation AS i (app, \(table.list), secret)
             SELECT app.number, n.* FROM app, \(batch) WHERE app.number = \(app)
-            ON CONFLICT (app, id) DO UPDATE SET \(table.replacements(except: isImport ? kept : [:])), secret = \(secret)
+            ON CONFLICT (app, id) DO UPDATE SET \(table.replacements(except: isImport ? kept : ["created": created])), secret = \(secret)
             WHERE \(.value(.bool(replaces)))
             """
     }
 
     package func lastInstallation() async throws(StoreError) -> Int64 {
         try await database.read("SELECT max(number) FROM installation") { $0.integer(0) ?? 0 }.first ?? 0
+    }
+
+    package func appVersions(app: Int64, limit: Int) async throws(StoreError) -> [String] {
+        try await database.read(
+            """
+            SELECT DISTINCT app_version FROM installation
+            WHERE app = \(app) AND ended IS NULL AND app_version IS NOT NULL LIMIT \(max(0, limit))
+            """
+        ) { $0.text(0) ?? "" }
     }
 
     package func timeZones(app: Int64) async throws(StoreError) -> [String] {

@@ -4,10 +4,12 @@ package import Storage
 
 extension SQLCampaignStore {
     package func recipients(_ query: RecipientQuery, limit: Int) async throws(StoreError) -> [Recipient] {
-        try await installations("\(query.conditions) ORDER BY i.number LIMIT \(max(0, limit))", isKept: false)
+        let query = try await prepared(query)
+        return try await installations("\(query.conditions) ORDER BY i.number LIMIT \(max(0, limit))", isKept: false)
     }
 
     package func count(_ query: RecipientQuery) async throws(StoreError) -> Int64 {
+        let query = try await prepared(query)
         let statement: SQLStatement = "SELECT count(*) FROM installation i WHERE \(query.conditions)"
         return try await database.read(statement.once) { $0.integer(0) ?? 0 }.first ?? 0
     }
@@ -35,12 +37,19 @@ extension SQLCampaignStore {
             let counted = outcomes.filter { new.contains($0.installation) }
             let ended = try end(
                 counted.compactMap { outcome in
-                    outcome.endedAt.map {
+                    guard outcome.endedPlace == nil else { return nil }
+                    return outcome.endedAt.map {
                         Ending(
                             installation: outcome.installation, token: outcome.endedToken, at: $0,
                             reason: outcome.reason ?? "")
                     }
                 }, where: "i.number = n.number AND i.token = coalesce(n.token, i.token)", transaction)
+            try removeTokens(counted.compactMap(RemovedToken.init), transaction)
+            for outcome in counted {
+                guard let environment = outcome.movedTo else { continue }
+                try move(outcome.installation, to: environment, transaction)
+            }
+            try changeBadges(counted, transaction)
             try count(counted, message.number, transaction)
             try transaction.run(
                 """
@@ -95,6 +104,47 @@ extension SQLCampaignStore {
         }
     }
 
+    /// Removes device tokens of services, unless the app registered after they ended.
+    private func removeTokens(_ tokens: [RemovedToken], _ transaction: any SQLTransaction) throws {
+        guard !tokens.isEmpty else { return }
+        try transaction.run(
+            """
+            UPDATE installation AS i SET tokens = replace(i.tokens, n.word, ' '), changed = \(now().column)
+            FROM \(RemovedToken.table.batch(tokens)) WHERE i.number = n.number AND i.registered <= n.at
+            """)
+    }
+
+    /// Changes the numbers on the icons of those who got a message that counts.
+    private func changeBadges(_ outcomes: [SendOutcome], _ transaction: any SQLTransaction) throws {
+        let changes = outcomes.filter { $0.badgeChange != 0 }
+        guard !changes.isEmpty else { return }
+        let batch = SQLBatch(
+            [("number", .integer), ("change", .integer)],
+            changes.map { [.integer($0.installation), .integer($0.badgeChange)] })
+        try transaction.run(
+            """
+            UPDATE installation AS i SET badge = CASE WHEN i.badge + n.change < 0 THEN 0
+                WHEN i.badge + n.change > \(Installation.maximumBadge) THEN \(Installation.maximumBadge)
+                ELSE i.badge + n.change END
+            FROM \(batch) WHERE i.number = n.number
+            """)
+    }
+
+    /// Moves an installation to another environment, unless another one has its device token there.
+    private func move(
+        _ installation: Int64,
+        to environment: Environment,
+        _ transaction: any SQLTransaction,
+    ) throws {
+        try transaction.run(
+            """
+            UPDATE installation AS i SET environment = \(environment.column), changed = \(now().column)
+            WHERE i.number = \(installation) AND i.ended IS NULL AND NOT EXISTS (
+                SELECT 1 FROM installation o WHERE o.app = i.app AND o.environment = \(environment.column)
+                    AND o.token = i.token AND o.ended IS NULL)
+            """)
+    }
+
     private func count(_ outcomes: [SendOutcome], _ message: Int64, _ transaction: any SQLTransaction) throws {
         var failed: [String: Int64] = [:]
         for outcome in outcomes { if let reason = outcome.reason { failed[reason, default: 0] += 1 } }
@@ -112,6 +162,29 @@ extension SQLCampaignStore {
             INSERT INTO tally AS t (message, reason, count) SELECT \(message), n.* FROM \(batch) WHERE true
             ON CONFLICT (message, reason) DO UPDATE SET count = t.count + excluded.count
             """)
+    }
+
+    package func opened(
+        _ message: String,
+        by installation: String,
+        app: Int64,
+        at time: Timestamp,
+    ) async throws(StoreError) -> Bool {
+        try await database.write { transaction in
+            guard
+                let number = try transaction.number(
+                    "SELECT number FROM message WHERE id = \(message) AND app = \(app)"),
+                let recipient = try transaction.number(
+                    "SELECT number FROM installation WHERE id = \(installation) AND app = \(app)")
+            else { return false }
+            // The message's row first, as everywhere: it is the lock for its outcomes.
+            let row: SQLStatement = "message = \(number) AND installation = \(recipient)"
+            _ = try transaction.number("SELECT 1 FROM message WHERE number = \(number) \(.forUpdate)")
+            let changed = try transaction.run(
+                "UPDATE outcome SET opened = \(time.column) WHERE \(row) AND reason IS NULL AND opened IS NULL")
+            if changed > 0 { try transaction.run("UPDATE message SET opened = opened + 1 WHERE number = \(number)") }
+            return try transaction.number("SELECT 1 FROM outcome WHERE \(row)") != nil
+        }
     }
 
     package func outcomes(
@@ -155,6 +228,31 @@ private struct Ending: Sendable {
         Column("reason", type: .text, \.reason))
 }
 
+/// A device token of a service that ended.
+private struct RemovedToken: Sendable {
+    /// The installation's number.
+    let installation: Int64
+    /// The word in the column, with the spaces around it.
+    let word: String
+    let at: Timestamp
+
+    static let table = Table<RemovedToken>(
+        "removed_token", { RemovedToken(installation: $0, word: $1, at: $2) },
+        Column("number", type: .integer, \.installation),
+        Column("word", type: .text, \.word),
+        Column("at", type: .moment, \.at))
+}
+
+extension RemovedToken {
+    /// Returns nil if the outcome did not end a device token of a service.
+    init?(_ outcome: SendOutcome) {
+        guard let place = outcome.endedPlace, let token = outcome.endedToken, let at = outcome.endedAt else {
+            return nil
+        }
+        self.init(installation: outcome.installation, word: " \(place.entry(token)) ", at: at)
+    }
+}
+
 extension RecipientQuery {
     /// The SQL that finds recipients among `installation i`.
     ///
@@ -181,6 +279,9 @@ extension RecipientQuery {
                 "(i.language = \(language) OR \(Self.position)(i.language, \(language + "-")) = 1)")
         }
         if let tags = audience.tags { conditions.append(Self.condition(tags)) }
+        if let expression = audience.expression {
+            conditions.append(expression.sql(AudienceExpression.Context(now: now, versions: versions ?? [])))
+        }
         if message != 0 {
             conditions.append(
                 "NOT EXISTS (SELECT 1 FROM outcome o WHERE o.message = \(message) AND o.installation = i.number)")
@@ -194,7 +295,7 @@ extension RecipientQuery {
     /// The recursion is safe, because the parser limits the depth. A tag is always a parameter, never SQL.
     private static func condition(_ expression: TagExpression) -> SQLStatement {
         switch expression {
-        case .tag(let tag): "\(position)(i.tags, \(" \(tag) ")) > 0"
+        case .tag(let tag): "(\(position)(i.tags, \(" \(tag) ")) > 0 OR \(position)(i.app_tags, \(" \(tag) ")) > 0)"
         case .not(let inner): "NOT (\(condition(inner)))"
         case .and(let left, let right): "(\(condition(left)) AND \(condition(right)))"
         case .or(let left, let right): "(\(condition(left)) OR \(condition(right)))"

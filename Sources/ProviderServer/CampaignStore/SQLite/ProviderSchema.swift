@@ -9,8 +9,29 @@ enum ProviderSchema {
         migrator.registerMigration("1") { try $0.execute(sql: version1) }
         migrator.registerMigration("2") { try $0.execute(sql: version2) }
         migrator.registerMigration("3") { try $0.execute(sql: version3) }
+        migrator.registerMigration("4") { try $0.execute(sql: version4) }
+        migrator.registerMigration("5") { try $0.execute(sql: version5) }
         return migrator
     }
+
+    /// badge: the number on the app's icon.
+    private static let version5 = "ALTER TABLE installation ADD COLUMN badge INTEGER NOT NULL DEFAULT 0"
+
+    /// What an installation has stays with the backend until the app says which tags are its own (app_tags is empty).
+    /// tokens: those of services, each between two spaces; see ServiceTokens.
+    private static let version4 = """
+        ALTER TABLE installation ADD COLUMN app_tags TEXT NOT NULL DEFAULT '';
+        ALTER TABLE installation ADD COLUMN app_values BLOB;
+        ALTER TABLE installation ADD COLUMN tokens TEXT NOT NULL DEFAULT '';
+        -- When it was added. Of what is there already, only the last registration is known.
+        ALTER TABLE installation ADD COLUMN created INTEGER NOT NULL DEFAULT 0;
+        UPDATE installation SET created = registered;
+        -- How many recipients it has; NULL until they are counted.
+        ALTER TABLE message ADD COLUMN total INTEGER;
+        -- How many recipients opened it, and when.
+        ALTER TABLE message ADD COLUMN opened INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE outcome ADD COLUMN opened INTEGER;
+        """
 
     private static let version3 = """
         -- The next events of each hook.

@@ -1,7 +1,7 @@
 import Dispatch
 import GRDB
 package import Notifications
-import PrivateFiles
+package import PrivateFiles
 package import SQLSupport
 import SQLiteSupport
 package import Storage
@@ -24,15 +24,25 @@ package final class SQLiteCampaignStore: SQLCampaignStore {
     private let lock: FolderLock
 
     /// Opens the store in an existing folder. Creates the file if it is missing.
+    /// - Parameter lock: the lock of the folder; nil lets the store take it.
     package init(
         folder: String,
+        lock: FolderLock? = nil,
         now: @escaping @Sendable () -> Timestamp,
         waitingDeliveries: Int64 = HookDelivery.waitingDeliveries,
     ) throws(StoreError) {
         self.now = now
         self.waitingDeliveries = waitingDeliveries
         let path = folder + "/" + Self.fileName
-        lock = try FolderLock(folder)
+        if let lock { self.lock = lock } else { self.lock = try FolderLock.ofProviderServer(folder) }
+        // SQLite itself removes the log before its index. Without the log it would go on as if the newest transactions had
+        // never been.
+        if try !Files.exists(path + "-wal"), try Files.exists(path + "-shm") {
+            throw StoreError(
+                .unreadable,
+                "\(path)-wal is missing, with everything newer than \(path); the last server did not end cleanly. Restore a "
+                    + "backup, or delete \(path)-shm to go on without what is lost.")
+        }
         // Create the file first, so that only the owner can ever read it.
         if try !Files.exists(path) { _ = try Files.make(path, [], replacing: false) }
         let pool: DatabasePool

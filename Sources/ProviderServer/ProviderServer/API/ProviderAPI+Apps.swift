@@ -7,49 +7,56 @@ import Storage
 
 // The administrator's requests about apps.
 extension ProviderAPI {
-    func addApps(to router: Router<BasicRequestContext>) {
-        router.get("/v1/apps") { request, _ in
-            try access.administrator(request)
-            return Self.list(apps.all.map { .object(AppDocument.show($0)) }, next: nil)
-        }
-        router.get("/v1/apps/:bundleID") { request, context in
-            try access.administrator(request)
-            return JSONValue.object(AppDocument.show(try app(context))).response()
-        }
-        router.put("/v1/apps/:bundleID") { request, context in
-            try access.administrator(request)
-            return try await putApp(try Self.parameter("bundleID", context), request)
-        }
-        router.delete("/v1/apps/:bundleID") { request, context in
-            try access.administrator(request)
-            let app = try app(context)
-            do throws(StoreError) {
-                try await apps.delete(app) { await campaigns.stopAll(of: app.number) }
-            } catch {
-                await campaigns.runDue()
-                throw error
-            }
-            await feedback.runDue()
-            return JSONValue.object(AppDocument.show(app)).response()
-        }
-        router.post("/v1/apps/:bundleID/keys") { request, context in
-            try access.administrator(request)
-            return try await renewKey(try app(context).bundleID, request)
-        }
-    }
+    private static let bundleID = Parameter.path("bundleID", .bundleID, "The app.")
 
-    private func app(_ context: BasicRequestContext) throws(Problem) -> ProviderApp {
-        let bundleID = try Self.parameter("bundleID", context)
+    static let appOperations: [ProviderOperation] = [
+        ProviderOperation(
+            method: .get, path: "/v1/apps", summary: "List the apps", answer: .json(.page(of: ProviderSchemas.app)),
+            access: .administrator
+        ) { api, _ in
+            list(api.apps.all.map { .object(AppDocument.show($0)) }, next: nil)
+        },
+        ProviderOperation(
+            method: .get, path: "/v1/apps/{bundleID}", summary: "Show an app", parameters: [bundleID],
+            answer: .json(ProviderSchemas.app), problems: [404], access: .administrator
+        ) { api, call in
+            JSONValue.object(AppDocument.show(try api.app(call))).response()
+        },
+        ProviderOperation(
+            method: .put, path: "/v1/apps/{bundleID}", summary: "Make or change an app", parameters: [bundleID],
+            body: Body(reading: AppDocument.schema, maximumBytes: ProviderServerLimits.bodyBytes),
+            answer: .json(ProviderSchemas.app), problems: [409, 413], otherAnswers: [201: ProviderSchemas.app],
+            access: .administrator
+        ) { api, call in
+            try await api.putApp(call)
+        },
+        ProviderOperation(
+            method: .delete, path: "/v1/apps/{bundleID}",
+            summary: "Delete an app with its installations and messages", parameters: [bundleID],
+            answer: .json(ProviderSchemas.app), problems: [404], access: .administrator
+        ) { api, call in
+            try await api.deleteApp(call)
+        },
+        ProviderOperation(
+            method: .post, path: "/v1/apps/{bundleID}/keys", summary: "Replace one of an app's keys",
+            parameters: [bundleID],
+            body: Body(reading: KeyRequest.form.schema, maximumBytes: ProviderServerLimits.installationBytes),
+            answer: .json(NewKey.form.schema), problems: [404, 413], access: .administrator
+        ) { api, call in
+            try await api.renewKey(call)
+        },
+    ]
+
+    private func app(_ call: ProviderCall) throws(Problem) -> ProviderApp {
+        let bundleID = try call.parameter("bundleID")
         guard let app = apps.app(bundleID) else { throw .notFound("There is no app \(bundleID).") }
         return app
     }
 
     /// Creates or changes an app. Only the answer that creates an app contains its keys.
-    private func putApp(_ bundleID: String, _ request: Request) async throws -> Response {
-        guard BundleID(rawValue: bundleID) != nil else {
-            throw Problem(400, "\(bundleID.debugDescription) is not a bundle ID.")
-        }
-        let document = try AppDocument(try await Self.document(request, upTo: ProviderServerLimits.bodyBytes))
+    private func putApp(_ call: ProviderCall) async throws -> Response {
+        let bundleID = try call.parameter("bundleID")
+        let document = try AppDocument(call.document)
         try document.checkIdentity(access.identityKeys)
         let client = AccessKey(prefix: AccessKey.clientPrefix)
         let server = AccessKey(prefix: AccessKey.serverPrefix)
@@ -68,16 +75,22 @@ extension ProviderAPI {
         return JSONValue.object(shown).response(isNew ? .created : .ok)
     }
 
-    /// Replaces one of an app's keys. The old key is invalid at once.
-    private func renewKey(_ bundleID: String, _ request: Request) async throws -> Response {
-        let value = try await Self.document(request, upTo: ProviderServerLimits.installationBytes)
-        let reader = try DocumentReader(value, at: "", keys: ["key"])
-        let role: AppDirectory.Role
-        switch try reader.text("key", maximum: 20) {
-        case "client": role = .client
-        case "server": role = .server
-        default: throw reader.fault("key", "client or server")
+    private func deleteApp(_ call: ProviderCall) async throws -> Response {
+        let app = try app(call)
+        do throws(StoreError) {
+            try await apps.delete(app) { await campaigns.stopAll(of: app.number) }
+        } catch {
+            await campaigns.runDue()
+            throw error
         }
+        await feedback.runDue()
+        return JSONValue.object(AppDocument.show(app)).response()
+    }
+
+    /// Replaces one of an app's keys. The old key is invalid at once.
+    private func renewKey(_ call: ProviderCall) async throws -> Response {
+        let bundleID = try app(call).bundleID
+        let role = try call.read(KeyRequest.form).role
         let key = AccessKey(prefix: role == .client ? AccessKey.clientPrefix : AccessKey.serverPrefix)
         _ = try await apps.change(bundleID) { known in
             guard var app = known else { throw Problem.notFound("There is no app \(bundleID).") }
@@ -87,6 +100,28 @@ extension ProviderAPI {
             }
             return app
         }
-        return (["key": .string(key.text)] as JSONValue).response()
+        return NewKey.form.response(NewKey(key: key.text))
     }
+}
+
+/// Which key of an app to replace.
+private struct KeyRequest: Sendable {
+    let role: AppDirectory.Role
+
+    static let form: JSONForm<KeyRequest> = JSONForm.object(
+        "KeyRequest", { KeyRequest(role: $0) },
+        .required("key", key, \.role, "Which one."))
+
+    private static let key: JSONForm<AppDirectory.Role> = JSONForm<String>.text(.oneOf(["client", "server"])).map(
+        to: { (role: AppDirectory.Role) in role == .client ? "client" : "server" },
+        from: { (text: String) -> AppDirectory.Role? in text == "client" ? .client : .server },
+        allowed: "client or server")
+}
+
+/// A new key. It is shown once.
+private struct NewKey: Sendable {
+    let key: String
+
+    static let form: JSONForm<NewKey> = JSONForm.object(
+        "NewKey", { NewKey(key: $0) }, .required("key", .text(.any), \.key))
 }

@@ -1,53 +1,64 @@
+import CampaignStore
 import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
-import CampaignStore
 
 // Requests about saved audiences, which messages refer to by their names.
 extension ProviderAPI {
-    func addAudiences(to router: Router<BasicRequestContext>) {
-        router.get("/v1/audiences") { request, _ in
-            let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
-            let audiences = try await store.audiences(app: app.number)
-            return Self.list(
-                audiences.map { .object(SavedAudienceView.show($0, bundleID: app.bundleID)) }, next: nil)
-        }
-        router.get("/v1/audiences/:name") { request, context in
-            let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
-            let name = try Self.parameter("name", context)
-            guard let audience = try await store.audience(name, app: app.number) else {
+    private static let name = Parameter.path("name", .audienceName, "The name of the audience.")
+
+    static let audienceOperations: [ProviderOperation] = [
+        ProviderOperation(
+            method: .get, path: "/v1/audiences", summary: "List an app's saved audiences", parameters: Parameter.app,
+            answer: .json(.page(of: ProviderSchemas.savedAudience)), problems: [404]
+        ) { api, call in
+            let app = try api.access.sendingApp(call)
+            let audiences = try await api.store.audiences(app: app.number)
+            return list(audiences.map { .object(SavedAudienceView.show($0, bundleID: app.bundleID)) }, next: nil)
+        },
+        ProviderOperation(
+            method: .get, path: "/v1/audiences/{name}", summary: "Show an audience, and how many it has now",
+            parameters: [name] + Parameter.app, answer: .json(ProviderSchemas.savedAudience), problems: [404]
+        ) { api, call in
+            let app = try api.access.sendingApp(call)
+            let name = try call.parameter("name")
+            guard let audience = try await api.store.audience(name, app: app.number) else {
                 throw Problem.notFound("There is no saved audience \(name).")
             }
-            return try await show(audience, app, .ok)
-        }
-        router.put("/v1/audiences/:name") { request, context in try await putAudience(request, context) }
-        router.delete("/v1/audiences/:name") { request, context in
-            let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
-            let name = try Self.parameter("name", context)
-            guard try await store.deleteAudience(name, app: app.number) else {
+            return try await api.show(audience, app, .ok)
+        },
+        ProviderOperation(
+            method: .put, path: "/v1/audiences/{name}", summary: "Save an audience", parameters: [name] + Parameter.app,
+            body: Body(reading: AudienceReader.savedSchema, maximumBytes: ProviderServerLimits.audienceBytes),
+            answer: .json(ProviderSchemas.savedAudience), problems: [404, 409, 413],
+            otherAnswers: [201: ProviderSchemas.savedAudience]
+        ) { api, call in
+            try await api.putAudience(call)
+        },
+        ProviderOperation(
+            method: .delete, path: "/v1/audiences/{name}", summary: "Delete a saved audience",
+            parameters: [name] + Parameter.app, answer: .nothing, problems: [404]
+        ) { api, call in
+            let app = try api.access.sendingApp(call)
+            let name = try call.parameter("name")
+            guard try await api.store.deleteAudience(name, app: app.number) else {
                 throw Problem.notFound("There is no saved audience \(name).")
             }
             return Response(status: .noContent)
-        }
-    }
+        },
+    ]
 
-    private func putAudience(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
-        try access.backend(request)
-        let name = try Self.parameter("name", context)
-        guard AudienceReader.isName(name) else {
-            throw Problem(
-                400, "A name has 1 to \(ProviderServerLimits.audienceNameBytes) letters, digits and - _ .")
-        }
-        let value = try await Self.document(request, upTo: ProviderServerLimits.audienceBytes)
-        let document = try AudienceReader.read(value, .saved(extra: SavedAudienceView.extraKeys))
-        let bundleID = try DocumentReader(value, at: "", keys: nil).line("bundleID", maximum: 200)
-        let app = try access.sendingApp(request, bundleID: bundleID ?? Self.query("bundleID", request))
+    private func putAudience(_ call: ProviderCall) async throws -> Response {
+        let document = try AudienceReader.read(call.document, .saved(extra: SavedAudienceView.extraKeys))
+        let bundleID = try DocumentReader(call.document, at: "", keys: nil).line("bundleID", maximum: 200)
+        let app = try access.sendingApp(call, bundleID: bundleID)
         if let environment = document.audience.environment, app.endpoints[environment] == nil {
             throw Problem.invalid("/environment", "The app has no \(environment.rawValue) environment.")
         }
         let audience = SavedAudience(
-            name: name, app: app.number, document: Array(value.text.utf8), changed: clock.now())
+            name: try call.parameter("name"), app: app.number, document: Array(call.document.text.utf8),
+            changed: clock.now())
         let isNew = try await store.put(audience, limit: ProviderServerLimits.savedAudiences)
         return try await show(audience, app, isNew ? .created : .ok)
     }
@@ -63,7 +74,9 @@ extension ProviderAPI {
         var count: Int64 = 0
         for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
             count += try await store.count(
-                RecipientQuery(app: app.number, message: 0, audience: conditions, environment: environment))
+                RecipientQuery(
+                    app: app.number, message: 0, audience: conditions, environment: environment,
+                    now: clock.now()))
         }
         members["recipients"] = .integer(count)
         return JSONValue.object(members).response(status)

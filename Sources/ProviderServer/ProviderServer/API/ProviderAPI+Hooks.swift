@@ -1,79 +1,158 @@
+import CampaignStore
 import Connections
 import Foundation
 import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
-import CampaignStore
 
 // Requests about hooks: the organisation's addresses that receive events.
 extension ProviderAPI {
-    func addHooks(to router: Router<BasicRequestContext>) {
-        router.post("/v1/hooks") { request, _ in try await postHook(request) }
-        router.get("/v1/hooks") { request, _ in
-            let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
-            return Self.list(try await store.hooks(app: app.number).map { Self.show($0, app) }, next: nil)
-        }
-        router.delete("/v1/hooks/:id") { request, context in
-            let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
-            let id = try Self.parameter("id", context)
-            guard try await store.deleteHook(id, app: app.number) else {
+    private static let id = Parameter.path("id", .line(maximumBytes: 64), "The hook.")
+
+    static let hookOperations: [ProviderOperation] = [
+        ProviderOperation(
+            method: .post, path: "/v1/hooks", summary: "Add an address that receives events", parameters: Parameter.app,
+            body: Body(reading: HookRequest.form.schema, maximumBytes: ProviderServerLimits.bodyBytes),
+            answer: .json(HookView.form.schema, status: 201), problems: [404, 409, 413]
+        ) { api, call in
+            try await api.postHook(call)
+        },
+        ProviderOperation(
+            method: .get, path: "/v1/hooks", summary: "List an app's hooks", parameters: Parameter.app,
+            answer: .json(.page(of: HookView.form.schema)), problems: [404]
+        ) { api, call in
+            let app = try api.access.sendingApp(call)
+            let hooks = try await api.store.hooks(app: app.number)
+            return list(hooks.map { HookView.form.write(HookView($0, app)) }, next: nil)
+        },
+        ProviderOperation(
+            method: .delete, path: "/v1/hooks/{id}", summary: "Remove a hook", parameters: [id] + Parameter.app,
+            answer: .nothing, problems: [404]
+        ) { api, call in
+            let app = try api.access.sendingApp(call)
+            let id = try call.parameter("id")
+            guard try await api.store.deleteHook(id, app: app.number) else {
                 throw Problem.notFound("There is no hook \(id).")
             }
             return Response(status: .noContent)
-        }
-        router.get("/v1/hooks/:id/deliveries") { request, context in try await listDeliveries(request, context) }
-    }
+        },
+        ProviderOperation(
+            method: .get, path: "/v1/hooks/{id}/deliveries", summary: "List what was sent to a hook, the newest first",
+            parameters: [id] + Parameter.app + Parameter.page, answer: .json(.page(of: DeliveryView.form.schema)),
+            problems: [404]
+        ) { api, call in
+            try await api.listDeliveries(call)
+        },
+    ]
 
-    private func postHook(_ request: Request) async throws -> Response {
-        try access.backend(request)
-        let value = try await Self.document(request, upTo: ProviderServerLimits.installationBytes)
-        let reader = try DocumentReader(value, at: "", keys: ["bundleID", "url"])
-        let app = try access.sendingApp(request, bundleID: try reader.line("bundleID", maximum: 200))
-        let url = try reader.required("url", try reader.line("url", maximum: ProviderServerLimits.hookURLBytes))
-        guard Self.isHookURL(url) else { throw reader.fault("url", "https://…, or http:// on this machine") }
+    private func postHook(_ call: ProviderCall) async throws -> Response {
+        let request = try call.read(HookRequest.form)
+        let app = try access.sendingApp(call, bundleID: request.bundleID)
+        // Whoever has an app's key need not be somebody who may reach what listens on this machine only.
+        if case .server = call.caller, !allowsLocalHooks,
+            URLComponents(string: request.url)?.host?.isLoopbackHost ?? true
+        {
+            throw Problem(
+                403,
+                "An app's key may add no hook on the server's own machine, unless the server was started with "
+                    + "--local-hooks. The administrator's key may.", pointer: "/url")
+        }
         let (id, secret) = (UUID().uuidString.lowercased(), HookSecret())
         let sealed = try vault.seal(.hookSecret(secret.text), name: CredentialVault.hookName(id))
-        let hook = Hook(id: id, app: app.number, url: url, sealedSecret: sealed)
+        let hook = Hook(id: id, app: app.number, url: request.url, sealedSecret: sealed)
         try await store.add(hook, limit: ProviderServerLimits.hooks)
-        guard case .object(var shown) = Self.show(hook, app) else { return JSONValue.null.response() }
-        shown["secret"] = .string(secret.text)
-        return JSONValue.object(shown).response(.created)
+        return HookView.form.response(HookView(hook, app, secret: secret.text), .created)
     }
 
-    /// Whether a hook may have this URL. It needs TLS, because events name users' devices.
-    private static func isHookURL(_ text: String) -> Bool {
-        guard let parts = URLComponents(string: text), let host = parts.host, !host.isEmpty, parts.user == nil else {
-            return false
-        }
-        // Such a port fits into no packet.
-        guard parts.port.map({ (1...65_535).contains($0) }) ?? true else { return false }
-        return parts.scheme == "https" || (parts.scheme == "http" && host.isLoopbackHost)
-    }
-
-    private static func show(_ hook: Hook, _ app: ProviderApp) -> JSONValue {
-        ["id": .string(hook.id), "bundleID": .string(app.bundleID), "url": .string(hook.url)]
-    }
-
-    private func listDeliveries(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
-        let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
-        let id = try Self.parameter("id", context)
-        let (limit, before) = try Self.page(request)
+    private func listDeliveries(_ call: ProviderCall) async throws -> Response {
+        let app = try access.sendingApp(call)
+        let id = try call.parameter("id")
         guard try await store.hooks(app: app.number).contains(where: { $0.id == id }) else {
             throw Problem.notFound("There is no hook \(id).")
         }
-        let page = try await store.deliveries(hook: id, app: app.number, before: before, limit: limit)
-        let items = page.map { delivery -> JSONValue in
-            var members: [String: JSONValue] = [
-                "id": .string(delivery.id), "type": .string(delivery.event.kind),
-                "createdAt": .string(delivery.created.text), "attempts": .integer(delivery.attempts),
-                "state": delivery.next != nil ? "waiting" : delivery.cause == nil ? "delivered" : "given up",
-            ]
-            members["nextAttemptAt"] = delivery.next.map { .string($0.text) }
-            members["status"] = delivery.status.map(JSONValue.integer)
-            members["cause"] = delivery.cause.map(JSONValue.string)
-            return .object(members)
-        }
-        return Self.list(items, next: page.count == limit ? page.last?.number : nil)
+        let page = try await store.deliveries(hook: id, app: app.number, before: call.after, limit: call.limit)
+        return Self.list(
+            page.map { DeliveryView.form.write(DeliveryView($0)) },
+            next: page.count == call.limit ? page.last?.number : nil)
+    }
+}
+
+/// A hook to add.
+private struct HookRequest: Sendable {
+    let bundleID: String?
+    let url: String
+
+    static let form: JSONForm<HookRequest> = JSONForm.object(
+        "HookRequest", { HookRequest(bundleID: $0, url: $1) },
+        .optional("bundleID", .text(.bundleID), \.bundleID, "The app. A key of an app needs no name."),
+        .required("url", .text(url), \.url, "Where events are sent."))
+
+    /// It needs TLS, because events name users' devices.
+    private static let url = TextFormat("https://…, or http:// on this machine") { text in
+        guard text.utf8.count <= ProviderServerLimits.hookURLBytes, DocumentReader.isLine(text),
+            let parts = URLComponents(string: text), let host = parts.host, !host.isEmpty, parts.user == nil,
+            // Another port fits into no packet.
+            parts.port.map({ (1...65_535).contains($0) }) ?? true
+        else { return false }
+        return parts.scheme == "https" || (parts.scheme == "http" && host.isLoopbackHost)
+    }
+}
+
+/// A hook as the API shows it.
+private struct HookView: Sendable {
+    let id: String
+    let bundleID: String
+    let url: String
+    let secret: String?
+
+    static let form: JSONForm<HookView> = JSONForm.object(
+        "Hook", { HookView(id: $0, bundleID: $1, url: $2, secret: $3) },
+        .required("id", .text(.any), \.id),
+        .required("bundleID", .text(.any), \.bundleID),
+        .required("url", .text(.any), \.url),
+        .optional(
+            "secret", .text(.any), \.secret, "The key of the signatures. Only the answer that adds the hook has it."))
+}
+
+extension HookView {
+    init(_ hook: Hook, _ app: ProviderApp, secret: String? = nil) {
+        self.init(id: hook.id, bundleID: app.bundleID, url: hook.url, secret: secret)
+    }
+}
+
+/// One event for a hook, as the API shows it.
+private struct DeliveryView: Sendable {
+    let id: String
+    let type: String
+    let createdAt: String
+    let attempts: Int64
+    let state: String
+    let nextAttemptAt: String?
+    let status: Int64?
+    let cause: String?
+
+    static let form: JSONForm<DeliveryView> = JSONForm.object(
+        "Delivery",
+        DeliveryView.init(id:type:createdAt:attempts:state:nextAttemptAt:status:cause:),
+        .required("id", .text(.any), \.id, "The same in every attempt."),
+        .required("type", .text(.any), \.type, "The type of the event, such as message.finished."),
+        .required("createdAt", .text(.any), \.createdAt),
+        .required("attempts", count, \.attempts),
+        .required("state", .text(.oneOf(["waiting", "delivered", "given up"])), \.state),
+        .optional("nextAttemptAt", .text(.any), \.nextAttemptAt),
+        .optional("status", status, \.status, "The HTTP status of the last attempt."),
+        .optional("cause", .text(.any), \.cause, "Why the last attempt failed."))
+
+    private static let count: JSONForm<Int64> = .integer(0...Int64.max)
+    private static let status: JSONForm<Int64> = .integer(0...999)
+}
+
+extension DeliveryView {
+    init(_ delivery: HookDelivery) {
+        self.init(
+            id: delivery.id, type: delivery.event.kind, createdAt: delivery.created.text, attempts: delivery.attempts,
+            state: delivery.next != nil ? "waiting" : delivery.cause == nil ? "delivered" : "given up",
+            nextAttemptAt: delivery.next?.text, status: delivery.status, cause: delivery.cause)
     }
 }

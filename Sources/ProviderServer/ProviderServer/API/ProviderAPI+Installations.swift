@@ -7,44 +7,92 @@ import CampaignStore
 
 // Requests about installations. Apps describe themselves, and backends say who the user is.
 extension ProviderAPI {
-    func addInstallations(to router: Router<BasicRequestContext>) {
-        router.get("/v1/installations") { request, _ in try await listInstallations(request) }
-        router.get("/v1/installations/:id") { request, context in
-            let (id, app, registrant) = try place(request, context, try access.caller(of: request))
-            if case .backend = registrant {} else { try rates.checkReading(id, app: app.number, registrant) }
-            let known = try await store.installation(id, app: app.number)
-            let stored = try Self.owned(known, id, registrant)
-            return InstallationDocument.show(stored.installation, bundleID: app.bundleID).response()
-        }
-        router.put("/v1/installations/:id") { request, context in try await putInstallation(request, context) }
-        router.patch("/v1/installations/:id") { request, context in try await patchInstallation(request, context) }
-        router.delete("/v1/installations/:id") { request, context in
-            let (id, app, registrant) = try place(request, context, try access.caller(of: request))
-            try rates.checkChange(id, app: app.number, registrant)
-            _ = try await store.changeInstallation(id, app: app.number) { known in
-                _ = try Self.owned(known, id, registrant)
-                return .delete
+    private static let id = Parameter.path("id", .installation, "The installation.")
+    private static let version = ["ETag": "The version of the installation, for If-Match."]
+
+    static let installationOperations: [ProviderOperation] = [
+        ProviderOperation(
+            method: .get, path: "/v1/installations",
+            summary: "List an app's installations, or those of a user, also ended ones",
+            parameters: Parameter.app + Parameter.page + [
+                .query("user", .string(.any), "Only the installations of this user."), exportFormat,
+            ],
+            answer: .json(.page(of: ProviderSchemas.installation), others: ListForm.allCases.map(\.rawValue)),
+            problems: [404]
+        ) { api, call in
+            try await api.listInstallations(call)
+        },
+        ProviderOperation(
+            method: .get, path: "/v1/installations/{id}", summary: "Show an installation",
+            parameters: [id] + Parameter.app,
+            answer: .json(ProviderSchemas.installation), headers: version, problems: [404, 429], access: .anyKey
+        ) { api, call in
+            let (id, app, registrant) = try api.place(call)
+            if case .backend = registrant {} else { try api.rates.checkReading(id, app: app.number, registrant) }
+            let known = try await api.store.installation(id, app: app.number)
+            return show(try owned(known, id, registrant).installation, app)
+        },
+        ProviderOperation(
+            method: .put, path: "/v1/installations/{id}", summary: "Register an installation, or replace it",
+            parameters: [id] + Parameter.app,
+            body: Body(reading: InstallationDocument.schema, maximumBytes: ProviderServerLimits.installationBytes),
+            answer: .json(ProviderSchemas.installation), headers: version, problems: [404, 412, 413, 429],
+            access: .anyKey
+        ) { api, call in
+            try await api.putInstallation(call)
+        },
+        ProviderOperation(
+            method: .patch, path: "/v1/installations/{id}", summary: "Change an installation by a JSON Merge Patch",
+            parameters: [id] + Parameter.app,
+            body: Body(
+                reading: InstallationDocument.patchSchema, maximumBytes: ProviderServerLimits.installationBytes),
+            answer: .json(ProviderSchemas.installation), headers: version, problems: [404, 412, 413, 429],
+            access: .anyKey
+        ) { api, call in
+            try await api.patchInstallation(call)
+        },
+        ProviderOperation(
+            method: .delete, path: "/v1/installations/{id}", summary: "Delete an installation",
+            parameters: [id] + Parameter.app, answer: .nothing, problems: [404, 412, 429], access: .anyKey
+        ) { api, call in
+            try await api.deleteInstallation(call)
+        },
+    ]
+
+    static let openedOperations: [ProviderOperation] = [
+        ProviderOperation(
+            method: .post, path: "/v1/installations/{id}/opened", summary: "Say that a notification was opened",
+            parameters: [id] + Parameter.app,
+            body: Body(reading: OpenedRequest.form.schema, maximumBytes: ProviderServerLimits.installationBytes),
+            answer: .nothing, problems: [404, 413, 429], access: .anyKey
+        ) { api, call in
+            let (id, app, registrant) = try api.place(call)
+            let request = try call.read(OpenedRequest.form)
+            try api.rates.checkOpening(id, app: app.number, registrant)
+            _ = try owned(try await api.store.installation(id, app: app.number), id, registrant)
+            guard try await api.store.opened(request.message, by: id, app: app.number, at: api.clock.now()) else {
+                throw Problem.notFound("The installation has got no message \(request.message.debugDescription).")
             }
             return Response(status: .noContent)
         }
-    }
+    ]
 
-    /// Returns the app and the installation that a request is about, and who sent it. If the key does not name the app,
-    /// the query does.
+    /// Returns the app and the installation that a request is about, and who sent it. If neither the key nor the body names
+    /// the app, the query does.
     private func place(
-        _ request: Request,
-        _ context: BasicRequestContext,
-        _ caller: ProviderCaller,
+        _ call: ProviderCall,
         bundleID: String? = nil,
     ) throws(Problem) -> (id: String, app: ProviderApp, registrant: Registrant) {
         let (app, registrant) = try access.registeringApp(
-            caller, bundleID: bundleID ?? Self.query("bundleID", request), secret: Self.secret(request))
-        let id = try Self.parameter("id", context)
-        guard InstallationDocument.isIdentifier(id) else {
-            throw Problem(
-                400, "An identifier has 1 to \(ProviderServerLimits.identifierBytes) letters, digits and - _ .")
-        }
-        return (id, app, registrant)
+            call.caller, bundleID: bundleID ?? call.query("bundleID"), secret: Self.secret(call.request))
+        return (try call.parameter("id"), app, registrant)
+    }
+
+    /// Answers with an installation. The header `ETag` names this version of it, for `If-Match`.
+    private static func show(_ installation: Installation, _ app: ProviderApp) -> Response {
+        var response = InstallationDocument.show(installation, bundleID: app.bundleID).response()
+        response.headers[.eTag] = InstallationCondition.tag(installation, app.bundleID)
+        return response
     }
 
     // MARK: Ownership
@@ -134,62 +182,53 @@ extension ProviderAPI {
 
     // MARK: Changes
 
-    private func putInstallation(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
-        // The key is checked before the body is read.
-        let caller = try access.caller(of: request)
-        let document = try InstallationDocument(
-            try await Self.document(request, upTo: ProviderServerLimits.installationBytes))
-        let (id, app, registrant) = try place(request, context, caller, bundleID: try document.bundleID)
+    private func putInstallation(_ call: ProviderCall) async throws -> Response {
+        let named = try InstallationDocument(call.document).bundleID
+        let (id, app, registrant) = try place(call, bundleID: named)
         let now = clock.now()
         try rates.checkChange(id, app: app.number, registrant)
-        let new = try document.installation(id, registered: now, now: now)
-        guard app.endpoints[new.environment] != nil else {
-            throw Problem.invalid("/environment", "The app has no \(new.environment.rawValue) environment.")
+        let changes = try InstallationChanges(call.document, by: registrant)
+        let new = try changes.replacement(id, now: now)
+        let environment = new.installation.environment
+        guard app.endpoints[environment] != nil else {
+            throw Problem.invalid("/environment", "The app has no \(environment.rawValue) environment.")
+        }
+        let condition = try InstallationCondition(call.request)
+        func put(isNewAllowed: Bool) async throws -> StoredInstallation? {
+            try await store.changeInstallation(id, app: app.number) { known in
+                guard known != nil || isNewAllowed else { throw NewInstallation() }
+                let complete = changes.complete(new, from: known?.installation)
+                let replacement = try Self.replacement(of: known, with: complete, app, registrant)
+                try condition.check(known?.installation, app.bundleID)
+                return .put(replacement)
+            }
         }
         let isBackend = if case .backend = registrant { true } else { false }
         let stored: StoredInstallation?
         do {
-            stored = try await put(new, app, registrant, isNewAllowed: isBackend)
+            stored = try await put(isNewAllowed: isBackend)
         } catch is NewInstallation {
             // Count it here, and not in the transaction, which the store may repeat.
             try rates.checkAddition(app: app.number, registrant)
-            stored = try await put(new, app, registrant, isNewAllowed: true)
+            stored = try await put(isNewAllowed: true)
         }
-        return InstallationDocument.show(stored?.installation ?? new, bundleID: app.bundleID).response()
+        return Self.show(stored?.installation ?? new.installation, app)
     }
 
     /// An installation is new, and nobody has counted it yet.
     private struct NewInstallation: Error {}
 
-    private func put(
-        _ new: Installation,
-        _ app: ProviderApp,
-        _ registrant: Registrant,
-        isNewAllowed: Bool,
-    ) async throws -> StoredInstallation? {
-        try await store.changeInstallation(new.id, app: app.number) { known in
-            guard known != nil || isNewAllowed else { throw NewInstallation() }
-            return .put(try Self.replacement(of: known, with: new, app, registrant))
-        }
-    }
-
-    private func patchInstallation(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
-        let (id, app, registrant) = try place(request, context, try access.caller(of: request))
-        let patch = try await Self.document(request, upTo: ProviderServerLimits.installationBytes)
+    private func patchInstallation(_ call: ProviderCall) async throws -> Response {
+        let (id, app, registrant) = try place(call)
         let now = clock.now()
         try rates.checkChange(id, app: app.number, registrant)
+        let changes = try InstallationChanges(call.document, by: registrant)
+        let condition = try InstallationCondition(call.request)
         let stored = try await store.changeInstallation(id, app: app.number) { known in
             let stored = try Self.owned(known, id, registrant)
             let old = stored.installation
-            let document = try InstallationDocument(merging: patch, into: old)
-            let bundleID = try document.bundleID
-            guard bundleID == nil || bundleID == app.bundleID else {
-                throw Problem.invalid("/bundleID", "An installation cannot move to another app.")
-            }
-            // An ended installation becomes active again only if the request contains a device token.
-            let hasToken = if case .object(let members) = patch { members["deviceToken"] != nil } else { false }
-            var new = try document.installation(id, registered: hasToken ? now : old.registered, now: now)
-            if !hasToken { new.end = old.end }
+            try condition.check(old, app.bundleID)
+            let new = try changes.patched(old, now: now, bundleID: app.bundleID)
             guard app.endpoints[new.environment] != nil else {
                 throw Problem.invalid("/environment", "The app has no \(new.environment.rawValue) environment.")
             }
@@ -197,17 +236,29 @@ extension ProviderAPI {
             return .put(StoredInstallation(new, secretDigest: stored.secretDigest))
         }
         guard let stored else { throw Problem.notFound("There is no installation \(id).") }
-        return InstallationDocument.show(stored.installation, bundleID: app.bundleID).response()
+        return Self.show(stored.installation, app)
     }
 
-    private func listInstallations(_ request: Request) async throws -> Response {
-        let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
-        let user = Self.query("user", request)
-        if let form = try ListForm(of: request) {
+    private func deleteInstallation(_ call: ProviderCall) async throws -> Response {
+        let (id, app, registrant) = try place(call)
+        try rates.checkChange(id, app: app.number, registrant)
+        let condition = try InstallationCondition(call.request)
+        _ = try await store.changeInstallation(id, app: app.number) { known in
+            let stored = try Self.owned(known, id, registrant)
+            try condition.check(stored.installation, app.bundleID)
+            return .delete
+        }
+        return Response(status: .noContent)
+    }
+
+    private func listInstallations(_ call: ProviderCall) async throws -> Response {
+        let app = try access.sendingApp(call)
+        let user = call.query("user")
+        if let form = ListForm(of: call) {
             guard user == nil else { throw Problem(400, "An export has all installations: leave out user.") }
             return exportInstallations(form, of: app)
         }
-        let (limit, after) = try Self.page(request)
+        let (limit, after) = (call.limit, call.after)
         if let user {
             // All on one page: a user has only a few devices.
             let found = try await store.installations(app: app.number, user: user, limit: limit)
@@ -219,4 +270,15 @@ extension ProviderAPI {
             page.map { InstallationDocument.show($0.installation, bundleID: app.bundleID) },
             next: page.count == limit ? page.last?.number : nil)
     }
+}
+
+/// A notification that was opened.
+private struct OpenedRequest: Sendable {
+    let message: String
+
+    static let form: JSONForm<OpenedRequest> = JSONForm.object(
+        "OpenedRequest", { OpenedRequest(message: $0) },
+        .required("message", message, \.message, "The value of carillon-message in the payload."))
+
+    private static let message: JSONForm<String> = .text(.line(maximumBytes: 64))
 }

@@ -8,44 +8,93 @@ import CampaignStore
 
 // Requests about messages, which backends send.
 extension ProviderAPI {
-    func addMessages(to router: Router<BasicRequestContext>) {
-        router.post("/v1/messages") { request, _ in try await postMessage(request) }
-        router.get("/v1/messages") { request, _ in try await listMessages(request) }
-        router.get("/v1/messages/:id") { request, context in
-            let (message, app) = try await message(request, context)
-            return try await show(message, app, including: Self.query("include", request)).response()
-        }
-        router.get("/v1/messages/:id/outcomes") { request, context in try await listOutcomes(request, context) }
-        router.patch("/v1/messages/:id") { request, context in try await patchMessage(request, context) }
-        router.delete("/v1/messages/:id") { request, context in
-            let (message, _) = try await message(request, context)
-            // A cancelled message may still get the answers to notifications under way.
-            await campaigns.stop(message.id)
-            try await store.deleteMessage(message.number)
-            return Response(status: .noContent)
-        }
-        for change in MessageChange.allCases {
-            router.post(RouterPath("/v1/messages/:id/\(change.rawValue)")) { request, context in
-                try await self.change(change, request, context)
+    private static let id = Parameter.path("id", .line(maximumBytes: 64), "The message.")
+
+    static let messageOperations: [ProviderOperation] =
+        [
+            ProviderOperation(
+                method: .post, path: "/v1/messages", summary: "Send a message",
+                parameters: Parameter.app + [
+                    .query(
+                        "wait", .string(.duration),
+                        "How long to wait for the end of the message, such as PT5S. The answer then has the outcomes.")
+                ],
+                body: Body(reading: MessageDocument.schema, maximumBytes: ProviderServerLimits.bodyBytes),
+                answer: .json(ProviderSchemas.message, status: 202), headers: ["Location": "The path of the message."],
+                problems: [404, 409, 413], otherAnswers: [200: ProviderSchemas.messageOrDryRun]
+            ) { api, call in
+                try await api.postMessage(call)
+            },
+            ProviderOperation(
+                method: .get, path: "/v1/messages", summary: "List messages, the newest first",
+                parameters: Parameter.app + Parameter.page, answer: .json(.page(of: ProviderSchemas.message)),
+                problems: [404]
+            ) { api, call in
+                try await api.listMessages(call)
+            },
+            ProviderOperation(
+                method: .get, path: "/v1/messages/{id}", summary: "Show a message with its progress",
+                parameters: [
+                    id,
+                    .query(
+                        "include", .string(.parts), "What to add: recipients, request, or both with a comma between."),
+                ],
+                answer: .json(ProviderSchemas.message), problems: [404]
+            ) { api, call in
+                let (message, app) = try await api.message(call)
+                return try await api.show(message, app, including: call.query("include")).response()
+            },
+            ProviderOperation(
+                method: .get, path: "/v1/messages/{id}/outcomes", summary: "List the outcomes of a message",
+                parameters: [id] + Parameter.page + [
+                    .query("outcome", .string(.oneOf(["accepted", "failed"])), "Only these."),
+                    .query("reason", .string(.any), "Only failures with this reason."), exportFormat,
+                ],
+                answer: .json(.page(of: OutcomeView.form.schema), others: ListForm.allCases.map(\.rawValue)),
+                problems: [404]
+            ) { api, call in
+                try await api.listOutcomes(call)
+            },
+            ProviderOperation(
+                method: .patch, path: "/v1/messages/{id}", summary: "Change the rate of a message", parameters: [id],
+                body: Body(reading: ProviderSchemas.rate, maximumBytes: ProviderServerLimits.installationBytes),
+                answer: .json(ProviderSchemas.message), problems: [404, 409, 413]
+            ) { api, call in
+                try await api.patchMessage(call)
+            },
+            ProviderOperation(
+                method: .delete, path: "/v1/messages/{id}", summary: "Delete a message that has ended",
+                parameters: [id], answer: .nothing, problems: [404, 409]
+            ) { api, call in
+                let (message, _) = try await api.message(call)
+                // A cancelled message may still get the answers to notifications under way.
+                await api.campaigns.stop(message.id)
+                try await api.store.deleteMessage(message.number)
+                return Response(status: .noContent)
+            },
+        ]
+        + MessageChange.allCases.map { change in
+            ProviderOperation(
+                method: .post, path: "/v1/messages/{id}/\(change.rawValue)", summary: change.summary,
+                parameters: [id], answer: .json(ProviderSchemas.message), problems: [404, 409]
+            ) { api, call in
+                try await api.change(change, call)
             }
         }
-    }
 
     // MARK: Sending
 
-    private func postMessage(_ request: Request) async throws -> Response {
-        // The key is checked before a large body is read.
-        try access.backend(request)
-        let bytes = try await Self.bytes(request, upTo: ProviderServerLimits.bodyBytes)
-        let value = try Self.json(bytes)
-        var (document, stored) = (try MessageDocument(value), bytes)
-        let app = try access.sendingApp(request, bundleID: document.bundleID)
-        let idempotency = try Self.idempotency(request, bytes)
+    private func postMessage(_ call: ProviderCall) async throws -> Response {
+        let value = call.document
+        var (document, stored) = (try MessageDocument(value), call.body)
+        let app = try access.sendingApp(call, bundleID: document.bundleID)
+        let wait = try Self.wait(call)
+        let idempotency = try Self.idempotency(call)
         // Whatever has changed since the first request, its repetition gets the same answer.
         if let idempotency, !document.isDryRun,
             let known = try await store.message(app: app.number, idempotency: idempotency)
         {
-            return Self.accepted(known, app)
+            return try await answer(known, app, within: wait)
         }
         if let name = document.savedAudience {
             guard let audience = try await store.audience(name, app: app.number) else {
@@ -58,57 +107,102 @@ extension ProviderAPI {
         if let environment = document.audience.environment, app.endpoints[environment] == nil {
             throw Problem.invalid("/audience/environment", "The app has no \(environment.rawValue) environment.")
         }
-        try document.headers.check(bundleID: app.bundleID, payload: document.template.shared)
+        if document.channel == nil {
+            try document.headers.check(bundleID: app.bundleID, payload: document.template.shared)
+        } else {
+            _ = try document.broadcast(id: UUID())
+            let environment = document.audience.environment ?? .production
+            guard app.endpoints[environment] != nil else {
+                throw Problem.invalid("/audience/environment", "The app has no \(environment.rawValue) environment.")
+            }
+        }
+        let place = try document.place(of: app.bundleID)
         let now = clock.now()
         let starts = try document.start(now: now)
-        if document.isDryRun { return try await dryRun(document, app) }
+        if document.isDryRun { return try await dryRun(document, app, place) }
         let message = MessageRecord(
-            id: UUID().uuidString.lowercased(), app: app.number, state: .scheduled,
-            document: stored, created: now,
+            id: UUID().uuidString.lowercased(), app: app.number, state: .scheduled, document: stored, created: now,
             starts: starts, rate: document.rate)
         let added = try await store.add(
             message, idempotency: idempotency, limit: ProviderServerLimits.openMessages)
         await campaigns.runDue()
-        return Self.accepted(added, app)
+        return try await answer(added, app, within: wait)
     }
 
-    private static func accepted(_ message: MessageRecord, _ app: ProviderApp) -> Response {
-        var response = MessageView.show(message, bundleID: app.bundleID).response(.accepted)
+    /// Reads how long the answer may wait for the end of the message; nil if it does not wait.
+    private static func wait(_ call: ProviderCall) throws(Problem) -> Duration? {
+        guard let text = call.query("wait") else { return nil }
+        guard let wait = ISODuration(text)?.duration, wait <= ProviderServerLimits.wait else {
+            throw Problem(400, "wait has to be a duration such as PT5S, of 30 seconds at most.")
+        }
+        return wait
+    }
+
+    /// Answers that a message is on the disk. If the answer may wait and the message ends in this time, it has the first
+    /// outcomes.
+    private func answer(_ added: MessageRecord, _ app: ProviderApp, within wait: Duration?) async throws -> Response {
+        var (message, outcomes): (MessageRecord, [KeptOutcome]?) = (added, nil)
+        if let wait {
+            await campaigns.waitForEnd(of: added.id, for: wait)
+            message = try await store.message(added.id) ?? added
+            outcomes = try await store.outcomes(
+                of: message.number, .all, after: 0, limit: ProviderServerLimits.answeredOutcomes)
+        }
+        var members = MessageView.members(message, bundleID: app.bundleID, cause: await campaigns.cause(of: message.id))
+        members["outcomes"] = outcomes.map { kept in
+            .array(kept.map { OutcomeView.form.write(OutcomeView($0, of: message.id)) })
+        }
+        let isOpen = message.state == .scheduled || message.state == .running
+        var response = JSONValue.object(members).response(wait != nil && !isOpen ? .ok : .accepted)
         response.headers[.location] = "/v1/messages/\(message.id)"
         return response
     }
 
     /// The identifier that the sender chose for the request
     /// (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/).
-    private static func idempotency(_ request: Request, _ bytes: [UInt8]) throws(Problem) -> IdempotencyKey? {
-        guard let name = request.headers[.idempotencyKey] else { return nil }
+    private static func idempotency(_ call: ProviderCall) throws(Problem) -> IdempotencyKey? {
+        guard let name = call.request.headers[.idempotencyKey] else { return nil }
         let limit = ProviderServerLimits.idempotencyKeyBytes
         guard (1...limit).contains(name.utf8.count), DocumentReader.isLine(name) else {
             throw Problem(400, "The header Idempotency-Key has 1 to \(limit) bytes.")
         }
-        return IdempotencyKey(name: name, digest: AccessKey.digest(String(decoding: bytes, as: UTF8.self)))
+        return IdempotencyKey(name: name, digest: AccessKey.digest(String(decoding: call.body, as: UTF8.self)))
     }
 
     /// Answers how many recipients the message would have now, and what the first of them would receive.
-    private func dryRun(_ document: MessageDocument, _ app: ProviderApp) async throws -> Response {
+    private func dryRun(
+        _ document: MessageDocument,
+        _ app: ProviderApp,
+        _ place: ServiceTokens.Place?,
+    ) async throws -> Response {
+        // Only the service knows who subscribes to a channel.
+        guard document.channel == nil else {
+            return (["dryRun": true, "recipients": 1, "samples": []] as JSONValue).response()
+        }
         var (count, samples): (Int64, [JSONValue]) = (0, [])
         for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
             let query = RecipientQuery(
-                app: app.number, message: 0, audience: document.audience, environment: environment)
+                app: app.number, message: 0, audience: document.audience, environment: environment, now: clock.now())
             count += try await store.count(query)
             let left = ProviderServerLimits.samples - samples.count
             for recipient in try await store.recipients(query, limit: left) {
-                samples.append(sample(recipient, document, app))
+                samples.append(sample(recipient, document, app, place))
             }
         }
         return (["dryRun": true, "recipients": .integer(count), "samples": .array(samples)] as JSONValue).response()
     }
 
-    private func sample(_ recipient: Recipient, _ document: MessageDocument, _ app: ProviderApp) -> JSONValue {
+    private func sample(
+        _ recipient: Recipient,
+        _ document: MessageDocument,
+        _ app: ProviderApp,
+        _ place: ServiceTokens.Place?,
+    ) -> JSONValue {
         var members: [String: JSONValue] = ["installation": .string(recipient.installation.id)]
+        if let place, recipient.installation.token(place) == nil { members["fault"] = .string(place.missing) }
         do {
             let notification = try document.notification(
-                for: recipient.installation, of: app.bundleID, id: UUID())
+                for: recipient.installation, of: app.bundleID, id: UUID(), message: Self.noMessage)
             members["topic"] = .string(notification.topic)
             members["payload"] = JSONValue(notification.payload.json)
         } catch let error as MissingValue {
@@ -119,23 +213,18 @@ extension ProviderAPI {
         return .object(members)
     }
 
+    /// What a dry run shows in place of a message's identifier.
+    private static let noMessage = "00000000-0000-0000-0000-000000000000"
+
     // MARK: One message
 
     /// Returns the message that the path names. A backend can only see messages of its own app.
-    private func message(
-        _ request: Request,
-        _ context: BasicRequestContext,
-    ) async throws -> (MessageRecord, ProviderApp) {
-        let caller = try access.caller(of: request)
-        let id = try Self.parameter("id", context)
-        switch caller {
-        case .client, .user: throw ProviderAccess.onlyInstallations
-        case .administrator, .server: break
-        }
+    private func message(_ call: ProviderCall) async throws -> (MessageRecord, ProviderApp) {
+        let id = try call.parameter("id")
         guard let message = try await store.message(id), let app = apps.app(number: message.app) else {
             throw Problem.notFound("There is no message \(id).")
         }
-        if case .server(let own) = caller, own.number != app.number {
+        if case .server(let own) = call.caller, own.number != app.number {
             throw Problem.notFound("There is no message \(id).")
         }
         return (message, app)
@@ -145,14 +234,10 @@ extension ProviderAPI {
     /// - Parameter parts: what to add: `recipients`, `request` or both, with a comma between them.
     private func show(_ message: MessageRecord, _ app: ProviderApp, including parts: String?) async throws -> JSONValue
     {
-        guard case .object(var members) = MessageView.show(message, bundleID: app.bundleID) else { return .null }
-        for part in parts?.split(separator: ",") ?? [] {
-            switch part {
-            case "recipients": members["recipients"] = .integer(try await recipients(message, app))
-            case "request": members["request"] = JSONValue(message.document)
-            default: throw Problem(400, "include has to be recipients or request.")
-            }
-        }
+        var members = MessageView.members(message, bundleID: app.bundleID, cause: await campaigns.cause(of: message.id))
+        let parts = parts?.split(separator: ",") ?? []
+        if parts.contains("recipients") { members["recipients"] = .integer(try await recipients(message, app)) }
+        if parts.contains("request") { members["request"] = JSONValue(message.document) }
         return .object(members)
     }
 
@@ -160,7 +245,9 @@ extension ProviderAPI {
     /// Outcomes that are stored between the two counts are missing in the sum, so it counts again. A message that is sent
     /// so fast that every count has such outcomes gets the last sum.
     private func recipients(_ message: MessageRecord, _ app: ProviderApp) async throws -> Int64 {
-        let audience = try MessageDocument(stored: message.document).audience
+        let document = try MessageDocument(stored: message.document)
+        let audience = document.audience
+        guard document.channel == nil else { return 1 }
         var message = message
         var count: Int64 = 0
         for _ in 0..<Self.counts {
@@ -170,7 +257,7 @@ extension ProviderAPI {
                 count += try await store.count(
                     RecipientQuery(
                         app: app.number, message: message.number, audience: audience, environment: environment,
-                        last: message.position.last ?? .max))
+                        now: message.starts, last: message.position.last ?? .max))
             }
             guard let now = try await store.message(message.id), now.tally.total != message.tally.total else { break }
             message = now
@@ -181,12 +268,8 @@ extension ProviderAPI {
     /// How often the recipients are counted at most.
     private static let counts = 3
 
-    private func change(
-        _ change: MessageChange,
-        _ request: Request,
-        _ context: BasicRequestContext,
-    ) async throws -> Response {
-        let (message, app) = try await message(request, context)
+    private func change(_ change: MessageChange, _ call: ProviderCall) async throws -> Response {
+        let (message, app) = try await message(call)
         _ = try await store.changeMessage(message.id) { message in
             try change.apply(to: &message)
             return nil
@@ -201,15 +284,14 @@ extension ProviderAPI {
         guard let newest = try await store.message(message.id) else {
             throw Problem.notFound("There is no message \(message.id).")
         }
-        return MessageView.show(newest, bundleID: app.bundleID).response()
+        return try await show(newest, app, including: nil).response()
     }
 
     /// Changes the rate. Null removes it, as in a JSON Merge Patch.
-    private func patchMessage(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
-        let (message, app) = try await message(request, context)
-        let value = try await Self.document(request, upTo: ProviderServerLimits.installationBytes)
-        let reader = try DocumentReader(value, at: "", keys: ["rate"])
-        guard case .object(let members) = value, members["rate"] != nil else {
+    private func patchMessage(_ call: ProviderCall) async throws -> Response {
+        let (message, app) = try await message(call)
+        let reader = try DocumentReader(call.document, at: "", keys: ["rate"])
+        guard case .object(let members) = call.document, members["rate"] != nil else {
             throw Problem.invalid("", "The key rate is missing; null removes the rate.")
         }
         let rate = try reader.integer("rate", 1...ProviderServerLimits.rate)
@@ -219,48 +301,64 @@ extension ProviderAPI {
             return nil
         }
         await campaigns.setRate(rate, of: message.id)
-        return MessageView.show(changed ?? message, bundleID: app.bundleID).response()
+        return try await show(changed ?? message, app, including: nil).response()
     }
 
-    private func listMessages(_ request: Request) async throws -> Response {
-        let bundleID = Self.query("bundleID", request)
+    private func listMessages(_ call: ProviderCall) async throws -> Response {
         var number: Int64?
-        if case .administrator = try access.caller(of: request), bundleID == nil {
+        if case .administrator = call.caller, call.query("bundleID") == nil {
             number = nil
         } else {
-            number = try access.sendingApp(request, bundleID: bundleID).number
+            number = try access.sendingApp(call).number
         }
-        let (limit, before) = try Self.page(request)
-        var (items, last): ([JSONValue], Int64?) = ([], before)
-        while items.count < limit {
-            let wanted = min(limit - items.count, ProviderServerLimits.messagesRead)
+        let causes = await campaigns.causes
+        var (items, last): ([JSONValue], Int64?) = ([], call.after)
+        while items.count < call.limit {
+            let wanted = min(call.limit - items.count, ProviderServerLimits.messagesRead)
             let page = try await store.messages(app: number, before: last, limit: wanted)
-            items += page.map { MessageView.show($0, bundleID: apps.app(number: $0.app)?.bundleID ?? "") }
+            items += page.map {
+                let bundleID = apps.app(number: $0.app)?.bundleID ?? ""
+                return .object(MessageView.members($0, bundleID: bundleID, cause: causes[$0.id]))
+            }
             last = page.last?.number ?? last
             guard page.count == wanted else { break }
         }
-        return Self.list(items, next: items.count == limit ? last : nil)
+        return Self.list(items, next: items.count == call.limit ? last : nil)
     }
 
-    private func listOutcomes(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
-        let (message, _) = try await message(request, context)
-        let filter = try Self.outcomeFilter(request)
-        if let form = try ListForm(of: request) { return exportOutcomes(form, of: message, filter) }
-        let (limit, after) = try Self.page(request)
-        let page = try await store.outcomes(of: message.number, filter, after: after ?? 0, limit: limit)
+    private func listOutcomes(_ call: ProviderCall) async throws -> Response {
+        let (message, _) = try await message(call)
+        let filter = Self.outcomeFilter(call)
+        if let form = ListForm(of: call) { return exportOutcomes(form, of: message, filter) }
+        let page = try await store.outcomes(of: message.number, filter, after: call.after ?? 0, limit: call.limit)
         return Self.list(
-            page.map { MessageView.show($0, of: message.id) },
-            next: page.count == limit ? page.last?.outcome.installation : nil)
+            page.map { OutcomeView.form.write(OutcomeView($0, of: message.id)) },
+            next: page.count == call.limit ? page.last?.outcome.installation : nil)
     }
 
     /// Reads the parameters `outcome` and `reason`.
-    private static func outcomeFilter(_ request: Request) throws(Problem) -> OutcomeFilter {
-        if let reason = query("reason", request) { return .reason(reason) }
-        switch query("outcome", request) {
-        case nil: return .all
+    private static func outcomeFilter(_ call: ProviderCall) -> OutcomeFilter {
+        if let reason = call.query("reason") { return .reason(reason) }
+        switch call.query("outcome") {
         case "accepted": return .accepted
         case "failed": return .failed
-        default: throw Problem(400, "outcome has to be accepted or failed.")
+        default: return .all
         }
+    }
+}
+
+extension TextFormat {
+    /// A duration of seconds and minutes.
+    fileprivate static let duration = TextFormat(
+        "a duration such as PT5S", pattern: "^PT(?:[0-9]{1,2}M)?(?:[0-9]{1,3}(?:\\.[0-9]{1,3})?S)?$"
+    ) { ISODuration($0) != nil }
+
+    /// What a message may be shown with.
+    fileprivate static let parts = TextFormat(
+        "recipients, request, or both with a comma between",
+        pattern: "^(?:recipients|request)(?:,(?:recipients|request))?$"
+    ) { text in
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        return parts.count <= 2 && parts.allSatisfy { $0 == "recipients" || $0 == "request" }
     }
 }

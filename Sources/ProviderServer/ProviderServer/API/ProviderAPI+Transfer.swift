@@ -23,12 +23,11 @@ extension ProviderAPI {
 
         /// The format that the answer to a request has. A link in a browser cannot set `Accept`, so the query may name
         /// the format too.
-        init?(of request: Request) throws(Problem) {
-            switch ProviderAPI.query("format", request) {
-            case nil: self.init(request.headers[.accept])
+        init?(of call: ProviderCall) {
+            switch call.query("format") {
             case "csv": self = .csv
             case "ndjson": self = .lines
-            default: throw Problem(400, "format has to be csv or ndjson.")
+            default: self.init(call.request.headers[.accept])
             }
         }
 
@@ -36,12 +35,22 @@ extension ProviderAPI {
         var fileExtension: String { self == .csv ? "csv" : "ndjson" }
     }
 
-    func addTransfer(to router: Router<BasicRequestContext>) {
-        router.post("/v1/installations/import") { request, _ in try await importInstallations(request) }
-    }
+    static let exportFormat = Parameter.query(
+        "format", .string(.oneOf(["csv", "ndjson"])), "The same as the header Accept.")
 
-    private func importInstallations(_ request: Request) async throws -> Response {
-        let app = try access.sendingApp(request, bundleID: Self.query("bundleID", request))
+    static let transferOperations: [ProviderOperation] = [
+        ProviderOperation(
+            method: .post, path: "/v1/installations/import", summary: "Import a file of installations",
+            parameters: Parameter.app, body: Body(streamed: ListForm.allCases.map(\.rawValue)),
+            answer: .json(ProviderSchemas.importReport), problems: [404, 415]
+        ) { api, call in
+            try await api.importInstallations(call)
+        }
+    ]
+
+    private func importInstallations(_ call: ProviderCall) async throws -> Response {
+        let request = call.request
+        let app = try access.sendingApp(call)
         guard let form = ListForm(request.headers[.contentType]) else {
             throw Problem(415, "The body has to be text/csv or application/x-ndjson.")
         }
@@ -115,7 +124,8 @@ extension ProviderAPI {
 
     func exportOutcomes(_ form: ListForm, of message: MessageRecord, _ filter: OutcomeFilter) -> Response {
         Self.export(
-            form, name: "outcomes-\(message.id)", columns: ["installation", "apnsID", "status", "reason", "at"]
+            form, name: "outcomes-\(message.id)",
+            columns: ["installation", "apnsID", "status", "reason", "at", "openedAt"]
         ) { after in
             let page = try await store.outcomes(
                 of: message.number, filter, after: after, limit: APILimits.listItems)
@@ -124,10 +134,10 @@ extension ProviderAPI {
             let id = NotificationName.make(message: message.id, installation: kept.outcome.installation)
             return [
                 kept.installation ?? "", id.uuidString.lowercased(), String(kept.outcome.status),
-                kept.outcome.reason ?? "", kept.outcome.at.text,
+                kept.outcome.reason ?? "", kept.outcome.at.text, kept.outcome.opened?.text ?? "",
             ]
         } json: {
-            MessageView.show($0, of: message.id)
+            OutcomeView.form.write(OutcomeView($0, of: message.id))
         }
     }
 }

@@ -1,11 +1,9 @@
 import CampaignStore
 import Console
-import Foundation
 import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Logging
-import NIOCore
 import Notifications
 import Storage
 
@@ -16,95 +14,106 @@ struct ProviderAPI: Sendable {
     let vault: CredentialVault
     let campaigns: CampaignScheduler
     let feedback: FeedbackScheduler
+    let channels: BroadcastChannels
     let access: ProviderAccess
     let clock: ProviderClock
     let console: ProviderConsole
     let metrics: (@Sendable () -> String)?
     let rates: InstallationRates
+    /// Whether an app's key may add hooks on this machine.
+    let allowsLocalHooks: Bool
     let logger: Logger
 
-    func router() -> Router<BasicRequestContext> {
-        let router = Router()
-        router.add(middleware: Problems(logger: logger))
-        addService(to: router)
-        addMetrics(to: router)
-        addApps(to: router)
-        addInstallations(to: router)
-        addTransfer(to: router)
-        addAudiences(to: router)
-        addMessages(to: router)
-        addHooks(to: router)
+    /// The operations, and the files of the console.
+    func allRoutes() -> Router<BasicRequestContext> {
+        let router = router()
         addConsole(to: router)
         return router
     }
+}
 
-    /// Adds the health checks, which load balancers and people request.
-    private func addService(to router: Router<BasicRequestContext>) {
-        router.get("/health") { _, _ in (["status": "ok"] as JSONValue).response() }
-        router.get("/ready") { _, _ in
-            if let trouble = await store.trouble() { throw Problem(503, trouble.cause) }
+typealias ProviderOperation = APIOperation<ProviderAPI>
+typealias ProviderCall = Call<ProviderCaller>
+
+extension ProviderAPI: APIServer {
+    typealias Context = BasicRequestContext
+    typealias Access = ProviderRequirement
+    typealias Caller = ProviderCaller
+
+    /// In the order of docs/provider-server.md.
+    static let operations: [ProviderOperation] =
+        systemOperations + appOperations + installationOperations + openedOperations + transferOperations
+        + audienceOperations
+        + messageOperations + channelOperations + hookOperations + consoleOperations
+
+    func caller(
+        of request: Request,
+        _ context: BasicRequestContext,
+        _ access: ProviderRequirement,
+    ) throws -> ProviderCaller {
+        guard access != .nothing else { return .anybody }
+        let caller = try self.access.caller(of: request)
+        switch (access, caller) {
+        case (.administrator, .administrator), (.anyKey, _), (.nothing, _): return caller
+        case (.backend, .administrator), (.backend, .server): return caller
+        case (.administrator, _): throw Problem(403, "The request needs the administrator's key.")
+        case (.backend, _): throw ProviderAccess.onlyInstallations
+        }
+    }
+
+    func problem(of error: any Error, isNamedInPath: Bool) -> Problem? { (error as? StoreError).map { Problem($0) } }
+}
+
+/// Which clients may send a request.
+enum ProviderRequirement: OperationAccess {
+    /// The request needs no key.
+    case nothing
+    case anyKey
+    /// The key of an app's backend, or the administrator's.
+    case backend
+    case administrator
+
+    static let usual = ProviderRequirement.backend
+    static let unknownPath = ProviderRequirement.anyKey
+
+    var needsKey: Bool { self != .nothing }
+}
+
+// MARK: - Health, metrics and the description
+
+extension ProviderAPI {
+    static let systemOperations: [ProviderOperation] = [
+        ProviderOperation(
+            method: .get, path: "/health", summary: "Whether the server runs", answer: .json(ProviderSchemas.status),
+            access: .nothing
+        ) { _, _ in (["status": "ok"] as JSONValue).response() },
+        ProviderOperation(
+            method: .get, path: "/ready", summary: "Whether the store can be written",
+            answer: .json(ProviderSchemas.status), access: .nothing
+        ) { api, _ in
+            if let trouble = await api.store.trouble() { throw Problem(503, trouble.cause) }
             return (["status": "ready"] as JSONValue).response()
-        }
-    }
+        },
+        ProviderOperation(
+            method: .get, path: "/metrics", summary: "The metrics, in Prometheus' text format",
+            answer: .other(["text/plain"]), problems: [404], access: .administrator
+        ) { api, _ in
+            guard let metrics = api.metrics else { throw Problem.notFound("This server has no metrics.") }
+            return Response(.ok, "text/plain; version=0.0.4; charset=utf-8", text: metrics())
+        },
+        ProviderOperation(
+            method: .get, path: "/openapi.json", summary: "This API's description",
+            answer: .json(.named("OpenAPI", .openObject)), access: .nothing
+        ) { _, _ in
+            description.response()
+        },
+    ]
 
-    private func addMetrics(to router: Router<BasicRequestContext>) {
-        guard let metrics else { return }
-        router.get("/metrics") { request, _ in
-            try access.administrator(request)
-            return Response(
-                status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
-                body: ResponseBody(byteBuffer: ByteBuffer(string: metrics())))
-        }
-    }
-
-    // MARK: Reading requests
-
-    /// Reads the body as JSON.
-    static func document(_ request: Request, upTo limit: Int) async throws(Problem) -> JSONValue {
-        try json(try await bytes(request, upTo: limit))
-    }
-
-    static func json(_ bytes: [UInt8]) throws(Problem) -> JSONValue {
-        let depth = APILimits.documentDepth
-        guard let value = JSONValue(bytes, maximumDepth: depth) else {
-            throw .invalid(
-                "", "The body is not a JSON object, or objects and lists are nested in more than \(depth) levels.")
-        }
-        return value
-    }
-
-    static func bytes(_ request: Request, upTo limit: Int) async throws(Problem) -> [UInt8] {
-        do {
-            return Array(try await request.body.collect(upTo: limit).readableBytesView)
-        } catch is NIOTooManyBytesError {
-            throw Problem(413, "The body may have \(limit) bytes.")
-        } catch {
-            throw Problem(400, "The body did not arrive completely.")
-        }
-    }
-
-    /// Reads a parameter of the path.
-    static func parameter(_ name: String, _ context: BasicRequestContext) throws(Problem) -> String {
-        guard let value = context.parameters.get(name)?.removingPercentEncoding, !value.isEmpty else {
-            throw .notFound("There is nothing at this path.")
-        }
-        return value
-    }
-
-    static func query(_ name: String, _ request: Request) -> String? {
-        request.uri.queryParameters[Substring(name)].map(String.init)
-    }
-
-    /// Reads the parameters `limit` and `after` of a list.
-    static func page(_ request: Request) throws(Problem) -> (limit: Int, after: Int64?) {
-        let limit = query("limit", request)
-        guard let count = limit.map({ Int($0) }) ?? APILimits.listItems,
-            (1...APILimits.listItems).contains(count)
-        else { throw Problem(400, "limit has to be from 1 to \(APILimits.listItems).") }
-        guard let after = query("after", request) else { return (count, nil) }
-        guard let number = Int64(after), number >= 0 else { throw Problem(400, "after has to be what next was.") }
-        return (count, number)
-    }
+    static let description = OpenAPI<ProviderAPI>.document(
+        title: "Carillon provider server",
+        description: "Installations of apps, and messages to them.",
+        key: "The administrator's key in provider.key, an app's server key or its client key, or a token of the app's "
+            + "identity provider.")
 
     /// Answers with a page of a list. `next` is the value of `after` that requests the next page.
     static func list(_ items: [JSONValue], next: Int64?) -> Response {
@@ -115,44 +124,22 @@ struct ProviderAPI: Sendable {
     }
 }
 
-/// Answers every error with a problem document. An unknown path is an error too.
-private struct Problems: RouterMiddleware {
-    let logger: Logger
+extension Parameter {
+    /// The parameter that names the app. The administrator's key needs it.
+    static let app: [Parameter] = [
+        .query("bundleID", .string(.bundleID), "The app. A key of an app needs no name.")
+    ]
 
-    @concurrent func handle(
-        _ request: Request,
-        context: BasicRequestContext,
-        next: @concurrent (Request, BasicRequestContext) async throws -> Response,
-    ) async throws -> Response {
-        do {
-            return try await next(request, context).protected()
-        } catch {
-            return Response(problem(error, request)).protected()
-        }
-    }
-
-    private func problem(_ error: any Error, _ request: Request) -> Problem {
-        switch error {
-        case let problem as Problem: return problem
-        case let error as StoreError: return Problem(error)
-        case let error as HTTPError where error.status == .notFound:
-            return .notFound("There is no \(request.method) \(request.uri.path) here.")
-        case let error as HTTPError: return Problem(error.status.code, error.body ?? error.status.reasonPhrase)
-        default:
-            logger.error(
-                "A request failed",
-                metadata: ["request": "\(request.method) \(request.uri.path)", "cause": "\(error)"])
-            return Problem(500, "The server failed to answer this request; its log says why.")
-        }
-    }
+    /// The parameters of a list of pages.
+    static let page: [Parameter] = [
+        .query(
+            "limit", .integer(1...Int64(APILimits.listItems)),
+            "How many at most; \(APILimits.listItems) if it is not given."),
+        .query("after", .integer(0...Int64.max), "What `next` of the page before was."),
+    ]
 }
 
-extension Problem {
-    init(_ error: StoreError) {
-        switch error.code {
-        case .missing: self.init(404, error.cause)
-        case .exists, .conflict, .ended, .revoked: self.init(409, error.cause)
-        case .unknown, .unavailable, .unreadable: self.init(503, error.cause)
-        }
-    }
+extension Call {
+    /// The value of `after`; nil for the first page.
+    var after: Int64? { query("after").flatMap { Int64($0) } }
 }

@@ -8,6 +8,8 @@ import CampaignStore
 
 /// The sender of a request, identified by its bearer key or by a token of an identity provider.
 enum ProviderCaller: Sendable {
+    /// The request needs no key.
+    case anybody
     /// The sender has the administrator's key.
     case administrator
     /// The sender is the backend of an app.
@@ -88,33 +90,19 @@ struct ProviderAccess: Sendable {
         return .user(token.subject, apps: accepting)
     }
 
-    /// Throws an error unless the sender is the administrator.
-    func administrator(_ request: Request) throws(Problem) {
-        guard case .administrator = try caller(of: request) else {
-            throw Problem(403, "The request needs the administrator's key.")
-        }
-    }
-
-    /// Throws an error unless the sender is a backend or the administrator. Call it before a large body is read, because
-    /// anybody can read the key in an app.
-    func backend(_ request: Request) throws(Problem) {
-        switch try caller(of: request) {
-        case .administrator, .server: break
-        case .client, .user: throw Self.onlyInstallations
-        }
-    }
-
     /// Returns the app that a request of a backend or of the administrator is about.
-    /// - Parameter bundleID: the app that the request names. The administrator has to name one.
-    func sendingApp(_ request: Request, bundleID: String?) throws(Problem) -> ProviderApp {
-        try sendingApp(try caller(of: request), bundleID: bundleID)
+    /// - Parameter bundleID: the app that the body names. If it names none, the query may. The administrator has to name
+    ///   one.
+    func sendingApp(_ call: ProviderCall, bundleID: String? = nil) throws(Problem) -> ProviderApp {
+        try sendingApp(call.caller, bundleID: bundleID ?? call.query("bundleID"))
     }
 
     private func sendingApp(_ caller: ProviderCaller, bundleID: String?) throws(Problem) -> ProviderApp {
         switch caller {
-        case .administrator: try named(bundleID)
-        case .server(let app): try Self.same(app, bundleID)
+        case .administrator: return try named(bundleID)
+        case .server(let app): return try Self.same(app, bundleID)
         case .client, .user: throw Self.onlyInstallations
+        case .anybody: throw Self.keyMissing
         }
     }
 
@@ -129,6 +117,7 @@ struct ProviderAccess: Sendable {
         secret: [UInt8]?,
     ) throws(Problem) -> (app: ProviderApp, registrant: Registrant) {
         switch caller {
+        case .anybody: throw Self.keyMissing
         case .administrator, .server:
             return (try sendingApp(caller, bundleID: bundleID), .backend)
         case .client(let app):

@@ -11,6 +11,7 @@ struct AppDocument {
         let url: String
         let authority: String?
         let feedback: String?
+        let channels: String?
         /// Nil to keep the credentials that are stored.
         let credentials: CredentialVault.Credentials?
     }
@@ -29,9 +30,9 @@ struct AppDocument {
     private let places: [Environment: Place]
 
     init(_ value: JSONValue) throws(Problem) {
-        let reader = try DocumentReader(value, at: "", keys: Self.keys)
-        teamID = try reader.required("teamID", try reader.line("teamID", maximum: 10))
-        guard TeamID(rawValue: teamID) != nil else { throw reader.fault("teamID", "ten capital letters and digits") }
+        let reader = try DocumentReader(value, at: "", keys: Self.schema.keys)
+        teamID = try reader.required("teamID", try reader.line("teamID", maximum: 64))
+        guard TeamID(rawValue: teamID) != nil else { throw reader.fault("teamID", AccountIDs.form) }
         acceptsClaimedUsers = try reader.boolean("acceptsClaimedUsers") ?? false
         identity = try Self.identity(reader)
         guard identity == nil || !acceptsClaimedUsers else {
@@ -42,7 +43,7 @@ struct AppDocument {
             "environments", try reader.object("environments", keys: names))
         var places: [Environment: Place] = [:]
         for environment in Environment.allCases {
-            let keys = ["url", "authority", "feedback", "key", "certificate"]
+            let keys = Self.environmentMembers.map(\.name)
             guard let place = try environments.object(environment.rawValue, keys: keys) else { continue }
             places[environment] = try Self.place(place, environment, teamID: teamID)
         }
@@ -50,11 +51,35 @@ struct AppDocument {
         self.places = places
     }
 
-    private static let keys = ["teamID", "environments", "acceptsClaimedUsers", "identity"]
+    static let schema = Schema.named(
+        "AppRequest",
+        .object([
+            .required("teamID", .string(.accountID)),
+            .required(
+                "environments",
+                .object(Environment.allCases.map { .optional($0.rawValue, .object(environmentMembers)) })),
+            .optional("acceptsClaimedUsers", .boolean, "Whether the app itself may say who its user is."),
+            .optional("identity", .object(identityMembers), "The identity provider whose tokens the server accepts."),
+        ]))
+
+    private static let environmentMembers: [Schema.Member] = [
+        .optional("url", .string(.any), "Apple's server, if it is missing."),
+        .optional("authority", .string(.any), "Certificates in PEM that verify the server's."),
+        .optional("feedback", .string(.any), "The feedback service, https://host:port."),
+        .optional(
+            "channels", .string(.any),
+            "The management of broadcast channels, https://host:port; Apple's, if it is missing."),
+        .optional(
+            "key", .object([.required("keyID", .string(.accountID)), .required("privateKey", .string(.any))])),
+        .optional("certificate", .string(.any), "A certificate and its key in PEM."),
+    ]
+
+    private static let identityMembers: [Schema.Member] = [
+        .required("issuer", .string(.any)), .required("audience", .string(.any)), .required("keysFile", .string(.any)),
+    ]
 
     private static func identity(_ reader: DocumentReader) throws(Problem) -> ProviderApp.IdentityProvider? {
-        let keys = ["issuer", "audience", "keysFile"]
-        guard let identity = try reader.object("identity", keys: keys) else { return nil }
+        guard let identity = try reader.object("identity", keys: identityMembers.map(\.name)) else { return nil }
         func line(_ key: String) throws(Problem) -> String {
             try identity.required(key, try identity.line(key, maximum: ProviderServerLimits.identityNameBytes))
         }
@@ -85,24 +110,47 @@ struct AppDocument {
         let authority = try reader.text("authority", maximum: 65_536)
         let credentials = try credentials(reader, teamID: teamID)
         let feedback = try feedback(reader)
+        let channels = try reader.line("channels", maximum: 300)
+        guard channels.map({ (try? APNSEnvironment.custom(url: $0)) != nil }) ?? true else {
+            throw reader.fault("channels", "https://host:port")
+        }
         do throws(ProviderError) {
             // Check the URL now, so that the store never contains an unusable one.
             _ = try APNSEnvironment.custom(url: url)
         } catch {
             throw .invalid(reader.place("url"), error.cause)
         }
-        do throws(ProviderError) {
-            guard let credentials else {
-                return Place(url: url, authority: authority, feedback: feedback, credentials: nil)
+        // Make a client now, so that the store never contains credentials or certificates that cannot be used.
+        if let credentials {
+            let opened = try open(credentials, reader)
+            do throws(ProviderError) {
+                let client = try ProviderClient(
+                    credentials: opened,
+                    environment: .custom(url: url, authority: authority.map(APNSEnvironment.Authority.pem) ?? .system))
+                withExtendedLifetime(client) {}
+            } catch {
+                let isAuthority = authority != nil && error.code == .badEnvironment
+                throw .invalid(isAuthority ? reader.place("authority") : reader.pointer, error.cause)
             }
-            let client = try ProviderClient(
-                credentials: try credentials.provider(),
-                environment: .custom(url: url, authority: authority.map(APNSEnvironment.Authority.pem) ?? .system))
-            withExtendedLifetime(client) {}
-        } catch {
-            throw .invalid(reader.pointer, error.cause)
         }
-        return Place(url: url, authority: authority, feedback: feedback, credentials: credentials)
+        return Place(
+            url: url, authority: authority, feedback: feedback, channels: channels, credentials: credentials)
+    }
+
+    /// - Throws: a problem with the place of the key, of its identifier or of the certificate.
+    private static func open(
+        _ credentials: CredentialVault.Credentials,
+        _ reader: DocumentReader,
+    ) throws(Problem) -> ProviderCredentials {
+        do throws(ProviderError) {
+            return try credentials.provider()
+        } catch {
+            guard case .key(_, let keyID, _) = credentials else {
+                throw .invalid(reader.place("certificate"), error.cause)
+            }
+            let isID = KeyID(rawValue: keyID) != nil
+            throw .invalid(reader.place("key") + (isID ? "/privateKey" : "/keyID"), error.cause)
+        }
     }
 
     /// Reads the address of the feedback service. It has a port of its own, so the address has to name one.
@@ -126,7 +174,7 @@ struct AppDocument {
             throw .invalid(reader.place("certificate"), "Give a key or a certificate, not both.")
         }
         return .key(
-            teamID: teamID, keyID: try key.required("keyID", try key.line("keyID", maximum: 10)),
+            teamID: teamID, keyID: try key.required("keyID", try key.line("keyID", maximum: 64)),
             privateKey: try key.required("privateKey", try key.text("privateKey", maximum: 4_096)))
     }
 
@@ -142,11 +190,13 @@ struct AppDocument {
                 let name = CredentialVault.name(bundleID, environment)
                 endpoints[environment] = ProviderApp.Endpoint(
                     url: place.url, authority: place.authority, feedback: place.feedback,
-                    sealedCredentials: try vault.seal(credentials, name: name), credentials: credentials.summary)
+                    channels: place.channels, sealedCredentials: try vault.seal(credentials, name: name),
+                    credentials: credentials.summary)
             } else if var kept = known?.endpoints[environment], known?.teamID == teamID {
                 kept.url = place.url
                 kept.authority = place.authority
                 kept.feedback = place.feedback
+                kept.channels = place.channels
                 endpoints[environment] = kept
             } else {
                 throw Problem.invalid(
@@ -184,6 +234,7 @@ struct AppDocument {
             var shown: [String: JSONValue] = ["url": .string(endpoint.url)]
             shown["authority"] = endpoint.authority.map(JSONValue.string)
             shown["feedback"] = endpoint.feedback.map(JSONValue.string)
+            shown["channels"] = endpoint.channels.map(JSONValue.string)
             switch endpoint.credentials {
             case .key(let keyID): shown["keyID"] = .string(keyID)
             case .certificate: shown["certificate"] = true

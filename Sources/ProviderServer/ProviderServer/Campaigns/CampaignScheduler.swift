@@ -1,4 +1,5 @@
 import CampaignStore
+import Foundation
 import Logging
 import Notifications
 import Storage
@@ -24,6 +25,10 @@ actor CampaignScheduler {
     /// When to go on with the messages whose next recipients wait for their local time. These messages are not sent now, so
     /// they do not count for the limit.
     private var waiting: [String: Timestamp] = [:]
+    /// Why messages that are due cannot begin, by their identifiers: the disk is full, for example.
+    private var delays: [String: String] = [:]
+    /// Those who wait for the end of a message.
+    private var waiters: [UUID: AsyncStream<Void>.Continuation] = [:]
     /// How long the service may take to answer a notification.
     private let deadline: Duration
     private var isClosed = false
@@ -61,6 +66,7 @@ actor CampaignScheduler {
             var next = store.isShared ? now.advanced(by: ProviderServerLimits.sharedInterval) : nil
             let open = try await store.openMessages()
             waiting = waiting.filter { id, _ in open.contains { $0.id == id } }
+            delays = delays.filter { id, _ in open.contains { $0.id == id } }
             // An app that is being deleted is not found any more, and its messages are still there.
             for message in open where running[message.id] == nil && apps.app(number: message.app) != nil {
                 let due = max(message.starts, waiting[message.id] ?? message.starts)
@@ -125,6 +131,7 @@ actor CampaignScheduler {
     private func begin(_ message: MessageRecord) async -> Bool {
         guard !isClosed else { return true }
         do {
+            defer { delays[message.id] = nil }
             // Another server may have taken the message since it was read.
             guard let taken = try await claim(message.number) else { return true }
             let last = try await store.lastInstallation()
@@ -145,6 +152,7 @@ actor CampaignScheduler {
         } catch is Stopped {
             return true
         } catch {
+            delays[message.id] = (error as? StoreError)?.cause ?? "\(error)"
             logger.error("A message cannot begin", metadata: ["message": "\(message.id)", "cause": "\(error)"])
             return false
         }
@@ -161,7 +169,7 @@ actor CampaignScheduler {
         if let heldUntil { control.hold(until: heldUntil) }
         let run = MessageRun(
             message: message, document: document, store: store, apps: apps, clients: clients, control: control,
-            clock: clock, noted: noted)
+            clock: clock, logger: logger, noted: noted)
         logger.info("A message is being sent", metadata: ["message": "\(message.id)"])
         let task = Task {
             let end = await run.run()
@@ -192,6 +200,7 @@ actor CampaignScheduler {
         }
         running[message.id] = nil
         ProviderServerMetrics.setRunning(running.count)
+        for waiter in waiters.values { waiter.yield() }
         await runDue()
     }
 
@@ -205,6 +214,8 @@ actor CampaignScheduler {
             case .finished:
                 message.state = .finished
                 message.finished = now
+                message.total = message.tally.total
+                message.cause = nil
             case .refused(let cause):
                 message.state = .paused
                 message.cause = cause
@@ -212,6 +223,49 @@ actor CampaignScheduler {
             }
             return ProviderEvents.messageEnded(message, bundleID: bundleID)
         }
+    }
+
+    // MARK: What requests ask
+
+    /// Why this server does not get on with messages, by their identifiers.
+    var causes: [String: String] {
+        running.compactMapValues { $0.control.cause }.merging(delays) { running, _ in running }
+    }
+
+    func cause(of id: String) -> String? { running[id]?.control.cause ?? delays[id] }
+
+    /// Returns when a message has ended or was stopped, or after the time.
+    func waitForEnd(of id: String, for time: Duration) async {
+        guard waiters.count < ProviderServerLimits.waits else { return }
+        let (wakes, waiter) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let key = UUID()
+        waiters[key] = waiter
+        let isShared = store.isShared
+        let timer = Task { [clock] in
+            let end = clock.now().advanced(by: time)
+            while !Task.isCancelled, clock.now() < end {
+                let now = clock.now().milliseconds
+                let left = Duration.milliseconds(Int64(clamping: end.milliseconds - min(end.milliseconds, now)))
+                // Another server may send the message, so look again and again.
+                await clock.sleep(isShared ? min(left, ProviderServerLimits.waitInterval) : left)
+                waiter.yield()
+            }
+            waiter.finish()
+        }
+        defer {
+            timer.cancel()
+            waiters[key] = nil
+        }
+        guard await isOpen(id) else { return }
+        for await _ in wakes {
+            guard await isOpen(id) else { return }
+        }
+    }
+
+    /// Whether a message is scheduled or being sent. If the store fails, it is not: the answer then has what is known.
+    private func isOpen(_ id: String) async -> Bool {
+        guard let state = try? await store.message(id)?.state else { return false }
+        return state == .scheduled || state == .running
     }
 
     // MARK: Control

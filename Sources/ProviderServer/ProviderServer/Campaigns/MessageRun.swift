@@ -2,6 +2,7 @@ import APNSProvider
 import CampaignStore
 import Connections
 import Foundation
+import Logging
 import NIOCore
 import Notifications
 import Storage
@@ -19,8 +20,34 @@ struct MessageRun: Sendable {
     let clients: ProviderClients
     let control: RunControl
     let clock: ProviderClock
+    let logger: Logger
     /// Called when there is a new event for hooks.
     let noted: @Sendable () -> Void
+
+    private let first: FirstAnswers
+
+    init(
+        message: MessageRecord,
+        document: MessageDocument,
+        store: any CampaignStore,
+        apps: AppDirectory,
+        clients: ProviderClients,
+        control: RunControl,
+        clock: ProviderClock,
+        logger: Logger,
+        noted: @escaping @Sendable () -> Void,
+    ) {
+        self.message = message
+        self.document = document
+        self.store = store
+        self.apps = apps
+        self.clients = clients
+        self.control = control
+        self.clock = clock
+        self.logger = logger
+        self.noted = noted
+        first = FirstAnswers(isOver: message.tally.total > 0)
+    }
 
     /// How sending ended.
     enum End: Sendable, Hashable {
@@ -36,20 +63,58 @@ struct MessageRun: Sendable {
 
     /// Sends the message. Does not run on the actor that starts it.
     @concurrent func run() async -> End {
+        async let counting: Void = count()
+        let end = await send()
+        await counting
+        return end
+    }
+
+    /// Counts the recipients, while the first of them get the message.
+    private func count() async {
+        guard message.total == nil, let app = apps.app(number: message.app) else { return }
+        var total: Int64 = document.channel == nil ? 0 : 1
+        for environment in Environment.sendingOrder where app.endpoints[environment] != nil && document.channel == nil {
+            let query = RecipientQuery(
+                app: message.app, message: 0, audience: document.audience, environment: environment,
+                now: message.starts, last: message.position.last ?? .max)
+            // Without the total, the progress has no end to compare with. The next run counts again.
+            guard !control.isStopped, let count = try? await store.count(query) else { return }
+            total += count
+        }
+        let counted = total
+        _ = try? await store.changeMessage(message.id) { message in
+            if message.total == nil { message.total = counted }
+            return nil
+        }
+    }
+
+    private func send() async -> End {
+        if let channel = document.channel { return await broadcast(to: channel) }
         var position = message.position
         while let part = await next(from: position) {
-            guard !control.isStopped else { return .stopped }
-            guard part.due <= clock.now() else { return .waits(until: part.due) }
-            guard let app = apps.app(number: message.app) else { return .stopped }
-            for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
-                guard let start = position.start(of: part.due, environment) else { continue }
-                if let end = await work(part, start) { return end }
-            }
-            position.due = part.due.advanced(by: .milliseconds(1))
-            position.environment = .production
-            position.after = 0
+            guard part.due <= clock.now() else { return control.isStopped ? .stopped : .waits(until: part.due) }
+            if let end = await send(part, &position) { return end }
+        }
+        // The last ones to wait may all have moved to time zones whose turn had passed.
+        if isByTimeZone, let rest = await rest(before: position.due), let end = await send(rest, &position) {
+            return end
         }
         return control.isStopped ? .stopped : .finished
+    }
+
+    /// Sends to a part that is due, and moves the position behind it.
+    /// - Returns: why sending ended early; nil if every recipient of the part has an outcome.
+    private func send(_ part: Part, _ position: inout MessageRecord.Position) async -> End? {
+        guard !control.isStopped else { return .stopped }
+        guard let app = apps.app(number: message.app) else { return .stopped }
+        for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
+            guard let start = position.start(of: part.due, environment) else { continue }
+            if let end = await work(part, start) { return end }
+        }
+        position.due = part.due.advanced(by: .milliseconds(1))
+        position.environment = .production
+        position.after = 0
+        return nil
     }
 
     // MARK: Parts
@@ -61,19 +126,39 @@ struct MessageRun: Sendable {
         let timeZones: [String]?
     }
 
+    /// Whether recipients get the message at different times.
+    private var isByTimeZone: Bool { document.localTime != nil || document.quietHours != nil }
+
     /// Returns the first part at or after a position; nil if there is none. If the store fails, waits until it works
     /// again.
     private func next(from position: MessageRecord.Position) async -> Part? {
-        guard let time = document.localTime else {
+        guard isByTimeZone else {
             return message.starts >= position.due ? Part(due: message.starts, timeZones: nil) : nil
         }
+        guard let moments = await moments() else { return nil }
+        return moments.values.filter { $0 >= position.due }.min().map { part(due: $0, moments) }
+    }
+
+    /// Returns the part of those whose turn was before a moment; nil if the message was stopped.
+    private func rest(before moment: Timestamp) async -> Part? {
+        guard let moments = await moments() else { return nil }
+        return part(due: moment, moments)
+    }
+
+    /// A part also has the time zones whose turn has passed: somebody who travels there must not miss the message. Who got
+    /// it already has an outcome, and is no recipient any more.
+    private func part(due: Timestamp, _ moments: [String: Timestamp]) -> Part {
+        Part(due: due, timeZones: moments.filter { $0.value <= due }.keys.sorted())
+    }
+
+    /// Returns when the recipients in each time zone get the message. If the store fails, waits until it works again.
+    /// - Returns: nil if the message was stopped.
+    private func moments() async -> [String: Timestamp]? {
         var failures = 0
         while !control.isStopped {
             do throws(StoreError) {
                 let zones = try await store.timeZones(app: message.app)
-                let parts = Dictionary(grouping: zones, by: { time.moment(in: $0) })
-                let due = parts.keys.filter { $0 >= position.due }.min()
-                return due.map { Part(due: $0, timeZones: parts[$0]) }
+                return Dictionary(zones.map { ($0, moment(in: $0)) }, uniquingKeysWith: { $1 })
             } catch {
                 failures += 1
                 await wait(for: error.cause, failures)
@@ -82,22 +167,35 @@ struct MessageRun: Sendable {
         return nil
     }
 
+    /// Returns when recipients in a time zone get the message.
+    private func moment(in zone: String) -> Timestamp {
+        document.localTime?.moment(in: zone) ?? document.quietHours?.moment(after: message.starts, in: zone)
+            ?? message.starts
+    }
+
     // MARK: Passes
+
+    /// What the passes of a message share.
+    private struct Flow {
+        let window: SendWindow
+        let first: FirstAnswers
+    }
 
     /// Sends to one part of one environment until every recipient has an outcome.
     /// - Returns: why sending ended early; nil if every recipient has an outcome.
     private func work(_ part: Part, _ start: MessageRecord.Position) async -> End? {
         var (failures, passes, position) = (0, 1, start)
+        let flow = Flow(window: SendWindow(), first: first)
         while true {
             // Read the app again, because its address or its key may have changed.
             guard !control.isStopped, let app = apps.app(number: message.app) else { return .stopped }
-            let outcome = await pass(part, position, app, isLast: passes >= ProviderServerLimits.passes)
+            let outcome = await pass(part, position, app, isLast: passes >= ProviderServerLimits.passes, flow)
             guard !control.isStopped else { return .stopped }
             switch outcome {
             case .done: return nil
             case .refused(let cause): return .refused(cause: cause)
-            case .again(let cause, let isCounted):
-                failures = isCounted ? 1 : failures + 1
+            case .again(let cause, let isCounted, let hasProgress):
+                failures = isCounted || hasProgress ? 1 : failures + 1
                 if isCounted { passes += 1 }
                 await wait(for: cause, failures)
             }
@@ -118,8 +216,10 @@ struct MessageRun: Sendable {
     private enum PassEnd {
         case done
         case refused(String)
-        /// - Parameter isCounted: whether the pass counts for ``ProviderServerLimits/passes``.
-        case again(cause: String, isCounted: Bool)
+        /// - Parameters:
+        ///   - isCounted: whether the pass counts for ``ProviderServerLimits/passes``.
+        ///   - hasProgress: whether the service answered some of the notifications.
+        case again(cause: String, isCounted: Bool, hasProgress: Bool)
     }
 
     private func pass(
@@ -127,33 +227,56 @@ struct MessageRun: Sendable {
         _ position: MessageRecord.Position,
         _ app: ProviderApp,
         isLast: Bool,
+        _ flow: Flow,
     ) async -> PassEnd {
-        let ledger = ledger(from: position, isLastPass: isLast, bundleID: app.bundleID)
         let client: ProviderClient
+        let place: ServiceTokens.Place?
+        let other: ProviderClient?
+        let elsewhere = position.environment.other
         do {
+            // A message that an older version accepted may not say which Live Activity it updates.
+            place = try document.place(of: app.bundleID)
             guard let known = try await clients.client(app, position.environment) else { return .done }
             client = known
+            // A device token of a service says nothing about that of the app.
+            other = place == nil ? try await clients.client(app, elsewhere) : nil
         } catch {
             return .refused("\(error)")
         }
-        let query = RecipientQuery(
+        let ledger = ledger(
+            from: position, isLastPass: isLast, bundleID: app.bundleID, place, flow, triesElsewhere: other != nil)
+        var query = RecipientQuery(
             app: message.app, message: message.number, audience: document.audience, environment: position.environment,
-            timeZones: part.timeZones, after: position.after, last: message.position.last ?? .max)
+            timeZones: part.timeZones, now: message.starts, after: position.after, last: message.position.last ?? .max)
+        do throws(StoreError) {
+            query = try await store.prepared(query)
+        } catch {
+            return .again(cause: error.cause, isCounted: false, hasProgress: false)
+        }
         let source = RecipientSource(
             message: message, document: document, app: app, query: query, store: store, ledger: ledger,
-            control: control, clock: clock)
+            place: place, control: control, clock: clock)
         let writing = Task { await ledger.writeRegularly() }
+        let watching = Task { await watch(ledger) }
         var trouble: String?
+        var misplaced: [Push] = []
         do {
             for try await outcome in client.send(source) {
                 guard let id = outcome.item.notification.id else { continue }
-                ledger.add(id, outcome.result)
+                guard ledger.add(id, outcome.result) == .tryElsewhere, let other else { continue }
+                misplaced.append(outcome.item)
+                guard misplaced.count >= ProviderServerLimits.triedTogether else { continue }
+                try await send(misplaced, with: other, in: elsewhere, ledger)
+                misplaced = []
             }
+            if let other, !misplaced.isEmpty { try await send(misplaced, with: other, in: elsewhere, ledger) }
         } catch {
             trouble = "\(error)"
         }
         writing.cancel()
+        watching.cancel()
         await writing.value
+        await watching.value
         var failures = 0
         while let failure = await ledger.write(), !control.isStopped {
             failures += 1
@@ -161,18 +284,64 @@ struct MessageRun: Sendable {
         }
         let result = ledger.result
         if let refusal = result.refusal { return .refused(refusal) }
-        guard let cause = trouble ?? result.cause else { return .done }
+        guard let cause = trouble ?? result.cause else {
+            if result.answers > 0 { await recordCause(nil) }
+            return .done
+        }
         // If the store failed, the pass did not reach all recipients.
-        return .again(cause: cause, isCounted: trouble == nil && result.isCounted)
+        return .again(
+            cause: cause, isCounted: trouble == nil && result.isCounted, hasProgress: result.answers > 0)
+    }
+
+    /// Tries recipients once in the app's other environment.
+    private func send(
+        _ pushes: [Push],
+        with client: ProviderClient,
+        in environment: Environment,
+        _ ledger: OutcomeLedger,
+    ) async throws {
+        for try await outcome in client.send(pushes, deadline: ProviderServerLimits.elsewhereDeadline) {
+            guard let id = outcome.item.notification.id else { continue }
+            ledger.addElsewhere(id, outcome.result, in: environment)
+        }
+    }
+
+    /// Says why sending does not get on, while a pass still waits for answers or for the disk, and when it gets on again.
+    private func watch(_ ledger: OutcomeLedger) async {
+        var answers = ledger.result.answers
+        var silence = 0
+        while !Task.isCancelled {
+            await clock.sleep(ProviderServerLimits.watchInterval)
+            guard !Task.isCancelled else { return }
+            let now = ledger.result
+            if let failure = now.failure {
+                await recordCause(failure.cause)
+            } else if now.answers > answers {
+                silence = 0
+                await recordCause(nil)
+            } else if now.underWay > 0 {
+                silence += 1
+                if silence >= ProviderServerLimits.silentIntervals, control.cause == nil {
+                    await recordCause("The service has not answered for some seconds; the server goes on trying.")
+                }
+            }
+            answers = now.answers
+        }
     }
 
     private func ledger(
         from position: MessageRecord.Position,
         isLastPass: Bool,
         bundleID: String,
+        _ place: ServiceTokens.Place?,
+        _ flow: Flow,
+        triesElsewhere: Bool,
     ) -> OutcomeLedger {
         OutcomeLedger(
-            from: position, isLastPass: isLastPass, clock: clock, bundleID: bundleID,
+            from: position, isLastPass: isLastPass, clock: clock, bundleID: bundleID, place: place,
+            endsActivity: document.endsActivity, badgeChange: document.template.badgeChange, window: flow.window,
+            first: flow.first,
+            triesElsewhere: triesElsewhere,
             record: { [store, message] outcomes, position async throws(StoreError) in
                 try await store.record(outcomes, of: message, position: position) { ended in
                     ProviderEvents.installationsEnded(ended, bundleID: bundleID, message: message.id)
@@ -181,18 +350,24 @@ struct MessageRun: Sendable {
             ended: noted)
     }
 
-    /// Stores the cause of the delay, and waits longer after each failure.
-    private func wait(for cause: String, _ failures: Int) async {
+    /// Stores the cause of the delay, and waits longer after each failure. The cause stays until the service answers again.
+    func wait(for cause: String, _ failures: Int) async {
         guard !control.isStopped else { return }
         await recordCause(cause)
         let delay = GrowingDelay(first: ProviderServerLimits.firstDelay, longest: ProviderServerLimits.longestDelay)
         let time = delay.delay(afterFailures: failures, random: .random(in: 0...1))
         await control.sleep(for: .nanoseconds(time.nanoseconds))
-        if !control.isStopped { await recordCause(nil) }
     }
 
     private func recordCause(_ cause: String?) async {
-        // Ignore a failure of the store here, because the server's health shows it.
+        let before = control.setCause(cause)
+        guard before != cause else { return }
+        if let cause {
+            logger.warning("A message waits", metadata: ["message": "\(message.id)", "cause": "\(cause)"])
+        } else {
+            logger.info("A message goes on", metadata: ["message": "\(message.id)"])
+        }
+        // Ignore a failure of the store. It may be the cause, which this server then shows from memory.
         _ = try? await store.changeMessage(message.id) { message in
             if message.state == .running { message.cause = cause }
             return nil
@@ -204,6 +379,8 @@ extension Environment {
     /// The order in which a message works through the environments. Production is the first, because a message waits for a
     /// server that cannot be reached, and a forgotten development server must not keep it from its users.
     static let sendingOrder: [Environment] = [.production, .development]
+
+    fileprivate var other: Environment { self == .production ? .development : .production }
 }
 
 extension MessageRecord.Position {

@@ -12,6 +12,8 @@ final class OutcomeLedger: Sendable {
     private struct State {
         /// The recipients without an answer yet, by `apns-id`.
         var underWay: [UUID: Recipient] = [:]
+        /// The recipients that are tried in the app's other environment, and have no answer from there yet.
+        var elsewhere: [UUID: Recipient] = [:]
         var outcomes: [SendOutcome] = []
         /// The number of the last recipient that was taken from the source.
         var last: Int64
@@ -24,6 +26,10 @@ final class OutcomeLedger: Sendable {
         var cause: String?
         var refusal: String?
         var failure: StoreError?
+        /// How many notifications the service answered.
+        var answers = 0
+        /// Whether a connection ended with notifications under way.
+        var isConnectionLost = false
     }
 
     /// Stores outcomes with the new position. Returns how many installations ended.
@@ -35,6 +41,16 @@ final class OutcomeLedger: Sendable {
     /// Whether a notification counts as failed if the service does not answer it in this pass.
     private let isLastPass: Bool
     private let bundleID: String
+    /// Which of a recipient's device tokens gets the message; nil for the app's own.
+    private let place: ServiceTokens.Place?
+    /// Whether an accepted notification ends the Live Activity, and with it the device token.
+    private let endsActivity: Bool
+    /// By how much an accepted notification changes the number on the app's icon.
+    private let badgeChange: Int64
+    private let window: SendWindow
+    private let first: FirstAnswers
+    /// Whether a recipient whose device token is bad here is tried in the app's other environment.
+    private let triesElsewhere: Bool
     private let record: Record
     /// Called when installations have ended, so that hooks get an event.
     private let ended: @Sendable () -> Void
@@ -44,6 +60,12 @@ final class OutcomeLedger: Sendable {
         isLastPass: Bool,
         clock: ProviderClock,
         bundleID: String,
+        place: ServiceTokens.Place? = nil,
+        endsActivity: Bool = false,
+        badgeChange: Int64 = 0,
+        window: SendWindow = SendWindow(),
+        first: FirstAnswers = FirstAnswers(isOver: true),
+        triesElsewhere: Bool = false,
         record: @escaping Record,
         ended: @escaping @Sendable () -> Void,
     ) {
@@ -51,6 +73,12 @@ final class OutcomeLedger: Sendable {
         self.isLastPass = isLastPass
         self.clock = clock
         self.bundleID = bundleID
+        self.place = place
+        self.endsActivity = endsActivity
+        self.badgeChange = badgeChange
+        self.window = window
+        self.first = first
+        self.triesElsewhere = triesElsewhere
         self.record = record
         self.ended = ended
         state = Mutex(State(last: start.after))
@@ -68,7 +96,11 @@ final class OutcomeLedger: Sendable {
         state.withLock { state in
             if state.refusal != nil || state.failuresInARow >= ProviderServerLimits.failuresInARow { return .stop }
             // If the store fails, send no more until the known outcomes are on the disk.
-            let isFull = state.outcomes.count >= ProviderServerLimits.waitingOutcomes
+            let size = window.size
+            let isFull =
+                state.outcomes.count >= ProviderServerLimits.waitingOutcomes
+                // The client itself has the largest size.
+                || (size < ProviderServerLimits.inFlight && state.underWay.count >= size)
             // In the last pass send one at a time: if a notification makes the service end the connection, this must not
             // be the outcome of others.
             let isBusy = isLastPass && !state.underWay.isEmpty
@@ -85,13 +117,19 @@ final class OutcomeLedger: Sendable {
         /// Whether the pass counts for ``ProviderServerLimits/passes``. If many failed, the service is out of order, perhaps
         /// for hours, and this is nobody's fault.
         let isCounted: Bool
+        /// How many notifications the service answered.
+        let answers: Int
+        let underWay: Int
+        /// Why outcomes are not on the disk; nil if they are.
+        let failure: StoreError?
     }
 
     var result: Result {
         state.withLock { state in
             Result(
                 refusal: state.refusal, cause: state.again == nil ? nil : state.cause,
-                isCounted: state.failures < ProviderServerLimits.failuresInARow)
+                isCounted: state.failures < ProviderServerLimits.failuresInARow, answers: state.answers,
+                underWay: state.underWay.count, failure: state.failure)
         }
     }
 
@@ -113,24 +151,82 @@ final class OutcomeLedger: Sendable {
         }
     }
 
+    /// What to do with a notification that was answered.
+    enum Next {
+        case nothing
+        /// Send it in the app's other environment, and call ``addElsewhere(_:_:in:)``.
+        case tryElsewhere
+    }
+
     /// Records the result of a notification.
-    func add(_ id: UUID, _ result: Swift.Result<PushReceipt, ProviderError>) {
+    @discardableResult
+    func add(_ id: UUID, _ result: Swift.Result<PushReceipt, ProviderError>) -> Next {
         let verdict = SendVerdict(result, isLastPass: isLastPass)
+        let isBadToken = verdict.isBadToken
+        if isBadToken, triesElsewhere {
+            // It is not under way any more: others need not wait for it.
+            state.withLock { $0.elsewhere[id] = $0.underWay.removeValue(forKey: id) }
+            return .tryElsewhere
+        }
+        apply(verdict, to: id, result)
+        if case .final(let status, _, _) = verdict, status != 0 { count(isBadToken: isBadToken) }
+        return .nothing
+    }
+
+    /// Records the result of a notification that was tried in another environment.
+    func addElsewhere(_ id: UUID, _ result: Swift.Result<PushReceipt, ProviderError>, in environment: Environment) {
+        if case .success = result {
+            apply(.final(status: 200, reason: nil, endedAt: nil), to: id, result, movedTo: environment)
+            count(isBadToken: false)
+        } else {
+            // The answer of the environment that the app named counts.
+            apply(.badToken, to: id, result)
+            count(isBadToken: true)
+        }
+    }
+
+    private func count(isBadToken: Bool) {
+        guard first.add(isBadToken: isBadToken) else { return }
+        state.withLock { $0.refusal = $0.refusal ?? Self.otherEnvironment }
+    }
+
+    private static let otherEnvironment =
+        "Nearly all of the first answers were BadDeviceToken: these device tokens look like the other environment's. Correct "
+        + "the environment of the installations, or the address of the app's environments, and resume the message."
+
+    private func apply(
+        _ verdict: SendVerdict,
+        to id: UUID,
+        _ result: Swift.Result<PushReceipt, ProviderError>,
+        movedTo environment: Environment? = nil,
+    ) {
         let now = clock.now()
         state.withLock { state in
-            guard let recipient = state.underWay.removeValue(forKey: id) else { return }
+            guard let recipient = state.underWay.removeValue(forKey: id) ?? state.elsewhere.removeValue(forKey: id)
+            else { return }
             switch verdict {
             case .final(let status, let reason, let endedAt):
                 state.failuresInARow = 0
+                if status != 0 {
+                    state.answers += 1
+                    window.grow()
+                }
+                let isEnd = status == 410 || (endsActivity && status == 200)
                 state.outcomes.append(
                     SendOutcome(
                         installation: recipient.number, status: status, reason: reason, at: now,
-                        endedAt: status == 410 ? endedAt ?? now : nil,
-                        endedToken: status == 410 ? recipient.installation.deviceToken : nil))
+                        endedAt: isEnd ? endedAt ?? now : nil,
+                        endedToken: isEnd ? recipient.installation.token(place) : nil, endedPlace: isEnd ? place : nil,
+                        movedTo: environment, badgeChange: status == 200 ? badgeChange : 0))
             case .again(let cause):
                 state.failuresInARow += 1
                 state.failures += 1
                 state.cause = cause
+                // Once in a pass, which ends soon after.
+                if case .failure(let error) = result, error.mayHaveBeenTaken, !state.isConnectionLost {
+                    state.isConnectionLost = true
+                    window.shrink()
+                }
                 state.again = min(state.again ?? .max, recipient.number)
             case .refused(let cause):
                 state.refusal = cause
@@ -178,7 +274,9 @@ final class OutcomeLedger: Sendable {
     /// now.
     private func newPosition(_ state: State) -> MessageRecord.Position {
         var position = start
-        let open = state.underWay.values.lazy.map(\.number).min() ?? .max
+        let open = min(
+            state.underWay.values.lazy.map(\.number).min() ?? .max,
+            state.elsewhere.values.lazy.map(\.number).min() ?? .max)
         let first = min(open, state.again ?? .max)
         position.after = max(start.after, first == .max ? state.last : first - 1)
         return position
@@ -193,6 +291,12 @@ enum SendVerdict: Hashable {
     case again(cause: String)
     /// The service refuses the key or the certificate, so every other recipient would fail too.
     case refused(cause: String)
+
+    /// The device token is not one of this environment.
+    static let badToken = SendVerdict.final(
+        status: 400, reason: PushRejection.Reason.badDeviceToken.description, endedAt: nil)
+
+    var isBadToken: Bool { self == .badToken }
 
     init(_ result: Result<PushReceipt, ProviderError>, isLastPass: Bool) {
         guard case .failure(let error) = result else {

@@ -13,6 +13,8 @@ struct RecipientSource: AsyncSequence, Sendable {
     let query: RecipientQuery
     let store: any CampaignStore
     let ledger: OutcomeLedger
+    /// Which of a recipient's device tokens gets the message; nil for the app's own.
+    let place: ServiceTokens.Place?
     let control: RunControl
     let clock: ProviderClock
 
@@ -41,12 +43,16 @@ struct RecipientSource: AsyncSequence, Sendable {
             while let recipient = try await nextRecipient() {
                 let id = NotificationName.make(message: source.message.id, installation: recipient.number)
                 do {
-                    guard let token = DeviceToken(recipient.installation.deviceToken) else {
+                    guard let digits = recipient.installation.token(source.place) else {
+                        source.ledger.failed(recipient, source.place?.missing ?? "BadDeviceToken")
+                        continue
+                    }
+                    guard let token = DeviceToken(digits) else {
                         source.ledger.failed(recipient, "BadDeviceToken")
                         continue
                     }
                     let notification = try source.document.notification(
-                        for: recipient.installation, of: source.app.bundleID, id: id)
+                        for: recipient.installation, of: source.app.bundleID, id: id, message: source.message.id)
                     source.ledger.took(recipient, as: id)
                     return Push(notification, to: token)
                 } catch let error as MissingValue {
@@ -83,6 +89,16 @@ struct RecipientSource: AsyncSequence, Sendable {
                 guard let wait = pace.wait(source.control.rate, now: source.clock.now()) else { return page.popFirst() }
                 await source.control.sleep(for: wait)
             }
+        }
+    }
+}
+
+extension ServiceTokens.Place {
+    /// The reason of recipients that have no such device token.
+    var missing: String {
+        switch self {
+        case .service(let name): "NoDeviceToken: \(name)"
+        case .activity: "NoDeviceToken: \(PushType.liveActivity.rawValue)"
         }
     }
 }

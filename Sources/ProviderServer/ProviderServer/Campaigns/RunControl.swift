@@ -8,6 +8,7 @@ final class RunControl: Sendable {
         var sleeper: Task<Void, Never>?
         /// Until when this server may send; nil for no limit.
         var heldUntil: ContinuousClock.Instant?
+        var cause: String?
     }
 
     private let state: Mutex<State>
@@ -24,6 +25,17 @@ final class RunControl: Sendable {
     var rate: Int64? {
         get { state.withLock { $0.rate } }
         set { state.withLock { $0.rate = newValue } }
+    }
+
+    /// Why sending waits; nil while it goes on.
+    var cause: String? { state.withLock { $0.cause } }
+
+    /// - Returns: The cause before.
+    func setCause(_ cause: String?) -> String? {
+        state.withLock { state in
+            defer { state.cause = cause }
+            return state.cause
+        }
     }
 
     /// Whether this server holds the message. If not, another one may already send it.

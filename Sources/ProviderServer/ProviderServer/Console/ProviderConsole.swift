@@ -23,6 +23,7 @@ struct ProviderConsole: Sendable {
         [
             "apps.js": ConsoleFile(PackageResources.apps_js, .module),
             "audiences.js": ConsoleFile(PackageResources.audiences_js, .module),
+            "channels.js": ConsoleFile(PackageResources.channels_js, .module),
             "compose.js": ConsoleFile(PackageResources.compose_js, .module),
             "hooks.js": ConsoleFile(PackageResources.hooks_js, .module),
             "installations.js": ConsoleFile(PackageResources.installations_js, .module),
@@ -36,26 +37,44 @@ struct ProviderConsole: Sendable {
 
 // The console's page, and the requests that sign in to it and out of it.
 extension ProviderAPI {
+    /// Adds the console's files and the address of its links.
     func addConsole(to router: Router<BasicRequestContext>) {
         ProviderConsole.site.add(
             to: router, sessions: console.sessions, isSecure: console.isSecure, now: clock.now
         ) { [browser = access.browser] request, _ in
             if let refusal = browser.refusal(of: request.head) { throw Problem(403, refusal.detail) }
         }
-        router.post("/v1/console/links") { request, _ in try makeConsoleLink(request) }
-        router.delete("/v1/console/session") { request, _ in try endSession(request) }
-        router.delete("/v1/console/sessions") { request, _ in
-            try access.administrator(request)
-            return (["ended": .integer(Int64(console.sessions.endAll()))] as JSONValue).response()
-        }
-        router.get("/v1/reasons") { request, _ in
-            _ = try access.caller(of: request)
-            return JSONValue.array(Rejection.Reason.allCases.map(Self.show)).response()
-        }
     }
 
+    static let consoleOperations: [ProviderOperation] = [
+        ProviderOperation(
+            method: .post, path: "/v1/console/links", summary: "Make a link that signs a browser in, once",
+            answer: .json(ProviderSchemas.link), access: .administrator
+        ) { api, call in
+            try api.makeConsoleLink(call.request)
+        },
+        ProviderOperation(
+            method: .delete, path: "/v1/console/session", summary: "Sign this browser out",
+            answer: .json(ProviderSchemas.ended), headers: ["Set-Cookie": "Removes the cookie."], problems: [404],
+            access: .anyKey
+        ) { api, call in
+            try api.endSession(call.request)
+        },
+        ProviderOperation(
+            method: .delete, path: "/v1/console/sessions", summary: "Sign all browsers out",
+            answer: .json(ProviderSchemas.ended), access: .administrator
+        ) { api, _ in
+            (["ended": .integer(Int64(api.console.sessions.endAll()))] as JSONValue).response()
+        },
+        ProviderOperation(
+            method: .get, path: "/v1/reasons", summary: "What each reason of the service means",
+            answer: .json(.array(ProviderSchemas.reason)), access: .anyKey
+        ) { _, _ in
+            JSONValue.array(Rejection.Reason.allCases.map(show)).response()
+        },
+    ]
+
     private func makeConsoleLink(_ request: Request) throws -> Response {
-        try access.administrator(request)
         // Without this check a session could last for ever, because it could make links for its own successors.
         guard try access.session(of: request) == nil else {
             throw Problem(

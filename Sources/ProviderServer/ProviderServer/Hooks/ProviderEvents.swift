@@ -20,7 +20,7 @@ enum ProviderEvents {
 
     /// - Returns: nil if hooks get no event about the message's state.
     static func messageEnded(_ message: MessageRecord, bundleID: String) -> ProviderEvent? {
-        let shown = MessageView.show(message, bundleID: bundleID)
+        let shown = JSONValue.object(MessageView.members(message, bundleID: bundleID))
         switch message.state {
         case .finished: return make("message.finished", ["message": shown])
         case .paused: return make("message.failed", ["message": shown])

@@ -11,6 +11,7 @@ import Synchronization
 final class InstallationRates: Sendable {
     private let changes: Mutex<RateTable<String>>
     private let readings: Mutex<RateTable<String>>
+    private let openings: Mutex<RateTable<String>>
     private let additions: Mutex<RateTable<String>>
 
     /// - Parameters:
@@ -19,6 +20,7 @@ final class InstallationRates: Sendable {
     init(changes: Rate, additions: Rate) {
         self.changes = Mutex(RateTable(changes))
         readings = Mutex(RateTable(changes))
+        openings = Mutex(RateTable(changes))
         self.additions = Mutex(RateTable(additions))
     }
 
@@ -33,8 +35,10 @@ final class InstallationRates: Sendable {
         }
     }
 
-    /// - Throws: a problem with status 429 if the installation was changed too often.
+    /// A backend has no such limit, because its key is secret, and what it knows of a user may change often.
+    /// - Throws: a problem with status 429 if the app changed the installation too often.
     func checkChange(_ id: String, app: Int64, _ registrant: Registrant) throws(Problem) {
+        if case .backend = registrant { return }
         guard changes.withLock({ $0.admits(Self.key(id, app, registrant), at: Self.now) }) else {
             throw Problem(429, "The installation changes too often: send its newest state after a delay.")
         }
@@ -44,6 +48,14 @@ final class InstallationRates: Sendable {
     func checkReading(_ id: String, app: Int64, _ registrant: Registrant) throws(Problem) {
         guard readings.withLock({ $0.admits(Self.key(id, app, registrant), at: Self.now) }) else {
             throw Problem(429, "The installation is asked for too often: ask again after a delay.")
+        }
+    }
+
+    /// - Throws: a problem with status 429 if the app says too often that the installation has opened a notification.
+    func checkOpening(_ id: String, app: Int64, _ registrant: Registrant) throws(Problem) {
+        if case .backend = registrant { return }
+        guard openings.withLock({ $0.admits(Self.key(id, app, registrant), at: Self.now) }) else {
+            throw Problem(429, "The installation opens too many notifications: send again after a delay.")
         }
     }
 

@@ -9,11 +9,34 @@ struct AudienceDocument: Sendable {
     var ownValues: [String: [String: JSONValue]] = [:]
     /// The saved audience that the request names; nil if it names none, or if its conditions are part of `audience`.
     var saved: String?
+    /// The broadcast channel that gets the message; nil if installations do.
+    var channel: String?
 }
 
 /// Reads the audience of a message, or one to be saved.
 enum AudienceReader {
-    private static let conditions = ["everybody", "installations", "users", "tags", "language", "environment"]
+    private static let members: [Schema.Member] = [
+        .optional("everybody", .boolean, "true"),
+        .optional("installations", .any, "Identifiers, or an object with values for each."),
+        .optional("users", .any, "Users, or an object with values for each."),
+        .optional("tags", .string(.any), "An expression such as (news && sv) && !muted."),
+        .optional(
+            "where", .string(.any), "An expression such as appVersion >= 2.1 and not (language = sv or points > 5)."),
+        .optional("language", .string(.any), "The first language of the installation."),
+        .optional("environment", .string(.environment)),
+    ]
+    private static let conditions = members.map(\.name)
+
+    static let schema = Schema.named(
+        "Audience",
+        .object(
+            members + [
+                .optional("saved", .string(.audienceName), "A saved audience, whose conditions have to be met too."),
+                .optional("channel", .string(.any), "A broadcast channel. Only environment may be beside it."),
+            ]))
+    /// An audience to be saved.
+    static let savedSchema = Schema.named(
+        "AudienceRequest", .object(members + [.optional("bundleID", .string(.bundleID))]))
 
     /// Where an audience is read.
     enum Place {
@@ -38,7 +61,7 @@ enum AudienceReader {
         at pointer: String,
     ) throws(Problem) -> AudienceDocument {
         var (keys, extra) = (conditions, [String]())
-        if case .saved(let names) = place { extra = names } else { keys.append("saved") }
+        if case .saved(let names) = place { extra = names } else { keys += ["saved", "channel"] }
         let reader = try DocumentReader(value, at: pointer, keys: keys + extra)
         // An empty audience is an error: a message to everybody has to say so, because a forgotten key must not reach a
         // million people.
@@ -47,6 +70,12 @@ enum AudienceReader {
         }
         if let everybody = try reader.boolean("everybody"), !everybody { throw reader.fault("everybody", "true") }
         var document = AudienceDocument()
+        document.channel = try reader.line("channel", maximum: 128)
+        if document.channel != nil,
+            let key = reader.members.keys.sorted().first(where: { $0 != "channel" && $0 != "environment" })
+        {
+            throw reader.fault(key, "missing if there is channel: the devices that subscribe to it are its audience")
+        }
         document.audience.installations = try names(
             "installations", reader, &document.ownValues, "the identifier of an installation",
             InstallationDocument.isIdentifier)
@@ -54,6 +83,7 @@ enum AudienceReader {
             (1...ProviderServerLimits.nameBytes).contains($0.utf8.count) && DocumentReader.isLine($0)
         }
         document.audience.tags = try tags(reader)
+        document.audience.expression = try expression(reader)
         document.audience.language = try reader.text("language", maximum: ProviderServerLimits.languageBytes)
             .map { (text) throws(Problem) in
                 guard InstallationDocument.isLanguage(text) else {
@@ -99,6 +129,19 @@ enum AudienceReader {
             own["\(key.dropLast()) \(name)"] = try TemplateValues.read(value)
         }
         return values.members.keys.sorted()
+    }
+
+    private static func expression(_ reader: DocumentReader) throws(Problem) -> AudienceExpression? {
+        guard let text = try reader.text("where", maximum: AudienceExpression.maximumBytes) else { return nil }
+        do throws(AudienceExpression.Fault) {
+            return try AudienceExpression(text, services: AppService.names) { text in
+                if let ago = ISODuration(text) { return .ago(ago.duration) }
+                // A date alone is its beginning in GMT.
+                return (Timestamp(text: text) ?? Timestamp(text: text + "T00:00:00Z")).map { .at($0) }
+            }
+        } catch {
+            throw .invalid(reader.place("where"), "At character \(error.offset + 1): \(error.cause)")
+        }
     }
 
     private static func tags(_ reader: DocumentReader) throws(Problem) -> TagExpression? {

@@ -7,6 +7,15 @@ enum MessageChange: String, Sendable, CaseIterable {
     case resume
     case cancel
 
+    /// What the request does, in a few words.
+    var summary: String {
+        switch self {
+        case .pause: "Pause a message"
+        case .resume: "Resume a message"
+        case .cancel: "Stop a message for ever"
+        }
+    }
+
     /// Changes the message's state. If the message has this state already, does nothing.
     func apply(to message: inout MessageRecord) throws(Problem) {
         switch (self, message.state) {

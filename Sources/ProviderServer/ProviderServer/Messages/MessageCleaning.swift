@@ -23,6 +23,9 @@ actor MessageCleaning {
     /// Deletes old messages now and then. Called when the server starts. Returns at once.
     func runDue() {
         guard days > 0 else { return }
+        logger.info(
+            "Messages and their outcomes are deleted some days after their end; CARILLON_PROVIDER_LIMIT_MESSAGE_DAYS sets it",
+            metadata: ["days": "\(days)"])
         Task { await dueWork.runDue() }
     }
 

@@ -6,10 +6,32 @@ import CampaignStore
 
 /// A message as its sender describes it.
 struct MessageDocument: Sendable {
-    static let keys = [
-        "bundleID", "audience", "payload", "texts", "fallbackLanguage", "values", "pushType", "topic", "priority",
-        "expiration", "collapseID", "sendAt", "localTime", "rate", "dryRun",
-    ]
+    static let schema = Schema.named(
+        "MessageRequest",
+        .object([
+            .optional("bundleID", .string(.bundleID), "The app. A key of an app needs no name."),
+            .required("audience", AudienceReader.schema),
+            .required("payload", .openObject, "The payload. Its texts may name values in double braces."),
+            .optional("texts", .openObject, "Texts by language and name."),
+            .optional("fallbackLanguage", .string(.any)),
+            .optional("values", .openObject, "Values for recipients that have none of their own."),
+            .optional("pushType", .string(.oneOf(PushNotification.PushType.allCases.map(\.rawValue)))),
+            .optional("topic", .string(.any)),
+            .optional("priority", .integer(1...10), "10, 5 or 1."),
+            .optional("expiration", .integer(0...253_402_300_799), "Seconds since 1970."),
+            .optional("collapseID", .string(.any)),
+            .optional("activity", .string(.installation), "The Live Activity that the message updates or ends."),
+            .optional("sendAt", .string(.any), "Such as 2027-01-31T09:00:00Z."),
+            .optional("localTime", .string(.any), "Such as 2027-01-31T09:00."),
+            .optional("rate", .integer(1...ProviderServerLimits.rate), "Notifications a second."),
+            .optional("dryRun", .boolean),
+            .optional(
+                "countsOpened", .boolean,
+                "Whether the payload has the identifier with which the app says that it was opened."),
+            .optional(
+                "quietHours", .object([.required("from", .string(.any)), .required("to", .string(.any))]),
+                "Times such as 22:00 and 08:00 in the recipient's time zone, between which the message is held."),
+        ]))
 
     let bundleID: String?
     let audience: Audience
@@ -17,26 +39,39 @@ struct MessageDocument: Sendable {
     let ownValues: [String: [String: JSONValue]]
     /// The saved audience that the request names; nil if it names none, or for a stored message.
     let savedAudience: String?
+    /// The broadcast channel that gets the message; nil if installations do.
+    let channel: String?
     let template: PayloadTemplate
     let headers: MessageHeaders
+    /// The Live Activity that the message updates or ends; nil for none.
+    private let activity: String?
+    /// What the payload does with a Live Activity: `start`, `update` or `end`; nil if it does not say it.
+    private let event: String?
     let sendAt: Timestamp?
     /// The time of day at which each recipient gets the message in their own time zone.
     let localTime: LocalTime?
     let rate: Int64?
     let isDryRun: Bool
+    /// Whether the payload has the message's identifier.
+    let countsOpened: Bool
+    /// The times of day between which recipients do not get the message.
+    let quietHours: QuietHours?
 
     /// - Parameter isStored: whether the conditions of a saved audience replace its name; see ``stored(_:with:)``.
     init(_ value: JSONValue, isStored: Bool = false) throws(Problem) {
-        let reader = try DocumentReader(value, at: "", keys: Self.keys)
+        let reader = try DocumentReader(value, at: "", keys: Self.schema.keys)
         bundleID = try reader.line("bundleID", maximum: 200)
         let recipients = try AudienceReader.read(
             try reader.required("audience", reader.members["audience"]), isStored ? .stored : .message)
         (audience, ownValues, savedAudience) = (recipients.audience, recipients.ownValues, recipients.saved)
+        channel = recipients.channel
         let (texts, fallback) = try Self.texts(reader)
         template = try PayloadTemplate(
             try reader.required("payload", reader.members["payload"]), at: "/payload", texts: texts,
             fallback: fallback, defaults: try TemplateValues.read("values", reader) ?? [:])
         headers = try MessageHeaders(reader)
+        activity = try reader.line("activity", maximum: ProviderServerLimits.identifierBytes)
+        event = reader.members["payload"]?.liveActivityEvent
         sendAt = try Self.time(reader)
         localTime = try reader.text("localTime", maximum: 40).map { (text) throws(Problem) in
             guard let time = LocalTime(text) else {
@@ -49,12 +84,23 @@ struct MessageDocument: Sendable {
         }
         rate = try reader.integer("rate", 1...ProviderServerLimits.rate)
         isDryRun = try reader.boolean("dryRun") ?? false
+        countsOpened = try reader.boolean("countsOpened") ?? false
+        if let hours = try reader.object("quietHours", keys: ["from", "to"]) {
+            quietHours = try QuietHours(hours)
+        } else {
+            quietHours = nil
+        }
+        guard quietHours == nil || localTime == nil else {
+            throw reader.fault("quietHours", "missing if there is localTime, which says when each recipient gets it")
+        }
     }
 
     /// Reads the texts by language, and the language for recipients whose languages have no texts.
     private static func texts(
         _ reader: DocumentReader,
     ) throws(Problem) -> ([String: [String: TemplateText]], fallback: String) {
+        // Without texts it means nothing, but has to be a language all the same.
+        let named = try reader.line("fallbackLanguage", maximum: ProviderServerLimits.languageBytes)
         guard let languages = try reader.object("texts", keys: nil) else { return ([:], "") }
         guard (1...ProviderServerLimits.textLanguages).contains(languages.members.count) else {
             throw reader.fault("texts", "an object of 1 to \(ProviderServerLimits.textLanguages) languages")
@@ -73,8 +119,7 @@ struct MessageDocument: Sendable {
                 }
             }
         }
-        let fallback = try reader.required(
-            "fallbackLanguage", try reader.line("fallbackLanguage", maximum: ProviderServerLimits.languageBytes))
+        let fallback = try reader.required("fallbackLanguage", named)
         guard texts[fallback] != nil else { throw reader.fault("fallbackLanguage", "one of the languages of texts") }
         return (texts, fallback)
     }
@@ -114,13 +159,80 @@ struct MessageDocument: Sendable {
             .merging(["audience": ["saved": .object(conditions)]])
     }
 
+    /// Returns the place of the device token that gets the message; nil for the app's own device token.
+    /// - Throws: a problem if the message does not say which Live Activity it updates, or names one and is about none.
+    func place(of bundleID: String) throws(Problem) -> ServiceTokens.Place? {
+        guard channel == nil else { return nil }
+        guard let service = headers.service(of: bundleID) else {
+            guard activity == nil else {
+                throw .invalid("/activity", "Only a message with the push type liveactivity has an activity.")
+            }
+            return nil
+        }
+        guard service == PushType.liveActivity.rawValue else { return .service(service) }
+        if event == "start" {
+            guard activity == nil else {
+                throw .invalid("/activity", "A message that starts a Live Activity goes to the token that starts them.")
+            }
+            return .service(service)
+        }
+        guard let activity, InstallationDocument.isIdentifier(activity) else {
+            throw .invalid(
+                "/activity",
+                "The key has to name the Live Activity that the message updates or ends, as the app did in activities.")
+        }
+        return .activity(activity)
+    }
+
+    /// Makes the broadcast for the message's channel.
+    func broadcast(id: UUID) throws(Problem) -> BroadcastNotification {
+        guard let payload = template.shared else {
+            throw .invalid(
+                "/payload", "A broadcast is the same for everybody, so it cannot name values or count on the icon.")
+        }
+        guard localTime == nil else {
+            throw .invalid("/localTime", "A broadcast goes to all devices at the same time.")
+        }
+        guard quietHours == nil else {
+            throw .invalid("/quietHours", "A broadcast goes to all devices at the same time.")
+        }
+        guard activity == nil else {
+            throw .invalid("/activity", "The channel says which Live Activities are updated.")
+        }
+        do throws(ProviderError) {
+            return try headers.broadcast(payload: payload, id: id)
+        } catch {
+            throw .invalid("/payload", error.cause)
+        }
+    }
+
+    /// Whether the Live Activity of a recipient has ended when the notification was accepted.
+    var endsActivity: Bool { activity != nil && event == "end" }
+
     /// Makes the notification for one recipient.
     /// - Throws: ``MissingValue`` if the recipient has no value for a name; ``ProviderError`` if the notification
     ///   breaks a rule.
-    func notification(for installation: Installation, of bundleID: String, id: UUID) throws -> PushNotification {
+    /// - Parameter message: the message's identifier, which the payload may have.
+    func notification(
+        for installation: Installation,
+        of bundleID: String,
+        id: UUID,
+        message: String,
+    ) throws -> PushNotification {
         let user = installation.user.flatMap { ownValues["user " + $0] } ?? [:]
         let own = user.merging(ownValues["installation " + installation.id] ?? [:]) { user, _ in user }
         return try headers.notification(
-            bundleID: bundleID, payload: try template.payload(for: installation, own: own), id: id)
+            bundleID: bundleID,
+            payload: try template.payload(for: installation, own: own, adding: countsOpened ? message : nil), id: id)
+    }
+}
+
+extension JSONValue {
+    /// What a payload does with a Live Activity.
+    fileprivate var liveActivityEvent: String? {
+        guard case .object(let members) = self, case .object(let aps)? = members["aps"],
+            case .string(let event)? = aps["event"]
+        else { return nil }
+        return event
     }
 }

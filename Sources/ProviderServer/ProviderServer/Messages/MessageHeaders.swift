@@ -5,9 +5,9 @@ import Notifications
 
 /// The headers of the notifications of a message (Guide, Table 8-2).
 struct MessageHeaders: Sendable {
-    private let topic: String?
+    private var topic: String?
     private let pushType: PushNotification.PushType?
-    private let priority: PushNotification.Priority?
+    private var priority: PushNotification.Priority?
     private let expiration: PushNotification.Expiration
     private let collapseID: String?
 
@@ -44,12 +44,36 @@ struct MessageHeaders: Sendable {
             throw .invalid(
                 "/topic", "The topic has to be the bundle ID \(bundleID), or this with a suffix such as .voip.")
         }
-        guard let payload else { return }
         do throws(ProviderError) {
-            _ = try notification(bundleID: bundleID, payload: payload, id: UUID())
+            try check(bundleID, payload)
         } catch {
-            throw .invalid("", error.cause)
+            // If there is no fault without a header, this header is the fault.
+            var (withoutTopic, withoutPriority) = (self, self)
+            withoutTopic.topic = nil
+            withoutPriority.priority = nil
+            let others = [(withoutTopic, "/topic"), (withoutPriority, "/priority")]
+            let place = others.first { (try? $0.0.check(bundleID, payload)) != nil }?.1
+            throw .invalid(place ?? "/payload", error.cause)
         }
+    }
+
+    private func check(_ bundleID: String, _ payload: PushPayload?) throws(ProviderError) {
+        // Every push type is possible with this payload.
+        let payload =
+            if let payload { payload } else { try PushPayload(json: Array(#"{"aps":{"content-available":1}}"#.utf8)) }
+        _ = try notification(bundleID: bundleID, payload: payload, id: UUID())
+    }
+
+    /// The service that gets the notifications; nil for the app itself.
+    func service(of bundleID: String) -> String? {
+        AppService.name(pushType: pushType?.rawValue, topic: topic, bundleID: bundleID)
+    }
+
+    /// A channel that stores nothing accepts only broadcasts that expire immediately, so this is the default.
+    func broadcast(payload: PushPayload, id: UUID) throws(ProviderError) -> BroadcastNotification {
+        try BroadcastNotification(
+            payload: payload, id: id, expiration: expiration == .unspecified ? .immediately : expiration,
+            priority: priority)
     }
 
     func notification(

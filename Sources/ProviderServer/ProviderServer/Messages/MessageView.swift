@@ -4,7 +4,9 @@ import CampaignStore
 
 /// Makes the JSON that the API shows of messages and outcomes.
 enum MessageView {
-    static func show(_ message: MessageRecord, bundleID: String) -> JSONValue {
+    /// - Parameter cause: why this server does not get on with the message. The store has it too, unless the store is the
+    ///   cause.
+    static func members(_ message: MessageRecord, bundleID: String, cause: String? = nil) -> [String: JSONValue] {
         let failed = message.tally.failed.mapValues(JSONValue.integer)
         var members: [String: JSONValue] = [
             "id": .string(message.id),
@@ -16,22 +18,12 @@ enum MessageView {
             "failed": .integer(message.tally.failed.values.reduce(0, &+)),
             "failedByReason": .object(failed),
         ]
+        members["opened"] = .integer(message.tally.opened)
         members["title"] = MessageTitle.text(of: message.document).map(JSONValue.string)
         members["finishedAt"] = message.finished.map { .string($0.text) }
         members["rate"] = message.rate.map(JSONValue.integer)
-        members["cause"] = message.cause.map(JSONValue.string)
-        return .object(members)
-    }
-
-    static func show(_ kept: KeptOutcome, of message: String) -> JSONValue {
-        let id = NotificationName.make(message: message, installation: kept.outcome.installation)
-        var members: [String: JSONValue] = [
-            "apnsID": .string(id.uuidString.lowercased()),
-            "at": .string(kept.outcome.at.text),
-            "status": .integer(Int64(kept.outcome.status)),
-        ]
-        members["installation"] = kept.installation.map(JSONValue.string)
-        members["reason"] = kept.outcome.reason.map(JSONValue.string)
-        return .object(members)
+        members["total"] = message.total.map { .integer(max($0, message.tally.total)) }
+        members["cause"] = (cause ?? message.cause).map(JSONValue.string)
+        return members
     }
 }

@@ -9,6 +9,8 @@ struct PayloadTemplate: Sendable {
     fileprivate indirect enum Node: Sendable {
         case constant(JSONValue)
         case text(TemplateText)
+        /// A number on the app's icon that differs from the present one by this.
+        case badge(Int64)
         case array([Node])
         case object([String: Node])
     }
@@ -19,6 +21,8 @@ struct PayloadTemplate: Sendable {
     private let defaults: [String: JSONValue]
     /// The payload, if all recipients get the same one.
     let shared: PushPayload?
+    /// By how much the payload changes the number on the app's icon; 0 if it does not count.
+    let badgeChange: Int64
 
     /// - Parameters:
     ///   - payload: the payload as the request has it.
@@ -36,7 +40,8 @@ struct PayloadTemplate: Sendable {
             throw .invalid(
                 pointer, "The payload may have \(ProviderServerLimits.templateBytes) bytes before it is filled.")
         }
-        root = try Self.read(payload, at: pointer)
+        root = try Self.read(payload, at: pointer, badge: pointer + "/aps/badge")
+        badgeChange = root.badgeChange
         self.texts = Localized(texts, fallback: texts[fallback] ?? [:])
         self.defaults = defaults
         guard case .constant(let value) = root else {
@@ -50,9 +55,20 @@ struct PayloadTemplate: Sendable {
         }
     }
 
-    private static func read(_ value: JSONValue, at pointer: String) throws(Problem) -> Node {
+    /// By how much a badge may count. Both have a sign.
+    private static let badgeChanges: ClosedRange<Int64> = -1_000...1_000
+
+    /// - Parameter badge: the place of the number on the app's icon, which may also be `+1`.
+    private static func read(_ value: JSONValue, at pointer: String, badge: String) throws(Problem) -> Node {
         switch value {
         case .null, .bool, .integer, .number: return .constant(value)
+        case .string(let text) where pointer == badge && (text.hasPrefix("+") || text.hasPrefix("-")):
+            guard let change = Int64(text), badgeChanges.contains(change), change != 0 else {
+                throw .invalid(
+                    pointer,
+                    "A badge that counts is +1 to +\(badgeChanges.upperBound), or -1 to \(badgeChanges.lowerBound).")
+            }
+            return .badge(change)
         case .string(let text):
             do throws(TemplateText.Fault) {
                 let template = try TemplateText(text)
@@ -62,29 +78,38 @@ struct PayloadTemplate: Sendable {
             }
         case .array(let values):
             var nodes: [Node] = []
-            for (index, value) in values.enumerated() { nodes.append(try read(value, at: "\(pointer)/\(index)")) }
+            for (index, value) in values.enumerated() {
+                nodes.append(try read(value, at: "\(pointer)/\(index)", badge: badge))
+            }
             return nodes.allSatisfy(\.isConstant) ? .constant(value) : .array(nodes)
         case .object(let values):
             var nodes: [String: Node] = [:]
             for (name, value) in values {
-                nodes[name] = try read(value, at: "\(pointer)/\(JSONValue.escaped(name))")
+                nodes[name] = try read(value, at: "\(pointer)/\(JSONValue.escaped(name))", badge: badge)
             }
             return nodes.values.allSatisfy(\.isConstant) ? .constant(value) : .object(nodes)
         }
     }
 
     /// Makes the payload for one recipient.
-    /// - Parameter own: values for this recipient. They come before the installation's values.
+    /// - Parameters:
+    ///   - own: values for this recipient. They come before the installation's values.
+    ///   - message: the identifier of the message, which the payload then has; nil for none.
     /// - Throws: ``MissingValue`` if there is no value for a name; ``TextTooLarge`` or ``ProviderError`` if the payload
     ///   breaks a rule.
-    func payload(for installation: Installation, own: [String: JSONValue]) throws -> PushPayload {
-        if let shared { return shared }
+    func payload(
+        for installation: Installation,
+        own: [String: JSONValue],
+        adding message: String? = nil,
+    ) throws -> PushPayload {
+        if let shared, message == nil { return shared }
         let texts = texts.best(for: installation.languages)
-        func value(_ name: String) -> JSONValue? { own[name] ?? installation.values[name] ?? defaults[name] }
+        let stored = installation.allValues
+        func value(_ name: String) -> JSONValue? { own[name] ?? stored[name] ?? defaults[name] }
         // A payload may name a text thousands of times, so each text is made only once.
         var made: [String: JSONValue] = [:]
         var left = Payload.maximumVoIPBytes
-        let json = try Self.render(root, &left) { name in
+        var json = try Self.render(root, &left, installation.badge) { name in
             // A text of the message may contain names. A value is never parsed as a template.
             guard let text = texts[name] else { return value(name) }
             if let known = made[name] { return known }
@@ -92,18 +117,29 @@ struct PayloadTemplate: Sendable {
             made[name] = new
             return new
         }
+        if let message, case .object(var members) = json {
+            members[Self.messageKey] = .string(message)
+            json = .object(members)
+        }
         return try PushPayload(json: Array(json.text.utf8))
     }
 
-    /// - Parameter left: how many bytes the texts may still have. A few long values could otherwise make a payload of
-    ///   gigabytes, before anybody measures it.
+    /// The key of the payload under which an app finds the identifier of the message.
+    static let messageKey = "carillon-message"
+
+    /// - Parameters:
+    ///   - left: how many bytes the texts may still have. A few long values could otherwise make a payload of gigabytes,
+    ///     before anybody measures it.
+    ///   - badge: the present number on the app's icon.
     private static func render(
         _ node: Node,
         _ left: inout Int,
+        _ badge: Int64,
         _ value: (String) throws -> JSONValue?,
     ) throws -> JSONValue {
         switch node {
         case .constant(let constant): return constant
+        case .badge(let change): return .integer(min(max(0, badge + change), Installation.maximumBadge))
         case .text(let text):
             let made = try text.render(value)
             if case .string(let text) = made { left -= text.utf8.count }
@@ -111,11 +147,11 @@ struct PayloadTemplate: Sendable {
             return made
         case .array(let nodes):
             var values: [JSONValue] = []
-            for node in nodes { values.append(try render(node, &left, value)) }
+            for node in nodes { values.append(try render(node, &left, badge, value)) }
             return .array(values)
         case .object(let nodes):
             var values: [String: JSONValue] = [:]
-            for (name, node) in nodes { values[name] = try render(node, &left, value) }
+            for (name, node) in nodes { values[name] = try render(node, &left, badge, value) }
             return .object(values)
         }
     }
@@ -123,4 +159,12 @@ struct PayloadTemplate: Sendable {
 
 extension PayloadTemplate.Node {
     fileprivate var isConstant: Bool { if case .constant = self { true } else { false } }
+
+    /// By how much it changes the number on the app's icon.
+    fileprivate var badgeChange: Int64 {
+        guard case .object(let members) = self, case .object(let aps)? = members["aps"],
+            case .badge(let change)? = aps["badge"]
+        else { return 0 }
+        return change
+    }
 }

@@ -27,7 +27,10 @@ struct InstallationColumn: Sendable {
         InstallationColumn("timeZone", \.timeZone),
         InstallationColumn("user", \.user),
         InstallationColumn("tags", list: \.tags),
+        InstallationColumn("appTags", list: { $0.appTags ?? [] }),
         InstallationColumn("appVersion", \.appVersion),
+        InstallationColumn("tokens", list: \.tokens.words),
+        InstallationColumn("badge") { $0.badge == 0 ? nil : String($0.badge) },
     ]
 
     /// The columns of an export. With the last three, an import of an export, for example into another store, does not
@@ -35,6 +38,7 @@ struct InstallationColumn: Sendable {
     static let all =
         members + [
             InstallationColumn("registeredAt", \.registeredText),
+            InstallationColumn("createdAt", \.created.text),
             InstallationColumn("endedAt") { $0.end?.at.text },
             InstallationColumn("endReason", \.end?.reason),
         ]

@@ -132,6 +132,17 @@ struct InstallationImport {
             default: break
             }
             guard name != "endedAt", name != "endReason" else { continue }
+            if name == "tokens" {
+                // Words such as voip=00fc and activity/order-17=00fd.
+                let tokens = ServiceTokens(words: field.split(separator: " ").map(String.init))
+                members["tokens"] = .object(tokens.services.mapValues(JSONValue.string))
+                members["activities"] = .object(tokens.activities.mapValues(JSONValue.string))
+                continue
+            }
+            if name == "badge", let number = Int64(field) {
+                members[name] = .integer(number)
+                continue
+            }
             let isList = InstallationColumn.members.contains { $0.name == name && $0.isList }
             members[name] = isList ? .array(field.split(separator: " ").map { .string(String($0)) }) : .string(field)
         }
@@ -146,7 +157,8 @@ struct InstallationImport {
                 "/id", "The value has to be 1 to \(ProviderServerLimits.identifierBytes) letters, digits and - _ .")
         }
         let history = try history(members)
-        for name in ["registeredAt", "changedAt", "ended"] { members[name] = nil }
+        let added = try time("createdAt", try DocumentReader(.object(members), at: "", keys: nil))
+        for name in ["registeredAt", "createdAt", "changedAt", "ended"] { members[name] = nil }
         let document = try InstallationDocument(.object(members))
         let bundleID = try document.bundleID
         guard bundleID == nil || bundleID == app.bundleID else {
@@ -154,6 +166,7 @@ struct InstallationImport {
         }
         var installation = try document.installation(id, registered: history.registered, now: now)
         installation.end = history.end
+        installation.created = added ?? (history.registered.milliseconds > 0 ? history.registered : now)
         guard app.endpoints[installation.environment] != nil else {
             throw .invalid("/environment", "The app has no \(installation.environment.rawValue) environment.")
         }

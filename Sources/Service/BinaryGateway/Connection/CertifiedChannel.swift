@@ -2,6 +2,7 @@ import Connections
 package import NIOCore
 import NIOSSL
 import Rates
+import Trust
 
 /// The channel handler of a provider's connection, after TLS. It connects the channel with the
 /// ``CertifiedConnection`` that answers. Confined to the connection's event loop.
@@ -12,6 +13,8 @@ package final class CertifiedChannel: ChannelDuplexHandler {
 
     package let eventLoop: any EventLoop
     private let accepted: AcceptedConnection
+    /// What observed the TLS handshake; nil if nothing did.
+    var handshake: (any HandshakeObservation)? { accepted.handshake }
     private let lingerTimeout: TimeAmount
     private var connection: (any CertifiedConnection)?
     private var context: ChannelHandlerContext?
@@ -33,6 +36,11 @@ package final class CertifiedChannel: ChannelDuplexHandler {
         try accepted.channel.pipeline.syncOperations.addHandler(watch, position: .first)
         connection = makeConnection(self)
         watch.whenAcknowledged = { [weak self] in self?.connection?.acknowledged() }
+    }
+
+    /// What makes unknown apps and devices for this client; nil if nothing does.
+    func firstSight(_ certificates: ProviderCertificates) -> (any FirstSight)? {
+        certificates.firstSight(for: accepted)
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {

@@ -26,7 +26,7 @@ extension CertifiedService {
     package func admit(_ chain: [[UInt8]]) throws -> ProviderIdentity { try certificates.admit(chain) }
 
     package func open(_ accepted: AcceptedConnection, from peer: ProviderIdentity?) -> (any ServedConnection)? {
-        guard let peer, !refusesConnection else { return nil }
+        guard let peer, !refusesConnection, certificates.mayOpen(accepted, peer) else { return nil }
         // Adding a handler fails only if the channel is closed already.
         return try? CertifiedChannel(accepted, lingerTimeout: limits.lingerTimeout) {
             makeConnection(from: peer, on: $0)

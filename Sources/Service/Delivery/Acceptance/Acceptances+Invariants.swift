@@ -12,6 +12,7 @@ extension Acceptances {
         assert(storing.count <= limits.storesPerBatch, "The batch is too large.")
         guard orders.count + pendingStores <= Self.largestChecked else { return true }
         for acceptance in storing { assert(acceptance.isPending, "A finished notification is being stored.") }
+        for acceptance in locked { assert(acceptance.isPending, "A finished notification is locked.") }
         for acceptance in waitingForStore { assert(acceptance.isPending, "A finished notification is to be stored.") }
         let destinations = Set(storing.map(\.submission.destination))
         assert(destinations.count == storing.count, "A batch has two notifications for one destination.")

@@ -17,6 +17,9 @@ struct Acceptances: ~Copyable {
     private(set) var waitingForStore = Deque<Acceptance>()
     /// The batch that the store is writing.
     private(set) var storing: [Acceptance] = []
+    /// Notifications whose mailbox another transaction holds. They are stored again after a pause, and delay no others.
+    private(set) var locked: [Acceptance] = []
+    private var isRetryUnderWay = false
     private var names: OfferNames
     let limits: DeliveryLimits
     /// Whether other nodes store for the same destinations. If so, a notification that the device acknowledges while
@@ -28,47 +31,6 @@ struct Acceptances: ~Copyable {
         self.limits = limits
         self.names = names
         self.isShared = isShared
-    }
-
-    final class Acceptance {
-        let offer: OfferID
-        let submission: Submission
-        let answers: any SubmissionAnswers
-        let expires: Timestamp
-        let accepted: Uptime
-        var state = State.offered
-        var isAnswered = false
-        /// Older notifications to the same destination that this one replaces and that are answered together with
-        /// it.
-        var replaced: [Acceptance] = []
-
-        init(
-            _ submission: Submission,
-            offer: OfferID,
-            answers: any SubmissionAnswers,
-            expires: Timestamp,
-            accepted: Uptime,
-        ) {
-            self.offer = offer
-            self.submission = submission
-            self.answers = answers
-            self.expires = expires
-            self.accepted = accepted
-        }
-    }
-
-    enum State {
-        /// The notification is under way to a device, which has not acknowledged it.
-        case offered
-        /// The notification is being stored in the mailbox. `isOut` is true while it is under way to a device as
-        /// well.
-        case storing(isOut: Bool)
-        /// The device has acknowledged the notification while it was being stored, so the mailbox need not keep it.
-        case acknowledgedWhileStoring
-        /// A newer notification to the same destination is stored instead.
-        case replaced
-        /// The notification is answered and finished.
-        case over
     }
 
     /// The state of one destination while a notification to it is under way.
@@ -111,7 +73,7 @@ struct Acceptances: ~Copyable {
     var isWaiting: Bool { !offered.isEmpty }
     var isEmpty: Bool { orders.isEmpty }
     /// The number of notifications that wait for the store or its answer.
-    var pendingStores: Int { waitingForStore.count + storing.count }
+    var pendingStores: Int { waitingForStore.count + storing.count + locked.count }
 
     /// Whether the next notification to the destination has to be stored before it is offered. This is so while the
     /// one before it is being stored and is on no stream: an offer would overtake it.
@@ -235,6 +197,7 @@ struct Acceptances: ~Copyable {
         var actions: [Action] = []
         actions.reserveCapacity(3 * batch.count)
         for (acceptance, result) in zip(batch, results) {
+            if case .failure(let error) = result, error.code == .locked, waitsForLock(acceptance, now) { continue }
             recordStored(acceptance, result)
             switch result {
             case .success(let version):
@@ -245,6 +208,33 @@ struct Acceptances: ~Copyable {
             }
         }
         return actions
+    }
+
+    /// Keeps a notification whose mailbox is locked until it is stored again, unless it has waited too long or nobody
+    /// needs it to be stored any more.
+    private mutating func waitsForLock(_ acceptance: Acceptance, _ now: Uptime) -> Bool {
+        guard case .storing = acceptance.state,
+            now < acceptance.accepted.advanced(by: limits.maximumLockWait)
+        else { return false }
+        locked.append(acceptance)
+        return true
+    }
+
+    /// Whether the caller has to call ``retryLocked()`` after a pause. True once for all that wait.
+    mutating func beginRetry() -> Bool {
+        guard !locked.isEmpty, !isRetryUnderWay else { return false }
+        isRetryUnderWay = true
+        return true
+    }
+
+    /// Stores again what another transaction had locked.
+    mutating func retryLocked() -> [Action] {
+        defer { assert(checkInvariants()) }
+        isRetryUnderWay = false
+        // They are older than what waits already, so if a newer one to the same destination waits too, only that is stored.
+        waitingForStore.prepend(contentsOf: locked)
+        locked = []
+        return []
     }
 
     /// Keeps the store's result for other notifications to the same destination that are under way.
@@ -293,12 +283,8 @@ struct Acceptances: ~Copyable {
         if let newer = orders.values[index].storing, newer.isNewer(than: acceptance.offer) {
             return replace(acceptance, by: newer, &actions)
         }
-        if let newer = orders.values[index].stored, newer.offer.number > acceptance.offer.number {
-            let step = acceptance.submission.notification.step(onReplacementBy: newer.notification)
-            actions.append(.record(step, acceptance.subject))
-            return finish(acceptance, .accepted, &actions)
-        }
-        guard waitingForStore.count < limits.pendingStoresPerShard else {
+        if isOlderThanStored(acceptance, at: index, &actions) { return finish(acceptance, .accepted, &actions) }
+        guard waitingForStore.count + locked.count < limits.pendingStoresPerShard else {
             let detail = "Too many notifications wait for the disk."
             actions.append(.limitExceeded(.pendingStores))
             return finish(acceptance, .rejected(Rejection(.serviceUnavailable, detail: detail)), &actions)
@@ -306,6 +292,19 @@ struct Acceptances: ~Copyable {
         acceptance.state = .storing(isOut: isOut)
         orders.values[index].storing = acceptance
         waitingForStore.append(acceptance)
+    }
+
+    /// Whether a newer notification to the same destination is stored already. Records that it replaces this one.
+    private mutating func isOlderThanStored(
+        _ acceptance: Acceptance,
+        at index: Dictionary<Destination, Order>.Index,
+        _ actions: inout [Action],
+    ) -> Bool {
+        guard let newer = orders.values[index].stored, newer.offer.number > acceptance.offer.number
+        else { return false }
+        let step = acceptance.submission.notification.step(onReplacementBy: newer.notification)
+        actions.append(.record(step, acceptance.subject))
+        return true
     }
 
     /// Marks a notification as replaced by a newer one that is being stored.
@@ -316,12 +315,12 @@ struct Acceptances: ~Copyable {
         actions.append(.record(step, older.subject))
     }
 
-    /// Whether ``nextBatch()`` returns notifications.
+    /// Whether ``nextBatch(now:)`` returns notifications.
     var hasBatch: Bool { storing.isEmpty && !waitingForStore.isEmpty }
 
     /// Returns the next notifications to store. Call ``stored(_:now:)`` with the results. Returns nothing while the
     /// store has not answered the batch before.
-    mutating func nextBatch() -> (entries: [MailboxEntry], actions: [Action]) {
+    mutating func nextBatch(now: Uptime) -> (entries: [MailboxEntry], actions: [Action]) {
         defer { assert(checkInvariants()) }
         guard hasBatch else { return ([], []) }
         var actions: [Action] = []
@@ -336,11 +335,26 @@ struct Acceptances: ~Copyable {
                 // replace this one. So store only the newer one. Then a batch has one entry for each destination, and
                 // storing an entry a second time never restores older content.
                 replace(acceptance, by: newer, &actions)
+            } else if let index = orders.index(forKey: acceptance.submission.destination),
+                isOlderThanStored(acceptance, at: index, &actions)
+            {
+                // A newer one was stored while this one's mailbox was locked.
+                finish(acceptance, .accepted, &actions)
             } else {
                 storing.append(acceptance)
             }
         }
-        return (storing.map(\.entry), actions)
+        return (storing.map { entry(of: $0, now) }, actions)
+    }
+
+    /// Returns the entry of a notification to store. If this node is late, its provider may have sent a newer notification
+    /// through another node meanwhile.
+    private func entry(of acceptance: Acceptance, _ now: Uptime) -> MailboxEntry {
+        var entry = acceptance.entry
+        if isShared, acceptance.accepted.advanced(by: limits.promptStoring) < now {
+            entry.age = now.duration(since: acceptance.accepted)
+        }
+        return entry
     }
 
     /// - Parameter place: the index of the destination's order if the caller knows it, which saves a look-up.

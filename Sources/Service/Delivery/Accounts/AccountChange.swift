@@ -6,8 +6,11 @@ package enum AccountChange: Sendable, Hashable {
     case createTeam(Team)
     /// Deletes a team with its apps, keys and certificates.
     case deleteTeam(TeamID, at: Timestamp)
-    /// Creates an app. The store chooses its ``App/id``.
-    case createApp(bundleID: BundleID, team: TeamID)
+    /// Creates apps. The store chooses their ``App/id``, which follow each other. A change copies the accounts, so one for
+    /// many apps costs as much as one for a single app.
+    case createApps([BundleID], team: TeamID)
+    /// Switches the broadcast channels of an app on or off.
+    case setBroadcasts(BundleID, Bool)
     /// Deletes an app with its certificates, and with the keys that are restricted to this app. Other keys lose it
     /// from their restriction.
     case deleteApp(BundleID, at: Timestamp)
@@ -22,6 +25,19 @@ package enum AccountChange: Sendable, Hashable {
     /// Revokes an administrator's certificate, also if it is not listed. Removes those that expired long ago.
     /// `validUntil` is a moment at which a certificate that is not listed has expired.
     case revokeUnlistedAdministrator(CertificateSerial, validUntil: Timestamp, at: Timestamp)
+    /// Sets or replaces the upstream of an app in an environment.
+    case setUpstream(AppUpstream)
+    case removeUpstream(UpstreamPlace)
+    case createGrant(Grant)
+    /// Replaces the name, the limits and the suspension of the grant with this identifier.
+    case changeGrant(Grant)
+    /// Revokes a grant. This cannot be undone, and its key can never be used again.
+    case revokeGrant(GrantID, at: Timestamp)
+
+    /// Creates one app.
+    package static func createApp(bundleID: BundleID, team: TeamID) -> AccountChange {
+        .createApps([bundleID], team: team)
+    }
 }
 
 extension AccountsSnapshot {
@@ -43,21 +59,21 @@ extension AccountsSnapshot {
         case .deleteTeam(let team, _):
             try demand(team)
             next.remove(team)
-        case .createApp(let bundleID, let team):
-            try demand(team)
-            guard apps[bundleID] == nil else { throw StoreError(.exists, "There is an app \(bundleID) already.") }
-            try demandOwnTopics(bundleID, of: team)
-            next.insert(App(id: nextAppID, bundleID: bundleID, team: team))
+        case .createApps(let bundleIDs, let team):
+            next.insert(try made(bundleIDs, of: team, nextAppID))
+        case .setBroadcasts(let bundleID, let hasBroadcasts):
+            var app = try known(bundleID)
+            guard app.hasBroadcasts != hasBroadcasts else { return nil }
+            app.hasBroadcasts = hasBroadcasts
+            next.insert([app])
         case .deleteApp(let bundleID, _):
-            guard let app = apps[bundleID] else {
-                throw StoreError(
-                    .missing, "There is no app \(bundleID); carillon app list shows all apps.")
-            }
-            next.remove(app)
+            next.remove(try known(bundleID))
         case .createKey(let key):
             try demand(key.team)
             for bundleID in key.bundleIDs ?? [] { try demand(bundleID, of: key.team) }
-            guard keys[key.id] == nil else { throw StoreError(.exists, "There is a key \(key.id) already.") }
+            guard keys[key.id] == nil, grant(withKey: key.id) == nil else {
+                throw StoreError(.exists, "There is a key \(key.id) already.")
+            }
             guard !revokedKeys.contains(key.publicKey) else {
                 throw StoreError(
                     .exists, "This key was revoked. A revoked key can never be used again: make a new one.")
@@ -95,8 +111,40 @@ extension AccountsSnapshot {
             guard try next.revokeAdministrator(serial, at: moment) else { return nil }
         case .revokeUnlistedAdministrator(let serial, let validUntil, let moment):
             guard try next.revokeUnlistedAdministrator(serial, validUntil: validUntil, at: moment) else { return nil }
+        case .setUpstream(let upstream):
+            guard apps[upstream.place.bundleID] != nil else {
+                throw StoreError(
+                    .missing, "There is no app \(upstream.place.bundleID); carillon app list shows all apps.")
+            }
+            let hasGrants = grants.values.contains {
+                $0.bundleID == upstream.place.bundleID && $0.revoked == nil
+            }
+            guard upstream.acceptsGrants || !hasGrants else { throw .upstreamRefusesGrants(upstream.place) }
+            guard upstreams[upstream.place] != upstream else { return nil }
+            next.upstreams[upstream.place] = upstream
+        case .removeUpstream(let place):
+            guard upstreams[place] != nil else { throw .missingUpstream(place) }
+            next.upstreams[place] = nil
+        case .createGrant(let grant): try next.add(grant)
+        case .changeGrant(let grant):
+            guard try next.change(grant) else { return nil }
+        case .revokeGrant(let id, let moment):
+            guard try next.revokeGrant(id, at: moment) else { return nil }
         }
         return next
+    }
+
+    /// The apps that a change makes.
+    private func made(_ bundleIDs: [BundleID], of team: TeamID, _ first: AppID) throws(StoreError) -> [App] {
+        try demand(team)
+        var seen: Set<BundleID> = []
+        for bundleID in bundleIDs {
+            guard apps[bundleID] == nil, seen.insert(bundleID).inserted else {
+                throw StoreError(.exists, "There is an app \(bundleID) already.")
+            }
+            try demandOwnTopics(bundleID, of: team)
+        }
+        return App.numbered(bundleIDs, of: team, from: first)
     }
 
     /// Refuses a bundle ID that equals a topic of another team's app. Otherwise notifications for one team's app
@@ -113,6 +161,13 @@ extension AccountsSnapshot {
         }
     }
 
+    private func known(_ bundleID: BundleID) throws(StoreError) -> App {
+        guard let app = apps[bundleID] else {
+            throw StoreError(.missing, "There is no app \(bundleID); carillon app list shows all apps.")
+        }
+        return app
+    }
+
     private func demand(_ team: TeamID) throws(StoreError) {
         guard teams[team] != nil else { throw StoreError(.missing, "There is no team \(team): create it first.") }
     }
@@ -121,5 +176,13 @@ extension AccountsSnapshot {
         guard apps[bundleID]?.team == team else {
             throw StoreError(.missing, "The team \(team) has no app \(bundleID): create it first.")
         }
+    }
+}
+
+extension StoreError {
+    /// The app has no upstream in the environment.
+    package static func missingUpstream(_ place: UpstreamPlace) -> StoreError {
+        StoreError(
+            .missing, "The app \(place.bundleID) has no upstream in the \(place.environment.rawValue) environment.")
     }
 }

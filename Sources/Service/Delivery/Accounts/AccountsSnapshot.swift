@@ -21,7 +21,27 @@ package struct AccountsSnapshot: Sendable, Hashable {
         var certificates: [CertificateSerial: TeamCertificate] = [:]
         var revokedDevices: [DeviceKey: Timestamp] = [:]
         var administrators: [CertificateSerial: AdministratorCertificate] = [:]
+        var upstreams: [UpstreamPlace: AppUpstream] = [:]
+        var grants: [GrantID: Grant] = [:]
+        /// The grants by the identifiers of their keys.
+        var grantsByKey: [KeyID: GrantID] = [:]
+        /// The grants by their client keys.
+        var grantsByClientKey: [String: GrantID] = [:]
         var appsByID: [AppID: App] = [:]
+
+        mutating func set(_ grant: Grant) {
+            grants[grant.id] = grant
+            grantsByKey[grant.key] = grant.id
+            grantsByClientKey[grant.clientKey] = grant.id
+        }
+
+        private mutating func removeGrants(of bundleID: BundleID) {
+            for grant in grants.values where grant.bundleID == bundleID {
+                grants[grant.id] = nil
+                grantsByKey[grant.key] = nil
+                grantsByClientKey[grant.clientKey] = nil
+            }
+        }
 
         mutating func insert(_ app: App) {
             apps[app.bundleID] = app
@@ -32,6 +52,8 @@ package struct AccountsSnapshot: Sendable, Hashable {
             apps[app.bundleID] = nil
             appsByID[app.id] = nil
             certificates = certificates.filter { $0.value.bundleID != app.bundleID }
+            if !upstreams.isEmpty { upstreams = upstreams.filter { $0.key.bundleID != app.bundleID } }
+            removeGrants(of: app.bundleID)
             for (id, key) in keys {
                 guard var bundleIDs = key.bundleIDs, bundleIDs.remove(app.bundleID) != nil else { continue }
                 // A key without a restriction would be valid for all apps, so remove a key that loses its last app.
@@ -59,16 +81,23 @@ package struct AccountsSnapshot: Sendable, Hashable {
         certificates: [TeamCertificate] = [],
         revokedDevices: [DeviceKey: Timestamp] = [:],
         administrators: [AdministratorCertificate] = [],
+        upstreams: [AppUpstream] = [],
+        grants: [Grant] = [],
     ) {
         var contents = Contents()
         contents.version = version
         contents.teams = Dictionary(teams.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         contents.keys = Dictionary(keys.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        contents.revokedKeys = Set(revokedKeys + keys.filter { $0.revoked != nil }.map(\.publicKey))
+        contents.revokedKeys = Set(
+            revokedKeys + keys.filter { $0.revoked != nil }.map(\.publicKey)
+                + grants.filter { $0.revoked != nil }.map(\.publicKey))
         contents.certificates = Dictionary(certificates.map { ($0.serial, $0) }, uniquingKeysWith: { $1 })
         contents.revokedDevices = revokedDevices
         contents.administrators = Dictionary(administrators.map { ($0.serial, $0) }, uniquingKeysWith: { $1 })
+        contents.upstreams = Dictionary(upstreams.map { ($0.place, $0) }, uniquingKeysWith: { $1 })
         for app in apps { contents.insert(app) }
+        // A node of an earlier release leaves the grants of an app that it deletes.
+        for grant in grants where contents.apps[grant.bundleID] != nil { contents.set(grant) }
         box = Box(contents)
     }
 
@@ -124,6 +153,25 @@ extension AccountsSnapshot {
         set { change { $0.administrators = newValue } }
     }
 
+    /// Where the notifications of apps are forwarded to.
+    package internal(set) var upstreams: [UpstreamPlace: AppUpstream] {
+        get { box.contents.upstreams }
+        set { change { $0.upstreams = newValue } }
+    }
+
+    /// What instances may send through the gateway, also those that are suspended or revoked.
+    package var grants: [GrantID: Grant] { box.contents.grants }
+
+    /// The grant that has a key with this identifier.
+    package func grant(withKey id: KeyID) -> Grant? {
+        box.contents.grantsByKey[id].flatMap { box.contents.grants[$0] }
+    }
+
+    /// The grant with this client key.
+    package func grant(withClientKey key: String) -> Grant? {
+        box.contents.grantsByClientKey[key].flatMap { box.contents.grants[$0] }
+    }
+
     package func app(_ id: AppID) -> App? { box.contents.appsByID[id] }
 
     /// Whether an app of the earlier accounts is missing in these.
@@ -147,7 +195,22 @@ extension AccountsSnapshot {
         certificates[serial].map { $0.revoked == nil } ?? false
     }
 
-    mutating func insert(_ app: App) { change { $0.insert(app) } }
+    /// The team of a provider certificate.
+    /// - Parameters:
+    ///   - uid: the topic of a certificate of another authority. It counts for the team whose app has the topic.
+    ///   - foreignTeam: the team of such a certificate, if nobody has the topic; nil for a certificate that is listed here.
+    package func team(ofCertificate serial: CertificateSerial, uid: String, foreignTeam: TeamID?) -> TeamID? {
+        guard let foreignTeam else { return certificates[serial]?.team }
+        return app(forTopic: uid)?.app.team ?? foreignTeam
+    }
+
+    mutating func set(_ grant: Grant) { change { $0.set(grant) } }
+
+    mutating func insert(_ apps: [App]) {
+        change { contents in
+            for app in apps { contents.insert(app) }
+        }
+    }
 
     /// Removes an app and its certificates. Keys lose it from their restriction.
     mutating func remove(_ app: App) { change { $0.remove(app) } }

@@ -114,6 +114,7 @@ final class BroadcastLine {
         let released = waiting
         waiting = []
         return released.compactMap { message, isStored in
+            let now = message.clocks.time(now, of: message.channel.list.app)
             guard !message.notification.expiration.hasPassed(at: now), admit(message, isStored: isStored) == .send
             else { return nil }
             return message

@@ -10,6 +10,8 @@ package final class BroadcastMessage: Sendable {
     package let notification: Notification
     /// The version in the store; nil if the broadcast is not stored.
     package let version: BroadcastVersion?
+    /// The broadcast expires by the clock of its app's team.
+    let clocks: TeamClocks
 
     init(
         number: UInt64,
@@ -17,7 +19,9 @@ package final class BroadcastMessage: Sendable {
         bundleID: BundleID,
         notification: Notification,
         version: BroadcastVersion?,
+        clocks: TeamClocks = TeamClocks(),
     ) {
+        self.clocks = clocks
         self.number = number
         self.channel = channel
         self.bundleID = bundleID

@@ -5,11 +5,17 @@ import Synchronization
 
 // What providers can do with channels. docs/channels.md describes the requests, and the decisions are made here.
 extension Broadcasts {
+    /// Refuses everything about channels if the service or the app has none.
+    func demandChannels(of app: AppID) throws(Rejection) {
+        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        guard accounts.current.app(app)?.hasBroadcasts ?? true else { throw .broadcastsOff }
+    }
+
     /// Creates a channel and gives it an identifier.
     package func create(
         _ policy: MessageStoragePolicy, in list: ChannelList
     ) async throws(Rejection) -> BroadcastChannel {
-        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        try demandChannels(of: list.app)
         var random = SystemRandomNumberGenerator()
         let key = ChannelKey(list: list, id: .random(using: &random))
         let channel = BroadcastChannel(key: key, policy: policy, created: clock.time)
@@ -25,7 +31,7 @@ extension Broadcasts {
 
     /// Returns a channel.
     package func channel(_ key: ChannelKey) async throws(Rejection) -> BroadcastChannel {
-        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        try demandChannels(of: key.list.app)
         let found: [BroadcastChannel?]
         do throws(StoreError) {
             found = try await channels.channels([key])
@@ -44,7 +50,7 @@ extension Broadcasts {
         after id: ChannelID? = nil,
         limit: Int? = nil,
     ) async throws(Rejection) -> [BroadcastChannel] {
-        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        try demandChannels(of: list.app)
         do throws(StoreError) {
             return try await channels.channels(of: list, after: id, limit: limit ?? .max)
         } catch {
@@ -54,7 +60,7 @@ extension Broadcasts {
 
     /// Removes a channel. Nobody is subscribed to it any more.
     package func remove(_ key: ChannelKey) async throws(Rejection) {
-        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        try demandChannels(of: key.list.app)
         let wasThere: Bool
         do throws(StoreError) {
             wasThere = try await channels.remove([key]).first?.get() ?? false
@@ -65,22 +71,48 @@ extension Broadcasts {
         drop(key)
     }
 
+    /// Removes all channels of an app, because it may have none any more.
+    package func removeAll(of app: AppID) async throws(Rejection) {
+        for environment in Environment.allCases {
+            let list = ChannelList(environment: environment, app: app)
+            do throws(StoreError) {
+                let keys = try await channels.channels(of: list, after: nil, limit: .max).map(\.key)
+                for result in await channels.remove(keys) { _ = try result.get() }
+                for key in keys { drop(key) }
+            } catch {
+                throw Rejection(error)
+            }
+        }
+    }
+
+    /// The clock of the team that owns these apps has advanced: what was counted for their channels is older now.
+    package func advanced(_ apps: Set<AppID>, by duration: Duration) {
+        let nanoseconds = UInt64(clamping: duration.attoseconds / 1_000_000_000)
+        rates.withLock { $0.age(by: nanoseconds) { apps.contains($0.list.app) } }
+    }
+
     /// Sends a notification to the devices that are subscribed to a channel. If the channel keeps its newest broadcast
     /// and this one has not expired, returns when it is stored; otherwise when it is under way.
     @discardableResult
     package func send(_ notification: Notification, to key: ChannelKey) async throws(Rejection) -> BroadcastResult {
         let now = clock.moment
+        if wasStopped() { throw .nodeWasStopped }
         let channel = try await check(notification, to: key)
         guard rates.withLock({ $0.admits(key, at: now.uptime.nanoseconds) }) else {
             limitExceeded(.broadcastRate)
             throw Rejection(.tooManyRequests, detail: "Too many broadcasts were sent to this channel.")
         }
         var notification = notification
-        if clock.isAdvanced {
-            notification.fields.expiration = clock.serviceExpiration(ofClient: notification.expiration)
+        if clock.isAnyAdvanced {
+            notification.fields.expiration = clock.teamExpiration(
+                ofClient: notification.expiration, for: key.list.app)
         }
         record(.accepted, notification, now.time)
-        let version = try await store(notification, to: channel, now: now.time)
+        // Storing replaces the channel's broadcast. If this node is late, that one may be newer and come from another node.
+        if news != nil, now.uptime.advanced(by: limits.promptStoring) < clock.moment.uptime || wasStopped() {
+            throw .lateBroadcast
+        }
+        let version = try await store(notification, to: channel, now: clock.teams.time(now.time, of: key.list.app))
         if version != nil {
             record(.stored(after: clock.moment.uptime.microseconds(since: now.uptime)), notification, clock.time)
         }

@@ -13,7 +13,7 @@ extension Broadcasts {
         guard let app = accounts.current.app(channel.list.app) else { return nil }
         return BroadcastMessage(
             number: nextNumber(), channel: channel, bundleID: app.bundleID, notification: notification,
-            version: version)
+            version: version, clocks: clock.teams)
     }
 
     /// Makes broadcasts that are not urgent wait for the power of the devices that are connected to this node.

@@ -21,6 +21,8 @@ package final class Broadcasts: Sendable {
     let sent: @Sendable (_ devices: Int) -> Void
     /// Nil if no other node can take this one's devices.
     private let fence: HoldFence?
+    /// Whether this node was stopped, and has not renewed its lease since.
+    let wasStopped: @Sendable () -> Bool
     let clock: ServiceClock
     let log: any DeliveryLog
     /// What other nodes have changed; nil if no other node uses the store.
@@ -45,6 +47,7 @@ package final class Broadcasts: Sendable {
     ///   - news: what other nodes change in the same store. A device's subscriptions are then read when this node has
     ///     taken the device: whoever takes it calls ``reload(_:)``.
     ///   - fence: closed if other nodes may have taken this one's devices. Nothing is then sent or acknowledged.
+    ///   - wasStopped: whether this node was stopped, and has not renewed its lease since (``Mailboxes/wasStopped``).
     ///   - sent: is called with the number of connected devices that each broadcast was sent to, on any thread.
     ///   - limitExceeded: is called if a limit refuses or leaves out something, on any thread.
     package init(
@@ -56,6 +59,7 @@ package final class Broadcasts: Sendable {
         limitExceeded: @escaping @Sendable (Limit) -> Void = { _ in },
         sent: @escaping @Sendable (_ devices: Int) -> Void = { _ in },
         fence: HoldFence? = nil,
+        wasStopped: @escaping @Sendable () -> Bool = { false },
         clock: ServiceClock,
     ) {
         self.channels = channels
@@ -66,6 +70,7 @@ package final class Broadcasts: Sendable {
         self.limitExceeded = limitExceeded
         self.sent = sent
         self.fence = fence
+        self.wasStopped = wasStopped
         self.clock = clock
         rates = Mutex(RateTable(limits.broadcastsPerChannel))
         (arrivals, arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(limits.waitingFromNodes))
@@ -131,7 +136,7 @@ extension Broadcasts {
 
     /// Subscribes an app on a device to a channel.
     package func subscribe(_ subscription: Subscription) async throws(Rejection) {
-        guard limits.channelsPerApp > 0 else { throw .channelsOff }
+        try demandChannels(of: subscription.app)
         let result = await channels.subscribe(
             [subscription], limit: limits.subscriptionsPerApp, at: clock.time)
         do throws(StoreError) {
@@ -220,7 +225,9 @@ extension Broadcasts {
                 // The device is among the subscribers already, so it also gets what is stored from now on.
                 let stored = keys.isEmpty ? [] : try await channels.stored(keys)
                 let now = clock.moment
-                for case let broadcast? in stored where broadcast.entry.expires > now.time {
+                for case let broadcast? in stored {
+                    let now = clock.teams.time(now.time, of: broadcast.entry.channel.list.app)
+                    guard broadcast.entry.expires > now else { continue }
                     guard isUsable, let message = message(broadcast) else { continue }
                     lines.lines.withLock { $0.send(message, to: device, on: stream) }
                 }
@@ -348,6 +355,21 @@ extension Broadcasts {
 extension Rejection {
     static let channelsOff = Rejection(
         .featureNotEnabled, detail: "This service has no broadcast channels: the limit of channels is 0.")
+
+    static let broadcastsOff = Rejection(
+        .featureNotEnabled,
+        detail: "Broadcast channels are switched off for this app (carillon app change --broadcast on).")
+
+    /// The answer to notifications and broadcasts until the node's lease is renewed.
+    static let nodeWasStopped = Rejection(
+        .serviceUnavailable,
+        detail: "This node was stopped for a while, and has not renewed its lease yet. Send the request again.")
+
+    static let lateBroadcast = Rejection(
+        .serviceUnavailable,
+        detail:
+            "It took so long to handle the broadcast that a newer one may have come through another node meanwhile. "
+            + "Send it again if it is still the newest.")
 
     static func unknownChannel(_ id: ChannelID) -> Rejection {
         Rejection(.channelNotRegistered, detail: "The app has no channel \(id) in this environment.")

@@ -33,6 +33,11 @@ package struct ChannelLimits: Sendable, Hashable {
     /// from the store, and another one not at all.
     package var waitingFromNodes = 1000
 
+    /// How long after its acceptance a broadcast may be passed to a store that other nodes use. Beyond it, the answer is
+    /// ServiceUnavailable, because a newer broadcast may be stored already. The value is that of
+    /// ``DeliveryLimits/promptStoring``, for the same reason.
+    package var promptStoring = Duration.seconds(2)
+
     /// How often a node asks a shared store what other nodes have changed: as often as for announcements of notifications.
     package var newsInterval = Duration.milliseconds(250)
 

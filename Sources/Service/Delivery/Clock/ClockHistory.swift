@@ -20,6 +20,14 @@ struct ClockHistory {
     /// The current offset.
     var offset: UInt64 { steps.last?.offset ?? initial }
 
+    /// The milliseconds of an advance; nil if it is negative, or if the offset would exceed ``ServiceClock/maximumOffset``.
+    func milliseconds(of duration: Duration) -> UInt64? {
+        let milliseconds = UInt64(clamping: duration.attoseconds / 1_000_000_000_000_000)
+        let limit = UInt64(ServiceClock.maximumOffset.components.seconds) * 1000
+        guard duration >= .zero, milliseconds <= limit - min(limit, offset) else { return nil }
+        return milliseconds
+    }
+
     mutating func advance(by milliseconds: UInt64, at now: Timestamp) {
         if steps.count >= Self.maximumSteps { initial = steps.removeFirst().offset }
         // If the machine's clock was set back, keep the steps in order.

@@ -25,6 +25,11 @@ package struct Uptime: Sendable, Hashable, Comparable {
         return Uptime(nanoseconds: UInt64(clamping: sum))
     }
 
+    /// Returns the reading `duration` earlier, or the first possible one.
+    package func earlier(by duration: Duration) -> Uptime {
+        Uptime(nanoseconds: nanoseconds - min(nanoseconds, UInt64(clamping: duration.attoseconds / 1_000_000_000)))
+    }
+
     /// Returns the time since an earlier reading; zero if that reading is later.
     package func duration(since earlier: Uptime) -> Duration {
         .nanoseconds(Int64(clamping: nanoseconds(since: earlier)))

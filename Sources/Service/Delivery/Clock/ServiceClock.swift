@@ -25,6 +25,8 @@ package final class ServiceClock: Sendable {
     /// The offset in milliseconds. It is outside the lock, because each request reads it.
     private let offset = Atomic<UInt64>(0)
     private let history = Mutex(ClockHistory())
+    /// The clocks of teams, which may be ahead of this one.
+    package let teams = TeamClocks()
 
     /// - Parameter machine: returns the machine's clocks.
     package init(isVirtual: Bool = false, machine: @escaping @Sendable () -> Moment) {
@@ -58,15 +60,31 @@ package final class ServiceClock: Sendable {
         guard isVirtual else { throw .isSystem }
         let now = machine()
         let isAdvanced = history.withLock { history in
-            let milliseconds = UInt64(clamping: duration.attoseconds / 1_000_000_000_000_000)
-            let limit = UInt64(Self.maximumOffset.components.seconds) * 1000
-            guard duration >= .zero, milliseconds <= limit - history.offset else { return false }
+            guard let milliseconds = history.milliseconds(of: duration) else { return false }
             history.advance(by: milliseconds, at: now.time)
             offset.store(history.offset, ordering: .relaxed)
             return true
         }
         guard isAdvanced else { throw .tooFar }
         return time
+    }
+
+    /// Increases the offset of a team's clock. The service's clock stays as it is.
+    /// - Returns: The team's time afterwards.
+    /// - Throws: ``AdvanceError``.
+    @discardableResult
+    package func advance(_ team: TeamID, by duration: Duration) throws(AdvanceError) -> Timestamp {
+        guard isVirtual else { throw .isSystem }
+        guard teams.advance(team, by: duration, at: time) else { throw .tooFar }
+        return time(of: team)
+    }
+
+    /// By how many seconds a team's clock is ahead of the service's.
+    package func ahead(_ team: TeamID) -> Double { Double(teams.offset(of: team)) / 1000 }
+
+    /// The time of a team's clock.
+    package func time(of team: TeamID) -> Timestamp {
+        time.advanced(by: .milliseconds(Int64(clamping: teams.offset(of: team))))
     }
 
     /// Converts a client's time to the service's: adds the offset that was in force at that time, or the current
@@ -85,28 +103,32 @@ package final class ServiceClock: Sendable {
 }
 
 extension ServiceClock {
-    /// Converts a client's expiration to the service's time. It is rounded up to whole seconds, so that
-    /// ``clientExpiration(of:)`` returns the client's value.
-    package func serviceExpiration(ofClient expiration: Expiration) -> Expiration {
-        guard case .at(let seconds) = expiration, isAdvanced else { return expiration }
-        let time = serviceTime(ofClient: Timestamp(seconds: seconds))
+    /// Whether any clock differs from the machine's, the service's or a team's.
+    var isAnyAdvanced: Bool { isAdvanced || teams.areAdvanced }
+
+    /// Converts a client's expiration to the time of the team that owns an app. It is rounded up to whole seconds, so that
+    /// ``clientExpiration(of:for:)`` returns the client's value.
+    package func teamExpiration(ofClient expiration: Expiration, for app: AppID) -> Expiration {
+        guard case .at(let seconds) = expiration, isAnyAdvanced else { return expiration }
+        let time = teams.teamTime(of: serviceTime(ofClient: Timestamp(seconds: seconds)), app)
         return .at(time.advanced(by: .milliseconds(999)).seconds)
     }
 
-    /// Converts the service's expiration back to the client's; see ``serviceExpiration(ofClient:)``.
-    package func clientExpiration(of expiration: Expiration) -> Expiration {
-        guard case .at(let seconds) = expiration, isAdvanced else { return expiration }
-        return .at(clientTime(of: Timestamp(seconds: seconds)).seconds)
+    /// Converts an expiration back to the client's; see ``teamExpiration(ofClient:for:)``.
+    package func clientExpiration(of expiration: Expiration, for app: AppID) -> Expiration {
+        guard case .at(let seconds) = expiration, isAnyAdvanced else { return expiration }
+        return .at(clientTime(of: teams.serviceTime(of: Timestamp(seconds: seconds), app)).seconds)
     }
 
-    /// Converts a client's seconds since 1970 to the service's time, for the `iat` of a provider token.
+    /// Converts a client's seconds since 1970 to the time of its team, for the `iat` of a provider token.
     ///
-    /// A whole second may mean any moment within it. If the clock was advanced within the second, the time counts as
+    /// A whole second may mean any moment within it. If a clock was advanced within the second, the time counts as
     /// after the advance. But a token that was verified before the advance keeps its earlier time.
-    package func serviceSeconds(ofClient seconds: Double) -> Double {
-        guard isAdvanced, seconds >= 0, seconds < 1e13 else { return seconds }
+    package func teamSeconds(ofClient seconds: Double, of team: TeamID) -> Double {
+        guard isAnyAdvanced, seconds >= 0, seconds < 1e13 else { return seconds }
         let isWhole = seconds == seconds.rounded()
         let time = Timestamp(milliseconds: UInt64(seconds * 1000) + (isWhole ? 999 : 0))
-        return seconds + Double(serviceTime(ofClient: time).milliseconds - time.milliseconds) / 1000
+        let converted = teams.teamTime(of: serviceTime(ofClient: time), team)
+        return seconds + Double(converted.milliseconds - time.milliseconds) / 1000
     }
 }

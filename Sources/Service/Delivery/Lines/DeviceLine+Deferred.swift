@@ -122,7 +122,7 @@ extension DeviceLine {
         var passed: Set<AppID> = []
         while let next = deferred.popFirst() {
             let (app, version) = (next.destination.app, next.version)
-            if next.notification.expiration.hasPassed(at: now.time) {
+            if next.notification.expiration.hasPassed(at: time(now, of: app)) {
                 guard let version else { continue }
                 actions.append(.record(.expired, next.subject))
                 actions.append(.remove(MailboxReference(destination: next.destination, version: version)))
@@ -148,5 +148,16 @@ extension DeviceLine {
         if holdsBroadcasts { actions.append(.releaseBroadcasts) }
         holdsBroadcasts = false
         return actions
+    }
+
+    /// The clock of the team that owns these apps has advanced. What waits for a time waits for less of it now. A burst is the
+    /// device's, so it comes earlier for everything that waits for it.
+    mutating func advanced(_ apps: Set<AppID>, by duration: Duration) {
+        var hasDeferred = deferred.contains { apps.contains($0.destination.app) }
+        for (app, wait) in waiting where apps.contains(app) {
+            if wait.isDeferred { hasDeferred = true }
+            if let opens = wait.opens { waiting[app]?.reason = .policy(.rate(until: opens.earlier(by: duration))) }
+        }
+        if hasDeferred { policy.advanceBurst(by: duration) }
     }
 }

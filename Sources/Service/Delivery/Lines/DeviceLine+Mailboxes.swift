@@ -105,7 +105,7 @@ extension DeviceLine {
                 .remove(MailboxReference(destination: destination, version: stored.version)),
             ]
         }
-        guard stored.entry.expires > now.time else {
+        guard stored.entry.expires > time(now, of: destination.app) else {
             return [
                 .record(.expired, NotificationSubject(notification, to: destination)),
                 .remove(MailboxReference(destination: destination, version: stored.version)),

@@ -10,7 +10,7 @@ extension DeviceLine {
         let app = offer.destination.app
         guard hasRoom else { return Offered(answer: .returned, limitExceeded: .unacknowledged) }
         // The notification may have expired on its way from another node.
-        if offer.id != nil, offer.notification.expiration.hasPassed(at: now.time) { return .returned }
+        if offer.id != nil, offer.notification.expiration.hasPassed(at: time(now, of: app)) { return .returned }
         let before = waiting[app]
         if case .reading(var reading) = phase, reading.isFirst || before?.reason == .reading {
             if offer.notification.urgency == .immediate { reading.releases = true }
@@ -93,7 +93,7 @@ extension DeviceLine {
                 continue
             }
             let isDiscarded = stored[app].map { $0.discards(version, at: place) } ?? false
-            if isDiscarded || notification.expiration.hasPassed(at: now.time) {
+            if isDiscarded || notification.expiration.hasPassed(at: time(now, of: app)) {
                 actions.append(.returned(id, next.offer.destination))
                 continue
             }

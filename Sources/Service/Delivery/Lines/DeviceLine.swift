@@ -35,6 +35,8 @@ struct DeviceLine: ~Copyable {
     var recent = RecentIdentifiers()
     let limit: Int
     let deferredLimit: Int
+    /// A notification expires by the clock of its app's team.
+    let clocks: TeamClocks
 
     enum Phase {
         case open
@@ -145,7 +147,14 @@ struct DeviceLine: ~Copyable {
     /// - Parameters:
     ///   - previous: the last number of an older line of the same device, if it is known.
     ///   - power: the power state that the device has reported so far.
-    init(now: Timestamp, after previous: UInt64, limits: DeliveryLimits, power: DevicePower) {
+    init(
+        now: Timestamp,
+        after previous: UInt64,
+        limits: DeliveryLimits,
+        power: DevicePower,
+        clocks: TeamClocks = TeamClocks(),
+    ) {
+        self.clocks = clocks
         let fromTime = now.milliseconds.multipliedReportingOverflow(by: Self.numbersPerMillisecond)
         epoch = max(previous &+ 1, fromTime.overflow ? 0 : fromTime.partialValue)
         lastNumber = epoch
@@ -159,12 +168,18 @@ struct DeviceLine: ~Copyable {
     /// The first action of a new line.
     var firstAction: Action { .readMailboxes(epoch: epoch) }
 
+    /// Ends the first reading of the mailboxes before it begins, because they are known to be empty.
+    mutating func openUnread() { phase = .open }
+
     /// The number of the newest attempt.
     var newestNumber: UInt64 { lastNumber }
     /// The number of unacknowledged attempts.
     var underWayCount: Int { underWay.count }
 
     var hasRoom: Bool { underWay.count + held.count + deferred.count < limit }
+
+    /// The time of the team that owns an app.
+    func time(_ now: Moment, of app: AppID) -> Timestamp { clocks.time(now.time, of: app) }
 
     /// When ``tick(now:silents:)`` has something to do next; nil if nothing waits for a time.
     var deadline: Uptime? {

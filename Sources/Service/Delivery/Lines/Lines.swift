@@ -17,12 +17,14 @@ struct Lines {
     /// The unacknowledged attempts of each device's last stream.
     private var ended: [DeviceKey: EndedAttempts] = [:]
     private let limits: DeliveryLimits
+    private let clocks: TeamClocks
 
     /// If this many entries are kept, outdated ones are removed.
     private static let sweepAt = 1024
 
-    init(limits: DeliveryLimits) {
+    init(limits: DeliveryLimits, clocks: TeamClocks = TeamClocks()) {
         self.limits = limits
+        self.clocks = clocks
         silents = RateTable(limits.silentsPerApp)
     }
 
@@ -43,10 +45,22 @@ struct Lines {
         now: Moment,
     ) -> DeviceLine.Action {
         let line = DeviceLine(
-            now: now.time, after: max(newestNumber, previous), limits: limits, power: power)
+            now: now.time, after: max(newestNumber, previous), limits: limits, power: power, clocks: clocks)
         let new = AttachedLine(stream: stream, line: line, since: now.time)
         attached[device] = new
         return new.line.firstAction
+    }
+
+    /// Begins the line of a new device, whose mailboxes are empty.
+    mutating func beginNew(
+        _ device: DeviceKey,
+        _ stream: any NotificationStream,
+        power: DevicePower,
+        after previous: UInt64,
+        now: Moment,
+    ) {
+        _ = begin(device, stream, power: power, after: previous, now: now)
+        attached[device]?.line.openUnread()
     }
 
     /// - Returns: The line's last actions; none if the device had no line.
@@ -71,6 +85,17 @@ struct Lines {
         guard let deadline else { return false }
         defer { firstDue = min(firstDue ?? deadline, deadline) }
         return firstDue == nil
+    }
+
+    /// The clock of the team that owns these apps has advanced.
+    mutating func advanced(_ apps: Set<AppID>, by duration: Duration) {
+        let nanoseconds = UInt64(clamping: duration.attoseconds / 1_000_000_000)
+        silents.age(by: nanoseconds) { apps.contains($0.app) }
+        for (device, attached) in attached {
+            attached.line.advanced(apps, by: duration)
+            // What waits for a time has started the timer already.
+            _ = schedule(attached, of: device)
+        }
     }
 
     /// Returns the devices whose lines have something to do now.

@@ -27,6 +27,7 @@ package final class LocalSwitchboard: Switchboard {
     ///     earlier start if the clock was set back.
     ///   - limitExceeded: called on any thread if a device has too many unacknowledged or deferred notifications.
     ///   - fence: closed if other nodes may have taken this one's devices. Nothing is then sent or acknowledged.
+    ///   - clocks: the clocks of teams, by which notifications expire.
     ///   - clock: returns the time.
     package init(
         mailboxes: any Mailboxes,
@@ -35,6 +36,7 @@ package final class LocalSwitchboard: Switchboard {
         limits: DeliveryLimits = DeliveryLimits(),
         limitExceeded: @escaping @Sendable (Limit) -> Void = { _ in },
         fence: HoldFence? = nil,
+        clocks: TeamClocks = TeamClocks(),
         clock: @escaping @Sendable () -> Moment,
     ) {
         self.mailboxes = mailboxes
@@ -44,14 +46,14 @@ package final class LocalSwitchboard: Switchboard {
         self.limitExceeded = limitExceeded
         self.fence = fence
         self.clock = clock
-        shards = (0..<DeliveryLimits.shards).map { _ in Shard(limits: limits) }
+        shards = (0..<DeliveryLimits.shards).map { _ in Shard(limits: limits, clocks: clocks) }
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     private final class Shard: Sendable {
         let lines: Mutex<Lines>
 
-        init(limits: DeliveryLimits) { lines = Mutex(Lines(limits: limits)) }
+        init(limits: DeliveryLimits, clocks: TeamClocks) { lines = Mutex(Lines(limits: limits, clocks: clocks)) }
     }
 
     private struct WeakOutcomes {
@@ -219,6 +221,13 @@ package final class LocalSwitchboard: Switchboard {
         perform(actions, for: device, now)
     }
 
+    package func attachNew(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower) {
+        let now = clock()
+        shard(device).lines.withLock { lines in
+            lines.beginNew(device, stream, power: power, after: numbering.floor(at: now.time), now: now)
+        }
+    }
+
     package func detach(_ stream: any NotificationStream, of device: DeviceKey) {
         let now = clock()
         let ended = shard(device).lines.withLock { lines -> [DeviceLine.Action] in
@@ -247,6 +256,11 @@ package final class LocalSwitchboard: Switchboard {
         for shard in shards {
             for device in shard.lines.withLock({ Array($0.attached.keys) }) { disconnect(device, because: end) }
         }
+    }
+
+    /// The clock of the team that owns these apps has advanced. Call ``tick()`` afterwards.
+    package func advanced(_ apps: Set<AppID>, by duration: Duration) {
+        for shard in shards { shard.lines.withLock { $0.advanced(apps, by: duration) } }
     }
 
     /// Sends the notifications whose waiting time has passed.

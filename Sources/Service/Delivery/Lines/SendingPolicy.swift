@@ -69,6 +69,9 @@ struct SendingPolicy: Sendable {
         if wait == .burst { burstAt = burstAt ?? now.uptime.advanced(by: burstInterval) }
     }
 
+    /// Makes the next burst come this much earlier.
+    mutating func advanceBurst(by duration: Duration) { burstAt = burstAt?.earlier(by: duration) }
+
     /// Records that the burst was sent, or that nothing waits any more.
     mutating func endBurst() { burstAt = nil }
 }

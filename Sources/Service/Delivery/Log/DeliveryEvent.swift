@@ -40,6 +40,13 @@ package enum DeliveryStep: Sendable, Hashable {
     /// A notification with the same identifier was sent on this stream shortly before. The device shows only the
     /// first.
     case duplicate
+    /// The gateway has handed the notification to the app's upstream (docs/gateway.md).
+    case forwarded
+    /// The upstream has answered with this status, and with this reason unless it accepted the notification.
+    /// - Parameter own: what this service would have answered, a reason or `accepted`, if that was compared and differs.
+    case answered(status: UInt16, reason: String?, own: String? = nil)
+    /// The upstream cannot be reached, so the notification is kept here until it can, or until it expires.
+    case held
 }
 
 extension DeliveryStep {
@@ -59,6 +66,9 @@ extension DeliveryStep {
         case discarded = 11
         // 12 marks lost events in the log's files.
         case duplicate = 13
+        case forwarded = 14
+        case answered = 15
+        case held = 16
 
         /// The name in `carillon log` and in the metrics.
         package var name: String {
@@ -75,6 +85,9 @@ extension DeliveryStep {
             case .expired: "expired"
             case .discarded: "discarded"
             case .duplicate: "duplicate"
+            case .forwarded: "forwarded"
+            case .answered: "answered"
+            case .held: "held"
             }
         }
     }
@@ -93,6 +106,9 @@ extension DeliveryStep {
         case .expired: .expired
         case .discarded: .discarded
         case .duplicate: .duplicate
+        case .forwarded: .forwarded
+        case .answered: .answered
+        case .held: .held
         }
     }
 }
@@ -106,6 +122,9 @@ package enum DiscardReason: String, Sendable, Hashable, CaseIterable {
     case unregistered
     /// The stored notification is damaged and cannot be sent.
     case damaged
+    /// It was held for an upstream, and meanwhile the grant that sent it was revoked or has ended, or its handle was
+    /// deleted or has ended.
+    case revoked
 }
 
 /// The notification of an event, with its address.

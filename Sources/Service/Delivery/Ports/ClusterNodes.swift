@@ -5,6 +5,9 @@ package protocol ClusterNodes: Sendable {
     /// The node that this process is.
     var node: NodeID { get }
 
+    /// The node's lease and its connections to the store, as they are now.
+    var health: ClusterHealth { get }
+
     /// Returns all nodes, in the order of their names' bytes.
     func nodes() async throws(StoreError) -> [ClusterNode]
 

@@ -35,6 +35,9 @@ package protocol CopyableStore: Store {
         limit: Int,
     ) async throws(StoreError) -> [CopiedFeedback]
 
+    /// Returns the held notifications after a number, in the order of their numbers.
+    func copiedHeld(after number: Int64, limit: Int) async throws(StoreError) -> [HeldPush]
+
     // MARK: Writing
 
     /// Marks the store as an unfinished copy, which no service can use. Removes what an earlier, unfinished copy of the

@@ -10,13 +10,20 @@ package protocol Mailboxes: Sendable {
     /// Whether other nodes store in these mailboxes too.
     var isShared: Bool { get }
 
+    /// Whether this process was stopped for a while, and other nodes may have taken over since. Requests that reached it
+    /// before may have been sent again to another node. False if the mailboxes are not shared.
+    var wasStopped: Bool { get }
+
     /// Stores each notification in place of the mailbox's contents. Returns when it would survive a crash.
     ///
     /// For each item, one step checks that the registration is active and replaces the contents. So a mailbox never
     /// holds anything for an app that is not on its device. If the registration ends at the same time, an item stored
     /// before is removed with the mailbox, and a later one fails with ``StoreError/Code/ended(at:)``.
     ///
-    /// Storing the same notification again does no harm. After ``StoreError/Code/unknown``, store it again.
+    /// Storing the same notification again does no harm. After ``StoreError/Code/unknown``, store it again, with its
+    /// ``MailboxEntry/age``. An entry with an age fails with ``StoreError/Code/conflict`` if the mailbox holds another
+    /// notification that may be newer. An item fails with ``StoreError/Code/locked`` if another transaction holds the
+    /// mailbox for long. Neither was stored then.
     func store(_ entries: [MailboxEntry]) async -> [Result<MailboxVersion, StoreError>]
 
     /// Empties a mailbox if it still holds this version. Checking and emptying are one step, so a newer version
@@ -34,9 +41,15 @@ package protocol Mailboxes: Sendable {
     /// Removes at most `limit` notifications that expired before this time.
     /// - Returns: The number of removed notifications; less than `limit` if there are no more.
     func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int
+
+    /// Does the same for the mailboxes of one app. Only a service with a virtual clock needs this: the clock of a team may
+    /// be ahead.
+    func removeExpired(before moment: Timestamp, of app: AppID, limit: Int) async throws(StoreError) -> Int
 }
 
 extension Mailboxes {
+    package var wasStopped: Bool { false }
+
     /// Reads one device after the other, for stores where that takes no round trip.
     package func contents(of destinations: [Destination]) async -> [Result<StoredMailboxEntry?, StoreError>] {
         var results: [Result<StoredMailboxEntry?, StoreError>] = []
@@ -67,11 +80,16 @@ package struct MailboxEntry: Sendable, Hashable {
     package var notification: Notification
     /// The time from which it is no longer delivered.
     package var expires: Timestamp
+    /// How long ago the notification was accepted, or first passed to the store. The entry replaces no other notification
+    /// that may have been stored since then by another node, because that one may be newer and its provider may have its
+    /// 200 already. Nil if the notification is stored at once, and replaces whatever the mailbox holds.
+    package var age: Duration?
 
-    package init(destination: Destination, notification: Notification, expires: Timestamp) {
+    package init(destination: Destination, notification: Notification, expires: Timestamp, age: Duration? = nil) {
         self.destination = destination
         self.notification = notification
         self.expires = expires
+        self.age = age
     }
 }
 
@@ -120,4 +138,13 @@ package enum MailboxRemoval: Sendable, Hashable {
     case removed
     /// The mailbox was empty, or holds another version, which stays.
     case superseded
+}
+
+extension Mailboxes {
+    /// Does nothing. A store that several nodes share has no virtual clock.
+    package func removeExpired(
+        before moment: Timestamp,
+        of app: AppID,
+        limit: Int,
+    ) async throws(StoreError) -> Int { 0 }
 }

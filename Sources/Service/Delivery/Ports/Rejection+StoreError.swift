@@ -21,7 +21,7 @@ extension Rejection {
             self.init(.unregistered, timestamp: moment.milliseconds, detail: error.cause)
         case .revoked:
             self.init(.badCertificate, detail: error.cause)
-        case .unknown, .unavailable, .conflict, .exists, .missing:
+        case .unknown, .unavailable, .conflict, .locked, .exists, .missing:
             self.init(.serviceUnavailable, detail: error.cause)
         }
     }

@@ -2,7 +2,7 @@ import Notifications
 package import Storage
 
 /// All ports of one store. A service uses its data only through them.
-package protocol Store: Accounts, Invitations, Registrations, Mailboxes, Feedback, AttemptNumbers {
+package protocol Store: Accounts, Invitations, Registrations, Mailboxes, Feedback, AttemptNumbers, HeldPushes {
     /// The token keys and the certificate authority.
     var secrets: any Secrets { get }
 
@@ -11,6 +11,9 @@ package protocol Store: Accounts, Invitations, Registrations, Mailboxes, Feedbac
 
     /// The broadcast channels.
     var broadcastChannels: any Channels { get }
+
+    /// The handles of the gateway, and what its grants have sent.
+    var grantStore: any GrantStore { get }
 
     /// What the services of a store that several of them share use in addition; nil if only one service uses the store.
     var cluster: (any ClusterPorts)? { get }

@@ -32,6 +32,9 @@ package protocol Switchboard: Sendable {
     /// - Parameter power: the power state that the device has reported on this connection.
     func attach(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower)
 
+    /// Attaches the stream of a device that has just been made, so that its mailboxes are empty and need not be read.
+    func attachNew(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower)
+
     /// Detaches a stream that has ended. If another one has replaced it, this has no effect.
     func detach(_ stream: any NotificationStream, of device: DeviceKey)
 
@@ -64,6 +67,12 @@ package protocol Switchboard: Sendable {
 
     /// Sets the receiver of the offers' outcomes, which is kept weakly.
     func report(to outcomes: any OfferOutcomes)
+}
+
+extension Switchboard {
+    package func attachNew(_ stream: any NotificationStream, of device: DeviceKey, power: DevicePower) {
+        attach(stream, of: device, power: power)
+    }
 }
 
 /// A notification that is offered to a connected device.

@@ -16,10 +16,10 @@ extension ManagementAPI {
     }
 
     func teamID(_ name: String) throws(Problem) -> TeamID {
-        try read(name, .tenCharacters, TeamID.init(rawValue:))
+        try read(name, .accountID, TeamID.init(rawValue:))
     }
 
-    func keyID(_ name: String) throws(Problem) -> KeyID { try read(name, .tenCharacters, KeyID.init(rawValue:)) }
+    func keyID(_ name: String) throws(Problem) -> KeyID { try read(name, .accountID, KeyID.init(rawValue:)) }
 
     func bundleID(_ name: String) throws(Problem) -> BundleID { try read(name, .bundleID, BundleID.init(rawValue:)) }
 

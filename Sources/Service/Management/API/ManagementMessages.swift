@@ -28,10 +28,18 @@ package enum ManagementMessages {
     package struct NewApp: Codable, Sendable {
         package var team: String
         package var bundleID: String
-        package init(team: String, bundleID: String) {
+        /// Whether the app may have broadcast channels; nil means yes.
+        package var broadcast: Bool?
+        package init(team: String, bundleID: String, broadcast: Bool? = nil) {
             self.team = team
             self.bundleID = bundleID
+            self.broadcast = broadcast
         }
+    }
+
+    package struct AppChange: Codable, Sendable {
+        package var broadcast: Bool?
+        package init(broadcast: Bool? = nil) { self.broadcast = broadcast }
     }
 
     package struct AppMade: Codable, Sendable {
@@ -44,6 +52,15 @@ package enum ManagementMessages {
         package var teamID: String
         /// Every topic that reaches the app.
         package var topics: [String]
+        /// Whether the app may have broadcast channels.
+        package var broadcast: Bool
+        /// Where its notifications are forwarded to; nil if they are delivered here in both environments.
+        package var upstreams: [UpstreamAddress]?
+    }
+
+    package struct UpstreamAddress: Codable, Sendable {
+        package var environment: String
+        package var url: String
     }
 
     // MARK: Keys

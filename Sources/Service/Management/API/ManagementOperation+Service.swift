@@ -19,6 +19,7 @@ extension ManagementOperations {
                 ManagementMessages.Service(
                     ready: reason == nil, reason: reason, time: api.now.milliseconds,
                     started: api.parts.started.milliseconds,
+                    accept: api.acceptsAny ? "any" : nil,
                     samples: api.parts.history(call.query("after").flatMap { UInt64($0) } ?? 0)))
         }
     ]
@@ -32,6 +33,8 @@ extension ManagementMessages {
         /// The present moment. All moments are in milliseconds since 1970.
         package var time: UInt64
         package var started: UInt64
+        /// `any` if the service accepts what it does not know; otherwise nil.
+        package var accept: String?
         package var samples: [ServiceSample]
     }
 
@@ -106,6 +109,8 @@ extension ManagementSchemas {
         .object([
             .required("ready", .boolean), .optional("reason", .string(.any), "Why the service is not ready."),
             .required("time", count), .required("started", count),
+            .optional(
+                "accept", .string(.oneOf(["any"])), "If unknown teams, keys, topics and device tokens are accepted."),
             .required(
                 "samples",
                 .array(

@@ -26,6 +26,12 @@ extension ManagementOperations {
             Response(.ok, "text/plain; version=0.0.4; charset=utf-8", text: api.parts.metrics())
         },
         ManagementOperation(
+            method: .get, path: "/ca.pem", summary: "The root certificate that clients have to trust, in PEM",
+            answer: .other([MediaType.pem]), access: .loopbackOrMemory
+        ) { api, _ in
+            Response(.ok, MediaType.pem, text: api.parts.authorityPEM())
+        },
+        ManagementOperation(
             method: .get, path: "/openapi.json", summary: "This API's description",
             answer: .json(ManagementSchemas.anything)
         ) { _, _ in

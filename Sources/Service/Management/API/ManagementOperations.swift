@@ -8,8 +8,10 @@ package typealias ManagementCall = Call<ManagementSender>
 /// The table of operations. docs/administration.md has the same list, and a test compares them.
 enum ManagementOperations {
     static let all: [ManagementOperation] =
-        system + service + teams + apps + keys + certificates + devices + invitations + virtualDevices
-        + administrators + channels + broadcasts + fixtures + journal + log + reasons + rehearsals + clock + reports
+        system + service + teams + apps + upstreams + keys + certificates + devices + invitations + virtualDevices
+        + administrators + grants + grantInvitations + channels + broadcasts + fixtures + journal + release + log
+        + reasons + rehearsals + clock
+        + reports
         + nodes + console
 }
 
@@ -18,6 +20,8 @@ package enum ManagementAccess: OperationAccess {
     case key
     /// Clients need no key if the listener's address is a loopback address.
     case loopback
+    /// The same, and if the store is in memory, no client needs the key.
+    case loopbackOrMemory
     /// No client needs the key.
     case everybody
 

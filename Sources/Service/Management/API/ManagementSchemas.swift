@@ -7,8 +7,8 @@ import Trust
 enum ManagementSchemas {
     private static let moment = Schema.integer(0...Int64.max)
     private static let text = Schema.string(.any)
-    private static let team = Schema.string(.tenCharacters)
-    private static let key = Schema.string(.tenCharacters)
+    private static let team = Schema.string(.accountID)
+    private static let key = Schema.string(.accountID)
     private static let bundleID = Schema.string(.bundleID)
     private static let environment = Schema.string(.environment)
     private static let serial = Schema.string(.serial)
@@ -32,7 +32,12 @@ enum ManagementSchemas {
             .required("serials", .array(serial), "The serial numbers of its certificates."),
         ])
     static let newApp = named(
-        "NewApp", [.required("team", team), .required("bundleID", bundleID)])
+        "NewApp", [.required("team", team), .required("bundleID", bundleID), broadcast])
+    static let appChange = named("AppChange", [broadcast])
+    private static let broadcast = Schema.Member.optional(
+        "broadcast", .boolean,
+        "Whether the app may have broadcast channels; true if it is missing in a new app. If it becomes false, its channels are deleted."
+    )
     static let appMade = named(
         "AppMade", [.required("bundleID", bundleID), .required("topics", .array(text))])
     static let app = named(
@@ -43,6 +48,13 @@ enum ManagementSchemas {
                 "topics", .array(text),
                 "The topics of a certificate for the app. A provider token may also send to the topics of other push types."
             ),
+            .required("broadcast", .boolean, "Whether the app may have broadcast channels."),
+            .optional(
+                "upstreams",
+                .array(
+                    .object([
+                        .required("environment", environment), .required("url", .string(.line(maximumBytes: 300))),
+                    ])), "Where its notifications are forwarded to; missing if they are delivered here."),
         ])
 
     // MARK: Keys

@@ -106,6 +106,7 @@ extension ManagementAPI {
                     bundleID: app.bundleID.rawValue, token: token.description, waiting: waiting(listed.app, seen)))
         }
         guard seen.connected != nil || !apps.isEmpty else { return nil }
+        let entry = parts.seen.entry(of: seen.key)
         return ManagementMessages.Device(
             deviceID: seen.key.device.description,
             environment: seen.key.environment.rawValue,
@@ -113,6 +114,8 @@ extension ManagementAPI {
             connected: seen.connected != nil,
             since: seen.connected?.since.milliseconds,
             power: seen.connected?.power.rawValue,
+            software: entry?.software,
+            lastSeen: seen.connected == nil ? entry?.lastSeen.milliseconds : nil,
             apps: apps.sorted { $0.bundleID < $1.bundleID },
             channels: try await channels(of: seen.key))
     }

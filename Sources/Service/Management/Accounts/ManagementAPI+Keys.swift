@@ -1,6 +1,5 @@
 import Crypto
 import Delivery
-import Foundation
 import HTTPAPI
 import Notifications
 import Trust
@@ -18,8 +17,18 @@ extension ManagementAPI {
             environments: Set(environments),
             bundleIDs: try request.bundleIDs.map { Set(try $0.map(bundleID)) },
         )
+        if let reason = refusal(of: key.id, of: key.team, publicKey) { throw Problem(409, reason) }
         _ = try await accounts.apply(.createKey(key))
         return ManagementMessages.KeyMade(keyID: key.id.rawValue, privateKey: made?.pemRepresentation)
+    }
+
+    /// Why a key cannot be created with this identifier: provider tokens with it were accepted unverified
+    /// (`carillon serve --accept any`), and another key has signed them; nil if it can.
+    func refusal(of id: KeyID, of team: TeamID, _ publicKey: P256.Signing.PublicKey) -> String? {
+        guard let unknown = parts.testing?.unknownKeys, !unknown.match(id, of: team, publicKey) else { return nil }
+        return
+            "The team \(team) has sent with provider tokens of the key \(id), which another key has signed. Create that "
+            + "one, choose another identifier, or delete the team first."
     }
 
     /// The public half of the key in the request, or of a new key.
@@ -38,16 +47,19 @@ extension ManagementAPI {
             }
             return (key.publicKey, nil)
         case (let text?, nil):
-            let point = Data(base64Encoded: text).flatMap { try? P256.Signing.PublicKey(x963Representation: $0) }
-            guard let key = point ?? (try? P256.Signing.PublicKey(pemRepresentation: text)) else {
-                throw Problem.invalid(
-                    "/publicKey",
-                    "The value has to be a P-256 public key: in PEM, or its uncompressed point (X9.63) in Base64.")
-            }
-            return (key, nil)
+            return (try publicKey(in: text), nil)
         case (_?, _?):
             throw Problem.invalid("/privateKey", "The request takes one half of the key, not both.")
         }
+    }
+
+    static func publicKey(in text: String) throws(Problem) -> P256.Signing.PublicKey {
+        guard let key = SigningKey.publicKey(in: text) else {
+            throw Problem.invalid(
+                "/publicKey",
+                "The value has to be a P-256 public key: in PEM, or its uncompressed point (X9.63) in Base64.")
+        }
+        return key
     }
 
     func revokeKey(_ name: String) async throws -> ManagementMessages.KeyRevoked {

@@ -15,6 +15,7 @@ extension ManagementAPI {
     func createApp(_ request: ManagementMessages.NewApp) async throws -> ManagementMessages.AppMade {
         let bundleID = try bundleID(request.bundleID)
         _ = try await accounts.apply(.createApp(bundleID: bundleID, team: try teamID(request.team)))
+        if let broadcast = request.broadcast { _ = try await accounts.apply(.setBroadcasts(bundleID, broadcast)) }
         return ManagementMessages.AppMade(bundleID: bundleID.rawValue, topics: bundleID.certificateTopics)
     }
 
@@ -41,6 +42,18 @@ extension ManagementAPI {
         return message(try present(accounts.current.apps[id], "app", id))
     }
 
+    func changeApp(_ name: String, _ change: ManagementMessages.AppChange) async throws -> ManagementMessages.App {
+        let bundleID = try bundleID(name)
+        let id = try present(accounts.current.apps[bundleID], "app", bundleID).id
+        if let broadcast = change.broadcast {
+            _ = try await accounts.apply(.setBroadcasts(bundleID, broadcast))
+            if !broadcast {
+                try await carryingOut { broadcasts async throws(Rejection) in try await broadcasts.removeAll(of: id) }
+            }
+        }
+        return try app(name)
+    }
+
     func deleteApp(_ name: String) async throws -> ManagementMessages.App {
         let app = try app(name)
         let id = accounts.current.apps[try bundleID(name)]?.id
@@ -64,6 +77,19 @@ extension ManagementAPI {
             bundleID: app.bundleID.rawValue,
             teamID: app.team.rawValue,
             topics: app.bundleID.certificateTopics,
+            broadcast: app.hasBroadcasts,
+            upstreams: upstreams(of: app),
         )
+    }
+
+    private func upstreams(of app: App) -> [ManagementMessages.UpstreamAddress]? {
+        let upstreams = accounts.current.upstreams
+        guard !upstreams.isEmpty else { return nil }
+        let own = Environment.allCases.compactMap { environment in
+            upstreams[UpstreamPlace(bundleID: app.bundleID, environment: environment)].map {
+                ManagementMessages.UpstreamAddress(environment: environment.rawValue, url: $0.url)
+            }
+        }
+        return own.isEmpty ? nil : own
     }
 }

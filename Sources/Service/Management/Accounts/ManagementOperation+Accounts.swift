@@ -63,6 +63,14 @@ extension ManagementOperations {
             try .json(try api.app(call.parameter("bundleID")))
         },
         ManagementOperation(
+            method: .patch, path: "/v1/apps/{bundleID}",
+            summary: "Switch an app's broadcast channels on or off, and delete them",
+            parameters: [bundleID], body: Body(schema: ManagementSchemas.appChange),
+            answer: .json(ManagementSchemas.app), problems: [404, 413, 415]
+        ) { api, call in
+            try .json(try await api.changeApp(call.parameter("bundleID"), call.message()))
+        },
+        ManagementOperation(
             method: .delete, path: "/v1/apps/{bundleID}",
             summary: "Delete an app with its certificates, registrations and stored notifications",
             parameters: [bundleID],
@@ -110,7 +118,9 @@ extension ManagementOperations {
             parameters: .list(after: "serial"), answer: .json(.array(ManagementSchemas.certificate))
         ) { api, call in
             let accounts = api.accounts.current
-            return try ListPage.make(of: accounts.certificates.keys.map(\.description), call) { name in
+            return try ListPage.make(
+                of: accounts.certificates.keys.map(\.description), call, spelled: CertificateSerial.spelling
+            ) { name in
                 CertificateSerial(name).flatMap { accounts.certificates[$0] }.map { api.message($0) }
             }
         },
@@ -141,9 +151,9 @@ extension ManagementOperations {
         },
     ]
 
-    private static let teamID = Parameter.path("teamID", .tenCharacters, "The team's ID.")
+    private static let teamID = Parameter.path("teamID", .accountID, "The team's ID.")
     private static let bundleID = Parameter.path("bundleID", .bundleID, "The app's bundle ID.")
-    private static let keyID = Parameter.path("keyID", .tenCharacters, "The key's ID.")
+    private static let keyID = Parameter.path("keyID", .accountID, "The key's ID.")
     /// Of a provider's or an administrator's certificate.
     static let serial = Parameter.path("serial", .serial, "The certificate's serial.")
 }

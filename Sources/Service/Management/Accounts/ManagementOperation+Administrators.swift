@@ -11,7 +11,9 @@ extension ManagementOperations {
             parameters: .list(after: "serial"), answer: .json(.array(ManagementSchemas.administrator))
         ) { api, call in
             let administrators = api.administrators
-            return try ListPage.make(of: administrators.keys.map(\.description), call) { name in
+            return try ListPage.make(
+                of: administrators.keys.map(\.description), call, spelled: CertificateSerial.spelling
+            ) { name in
                 CertificateSerial(name).flatMap { administrators[$0] }.map { api.message($0) }
             }
         },

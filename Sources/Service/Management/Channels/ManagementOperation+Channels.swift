@@ -174,7 +174,7 @@ extension ManagementAPI {
             connectedSubscribers: parts.broadcasts.connectedSubscribers(of: channel.key))
     }
 
-    private func carryingOut<Value>(
+    func carryingOut<Value>(
         _ work: (Broadcasts) async throws(Rejection) -> Value
     ) async throws(Problem) -> Value {
         try await Problem.ofChannels { () async throws(Rejection) in try await work(parts.broadcasts) }

@@ -9,15 +9,16 @@ import Notifications
 extension ManagementOperations {
     static let clock = [
         ManagementOperation(
-            method: .get, path: "/v1/clock", summary: "The service's time",
-            answer: .json(ManagementSchemas.clockReading)
-        ) { api, _ in
-            try .json(ManagementMessages.ClockReading(api.parts.clock.time))
+            method: .get, path: "/v1/clock", summary: "The service's time, or a team's",
+            parameters: [.query("team", .string(.accountID), "The team whose clock it is.")],
+            answer: .json(ManagementSchemas.clockReading), problems: [404]
+        ) { api, call in
+            try .json(try api.clock(of: call.query("team")))
         },
         ManagementOperation(
-            method: .post, path: "/v1/clock", summary: "Advance the virtual clock",
+            method: .post, path: "/v1/clock", summary: "Advance the virtual clock, or a team's own",
             body: Body(schema: ManagementSchemas.clockAdvance), answer: .json(ManagementSchemas.clockReading),
-            problems: [409, 413, 415]
+            problems: [404, 409, 413, 415]
         ) { api, call in
             try .json(try await api.advanceClock(try call.message()))
         },
@@ -25,13 +26,26 @@ extension ManagementOperations {
 }
 
 extension ManagementAPI {
+    /// - Parameter team: the team's ID; nil for the service's clock.
+    fileprivate func clock(of team: String?) throws -> ManagementMessages.ClockReading {
+        guard let team else { return ManagementMessages.ClockReading(parts.clock.time) }
+        return ManagementMessages.ClockReading(parts.clock.time(of: try existingTeam(team)))
+    }
+
+    private func existingTeam(_ name: String) throws -> TeamID {
+        let id = try teamID(name)
+        guard accounts.current.teams[id] != nil else { throw Problem.notFound("There is no team \(id).") }
+        return id
+    }
+
     /// Advances the clock, and returns after the service has done everything that became due.
     func advanceClock(_ request: ManagementMessages.ClockAdvance) async throws -> ManagementMessages.ClockReading {
         guard let duration = Duration(iso8601: request.advance) else {
             throw Problem.invalid("/advance", "The value has to be \(TextFormat.duration.name).")
         }
+        let team = try request.team.map(existingTeam)
         do throws(ServiceClock.AdvanceError) {
-            return ManagementMessages.ClockReading(try await parts.advance(duration))
+            return ManagementMessages.ClockReading(try await parts.advance(duration, team))
         } catch {
             switch error {
             case .isSystem:
@@ -47,11 +61,17 @@ extension ManagementMessages {
     package struct ClockAdvance: Codable, Sendable {
         /// By how much to advance the clock: a duration of ISO 8601, for example `PT1H`.
         package var advance: String
-        package init(advance: String) { self.advance = advance }
+        /// The team whose clock is advanced; nil for the service's clock.
+        package var team: String?
+
+        package init(advance: String, team: String? = nil) {
+            self.advance = advance
+            self.team = team
+        }
     }
 
     package struct ClockReading: Codable, Sendable {
-        /// The time of the service's clock: ISO 8601 in UTC, with milliseconds.
+        /// The time of the clock: ISO 8601 in UTC, with milliseconds.
         package var now: String
 
         init(_ time: Timestamp) {
@@ -63,7 +83,11 @@ extension ManagementMessages {
 
 extension ManagementSchemas {
     static let clockAdvance = Schema.named(
-        "ClockAdvance", .object([.required("advance", .string(.duration), "How far the clock goes forward.")]))
+        "ClockAdvance",
+        .object([
+            .required("advance", .string(.duration), "How far the clock goes forward."),
+            .optional("team", .string(.accountID), "The team whose own clock it is; without it, the service's."),
+        ]))
     static let clockReading = Schema.named(
-        "ClockReading", .object([.required("now", .string(.any), "The service's time, ISO 8601 in UTC.")]))
+        "ClockReading", .object([.required("now", .string(.any), "The clock's time, ISO 8601 in UTC.")]))
 }

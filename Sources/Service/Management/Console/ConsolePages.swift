@@ -15,6 +15,7 @@ extension ConsoleSite {
             "feed.js": ConsoleFile(PackageResources.feed_js, .module),
             "filter.js": ConsoleFile(PackageResources.filter_js, .module),
             "graph.js": ConsoleFile(PackageResources.graph_js, .module),
+            "grants.js": ConsoleFile(PackageResources.grants_js, .module),
             "main.js": ConsoleFile(PackageResources.main_js, .module),
             "model.js": ConsoleFile(PackageResources.model_js, .module),
             "names.js": ConsoleFile(PackageResources.names_js, .module),
@@ -26,6 +27,7 @@ extension ConsoleSite {
             "send.js": ConsoleFile(PackageResources.send_js, .module),
             "service.js": ConsoleFile(PackageResources.service_js, .module),
             "templates.js": ConsoleFile(PackageResources.templates_js, .module),
+            "upstreams.js": ConsoleFile(PackageResources.upstreams_js, .module),
             "words.js": ConsoleFile(PackageResources.words_js, .module),
         ]
     }

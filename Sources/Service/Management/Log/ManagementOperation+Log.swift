@@ -20,7 +20,7 @@ extension ManagementOperations {
                         + "ones four times a second, and says {\"leftOut\":n} of the other entries."),
                 .query("id", .string(.uuid), "Only the notification with this identifier (apns-id)."),
                 .query("token", .string(.hexadecimal), "Only notifications to this device token."),
-                .query("team", .string(.tenCharacters), "Only notifications to apps of this team."),
+                .query("team", .string(.accountID), "Only notifications to apps of this team."),
                 .query("limit", .integer(1...Int64(Int32.max)), "How many entries at most; all if it is not given."),
                 .query(
                     "after", .string(.logMark),

@@ -1,5 +1,6 @@
 import HTTPAPI
 import Hummingbird
+import Journal
 import Matching
 import Notifications
 import Rehearsals
@@ -34,7 +35,16 @@ extension ManagementOperations {
         ) { api, call in
             try .json(try api.shown(try call.parameter("id")) { $0.end($1) })
         },
+        ManagementOperation(
+            method: .get, path: "/other-ca.pem", summary: "The other authority of rehearsals, in PEM",
+            answer: .other([pemType]), problems: [403], access: .loopbackOrMemory
+        ) { api, _ in
+            Response(.ok, pemType, text: try api.otherAuthority())
+        },
     ]
+
+    /// The media type of certificates in PEM (RFC 8555, 9.1).
+    private static let pemType = "application/pem-certificate-chain"
 
     private static let rehearsalID = Parameter.path("id", .any, "The rehearsal's identifier.")
 }
@@ -52,6 +62,16 @@ extension ManagementAPI {
         }
     }
 
+    /// The root of the other authority. The report takes into account that somebody may trust it from now on.
+    fileprivate func otherAuthority() throws(Problem) -> String {
+        let testing = try testing("The other authority")
+        guard let pem = try? testing.otherAuthority() else {
+            throw Problem(500, "The other authority cannot be made.")
+        }
+        testing.journal.otherAuthorityWasRead()
+        return pem
+    }
+
     fileprivate func beginRehearsal(_ document: JSONValue) throws(Problem) -> ManagementMessages.RehearsalBegun {
         let director = try director
         let rehearsal: Rehearsal
@@ -59,6 +79,12 @@ extension ManagementAPI {
             rehearsal = try Rehearsal(document)
         } catch {
             throw Problem.invalid(error.pointer, error.detail)
+        }
+        for (index, rule) in rehearsal.rules.enumerated() {
+            guard case .handshake(let fault) = rule.fault, let obstacle = parts.testing?.obstacle(fault) else {
+                continue
+            }
+            throw Problem.invalid("/rules/\(index)/fault/\(fault.name.rawValue)", obstacle)
         }
         guard let id = director.begin(rehearsal, time: now) else {
             throw Problem(409, "\(RehearsalLimits.active) rehearsals are active, which is the limit; end one of them.")

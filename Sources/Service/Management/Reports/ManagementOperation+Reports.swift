@@ -12,7 +12,7 @@ extension ManagementOperations {
         ManagementOperation(
             method: .get, path: "/v1/reports", summary: "What providers' clients did, judged by the Guide",
             parameters: [
-                .query("team", .string(.tenCharacters), "Only this team's requests.")
+                .query("team", .string(.accountID), "Only this team's requests.")
             ],
             answer: .json(ManagementSchemas.report), problems: [409]
         ) { api, call in
@@ -31,20 +31,50 @@ extension ManagementAPI {
         match.team = team.flatMap(TeamID.init)
         // Notifications sent by the management API say nothing about a client, and the Guide nothing about channels.
         let requests = testing.journal.requests(match, limit: JournalLimits.requests)
-            .filter { ProviderInterface.ofNotifications.contains($0.facts.interface) }
-            .map { RecordedRequest($0.facts, isAnswered: $0.isAnswered) }
-        let judged = ClientReport.findings(requests, unusedConnections: testing.journal.unusedConnections(match))
-        let findings = judged.map(ManagementMessages.Finding.init) + silentRules(match.team)
+            .filter {
+                ProviderInterface.ofNotifications.contains($0.facts.interface) && $0.facts.failedHandshake == nil
+            }
+            .map { RecordedRequest($0.facts, isAnswered: $0.isAnswered, isRehearsed: $0.rule != nil) }
+        let judged =
+            ClientReport.findings(requests, unusedConnections: testing.journal.unusedConnections(match))
+            + ClientReport.findings(handshakes(testing.journal, match.team, requests), requests)
+        let findings = judged.map(ManagementMessages.Finding.init) + silentRules(match.team, testing.journal)
         return ManagementMessages.Report(findings: findings)
     }
 
-    /// A finding for each rule of a rehearsal that never fired, because such a rule tested nothing.
-    private func silentRules(_ team: TeamID?) -> [ManagementMessages.Finding] {
-        (parts.rehearsals?.all ?? []).flatMap { shown in
+    /// The TLS handshakes that the report is about. A handshake comes before a team is known. So a team's report has those
+    /// whose connections the team used, and the others only if no other team has sent anything.
+    private func handshakes(
+        _ journal: RequestJournal,
+        _ team: TeamID?,
+        _ requests: [RecordedRequest],
+    ) -> ClientReport.Handshakes {
+        var records = journal.handshakes
+        if let team, !records.isEmpty, !isAlone(team, journal) {
+            let connections = Set(requests.map(\.facts.connection))
+            records.removeAll { !connections.contains($0.connection.number) }
+        }
+        let isDisturbed = (parts.rehearsals?.all ?? []).contains { shown in
+            shown.isActive && shown.rehearsal.rehearsal.rules.contains { $0.fault.isHandshake }
+        }
+        return ClientReport.Handshakes(
+            records, mayTrustOtherAuthority: journal.mayTrustOtherAuthority, isDisturbed: isDisturbed)
+    }
+
+    /// Whether no other team has sent anything. A rehearsal may then be about this team although it names none.
+    private func isAlone(_ team: TeamID, _ journal: RequestJournal) -> Bool {
+        journal.requests(RequestMatch(), limit: JournalLimits.requests)
+            .allSatisfy { $0.facts.team == nil || $0.facts.team == team }
+    }
+
+    /// A finding for each rule of a rehearsal that never fired, because such a rule tested nothing. A rule that names no
+    /// team belongs to a team's report only if no other team has sent: otherwise it may be another test's.
+    private func silentRules(_ team: TeamID?, _ journal: RequestJournal) -> [ManagementMessages.Finding] {
+        let isAlone = team.map { self.isAlone($0, journal) } ?? true
+        return (parts.rehearsals?.all ?? []).flatMap { shown in
             zip(shown.rehearsal.rehearsal.rules, shown.rehearsal.counts).compactMap { rule, counts in
-                guard counts.fired == 0, team == nil || rule.match.team == nil || rule.match.team == team else {
-                    return nil
-                }
+                guard counts.fired == 0, team == nil || rule.match.team == team || rule.match.team == nil && isAlone
+                else { return nil }
                 return ManagementMessages.Finding(
                     id: "rule-never-fired", severity: "note", section: "",
                     text: "The rule \(rule.name) of the rehearsal \(shown.id) matched \(counts.matched) times and "

@@ -13,13 +13,22 @@ struct AccessRules: Sendable {
     private let browser: BrowserRules
     /// SHA-256 of the key. Digests are compared, so the time of a comparison reveals nothing about the key.
     private let keyDigest: SHA256.Digest
+    private let isInMemory: Bool
 
     /// - Parameters:
     ///   - host: the listener's address.
     ///   - hostnames: more names of the service.
     ///   - key: the key that `Authorization: Bearer` needs over TCP.
+    ///   - isInMemory: whether the store is in memory, so that the service is one for tests.
     ///   - sessions: the console's sessions. The cookie of a session replaces the key.
-    init(host: String, hostnames: [String], key: String, sessions: ConsoleSessions = ConsoleSessions()) {
+    init(
+        host: String,
+        hostnames: [String],
+        key: String,
+        isInMemory: Bool = false,
+        sessions: ConsoleSessions = ConsoleSessions(),
+    ) {
+        self.isInMemory = isInMemory
         browser = BrowserRules(host: host, hostnames: hostnames, sessions: sessions)
         keyDigest = SHA256.hash(data: Data(key.utf8))
     }
@@ -50,14 +59,15 @@ struct AccessRules: Sendable {
             switch access {
             case .everybody: return nil
             case .loopback where isLoopback: return nil
-            case .loopback, .key:
+            case .loopbackOrMemory where isLoopback || isInMemory: return nil
+            case .loopback, .loopbackOrMemory, .key:
                 if showsKey(request) { return nil }
                 guard session(of: request, from: caller, now: now) != nil else { return Self.keyMissing }
                 return browser.refusalOfSession(request).map(Problem.init)
             }
         case .certificate(let identity):
             if let problem = refusalOfBrowser(request) { return problem }
-            guard access != .everybody else { return nil }
+            guard access != .everybody, access != .loopbackOrMemory || !isInMemory else { return nil }
             guard let identity else { return Problem(403, "The request needs an administrator's certificate.") }
             if let problem = trust.refusal(of: identity, now: now) { return problem }
             // The metrics name no device, app or team, and are most needed when the store cannot be reached.
@@ -69,6 +79,11 @@ struct AccessRules: Sendable {
         401,
         "The request needs the key in management.key: Authorization: Bearer <key>; a browser is signed in by the link that "
             + "carillon console prints.")
+
+    /// Whether the request shows the key or a session, whatever else is wrong with it.
+    func isKnown(_ request: HTTPRequest, from caller: ManagementCaller, now: Timestamp) -> Bool {
+        showsKey(request) || session(of: request, from: caller, now: now) != nil
+    }
 
     /// The console session of the request's cookie; nil if the request has no valid cookie, or if it has the key.
     func session(of request: HTTPRequest, from caller: ManagementCaller, now: Timestamp) -> ConsoleSessions.Name? {

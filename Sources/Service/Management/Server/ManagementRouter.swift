@@ -36,6 +36,12 @@ extension ManagementAPI: APIServer {
     package func caller(
         of request: Request, _ context: ManagementContext, _ access: ManagementAccess
     ) throws -> ManagementSender {
+        // Count them before anything else is done for them, also those to paths that do not exist.
+        if case .network = context.caller,
+            !context.rules.isKnown(request.head, from: context.caller, now: now), !admitsWithoutKey()
+        {
+            throw Problem(429, "Too many requests come without a key: show it, or wait a moment.")
+        }
         let refusal = context.rules.refusal(
             of: request.head, from: context.caller, access: access, trust: AdministratorTrust(accounts), now: now)
         if let refusal { throw refusal }
@@ -46,12 +52,7 @@ extension ManagementAPI: APIServer {
 
     package func problem(of error: any Error, isNamedInPath: Bool) -> Problem? {
         switch error {
-        case let error as StoreError:
-            switch error.code {
-            case .missing: Problem(isNamedInPath ? 404 : 409, error.cause)
-            case .exists, .conflict, .ended, .revoked: Problem(409, error.cause)
-            case .unknown, .unavailable, .unreadable: Problem(503, error.cause)
-            }
+        case let error as StoreError: Problem(error, isNamedInPath: isNamedInPath)
         case let error as TrustError: Problem(400, error.reason)
         default: nil
         }

@@ -9,8 +9,8 @@ package import NIOSSL
 /// Serves the API over HTTP/1.1 on a Unix socket, over TCP with the key, and over TLS with administrators'
 /// certificates.
 ///
-/// The server has its own event loop, and handles requests in tasks. So it does not delay the event loops of
-/// providers and devices.
+/// The server has its own event loop, and handles requests in tasks on a thread of its own (``ManagementExecutor``). So
+/// it does not delay providers and devices.
 package final class ManagementServer: Sendable {
     private let api: ManagementAPI
     private let router: ManagementRouter
@@ -18,10 +18,12 @@ package final class ManagementServer: Sendable {
     /// socket.
     private let networkConnections = ConnectionTable(limit: ManagementLimits.openConnections)
     private let socketConnections = ConnectionTable(limit: ManagementLimits.openConnections)
-    private let tasks = ConnectionTasks()
+    private let executor = ManagementExecutor()
+    private let tasks: ConnectionTasks
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let hostnames: [String]
     private let key: String
+    private let isInMemory: Bool
     private let connects: ConnectGuard?
     private let logger: Logger
 
@@ -29,20 +31,25 @@ package final class ManagementServer: Sendable {
     ///   - hostnames: the service's names, which are allowed as `Host` in addition to the addresses that it listens
     ///     on.
     ///   - key: the key that a request over TCP needs.
+    ///   - isInMemory: whether the store is in memory, so that the service is one for tests.
     ///   - connects: limits the connections of each address over TCP; nil for no limit.
     package init(
         _ api: ManagementAPI,
         hostnames: [String],
         key: String,
+        isInMemory: Bool = false,
         connects: ConnectGuard?,
         logger: Logger,
     ) {
         self.api = api
         self.hostnames = hostnames
         self.key = key
+        self.isInMemory = isInMemory
         self.connects = connects
         self.logger = logger
         router = ManagementRouter(api)
+        tasks = ConnectionTasks(executor: executor)
+        group.next().execute { ManagementExecutor.giveWay() }
     }
 
     /// Listens on a Unix socket. Requests there need no key.
@@ -75,7 +82,8 @@ package final class ManagementServer: Sendable {
         _ transport: ManagementService.Transport,
         _ context: (@Sendable () -> NIOSSLContext)? = nil,
     ) async throws -> Listener {
-        let rules = AccessRules(host: address.host, hostnames: hostnames, key: key, sessions: api.console)
+        let rules = AccessRules(
+            host: address.host, hostnames: hostnames, key: key, isInMemory: isInMemory, sessions: api.console)
         let table = transport == .socket ? socketConnections : networkConnections
         let service = ManagementService(
             transport, rules, api, router: router, table: table, tasks: tasks, logger: logger)
@@ -91,6 +99,7 @@ package final class ManagementServer: Sendable {
     /// Ends the event loop. The listeners have to be shut down before.
     package func close() async {
         await tasks.finish()
+        executor.end()
         // This can fail only if the threads have ended already.
         try? await group.shutdownGracefully()
     }

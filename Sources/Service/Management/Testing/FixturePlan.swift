@@ -57,7 +57,7 @@ struct FixturePlan: Sendable {
         if replaces { try replace(teams) }
         for (index, team) in teams.enumerated() { try add(team, at: "/teams/\(index)") }
         let devices = self.teams.reduce(0) { $0 + $1.devices.count }
-        let kept = testing.devices.all.filter { !replaced.contains($0.team) }.count
+        let kept = testing.devices.all.count { $0.firstSeen == nil && !replaced.contains($0.team) }
         guard kept + devices <= VirtualDeviceLimits.devices else {
             throw Problem(
                 409, "There may be \(VirtualDeviceLimits.devices) virtual devices, and there are \(kept).",
@@ -83,10 +83,7 @@ struct FixturePlan: Sendable {
         teams.append(PlannedTeam(id: id))
         let team = Team(id: id, name: written.name ?? id.rawValue)
         try change(.createTeam(team), at: pointer + "/teamID")
-        for (index, name) in (written.apps ?? []).enumerated() {
-            try change(
-                .createApp(bundleID: try api.bundleID(name), team: id), at: "\(pointer)/apps/\(index)")
-        }
+        try create(try (written.apps ?? []).map(api.bundleID), of: id, at: pointer)
         written.keys = try (written.keys ?? [ManagementMessages.FixtureKey()]).enumerated().map { index, key in
             try self.key(key, of: id, at: "\(pointer)/keys/\(index)")
         }
@@ -102,6 +99,24 @@ struct FixturePlan: Sendable {
         document.teams?.append(written)
     }
 
+    /// Plans the apps of a team as one change, because each change copies the accounts.
+    private mutating func create(_ apps: [BundleID], of team: TeamID, at pointer: String) throws {
+        guard !apps.isEmpty else { return }
+        let change = AccountChange.createApps(apps, team: team)
+        let first = AppID(rawValue: nextAppID.rawValue - UInt32(clamping: apps.count))
+        do throws(StoreError) {
+            accounts = try accounts.applying(change, nextAppID: first) ?? accounts
+        } catch {
+            // One after the other, to find the place of the fault.
+            for (index, app) in apps.enumerated() {
+                try apply(.createApp(bundleID: app, team: team), at: "\(pointer)/apps/\(index)")
+            }
+            throw Problem(409, error.cause, pointer: "\(pointer)/apps")
+        }
+        nextAppID = AppID(rawValue: first.rawValue - 1)
+        teams[teams.count - 1].changes.append(change)
+    }
+
     /// Applies a change to the copy of the accounts, and plans it.
     private mutating func change(_ change: AccountChange, at pointer: String) throws {
         try apply(change, at: pointer)
@@ -111,7 +126,9 @@ struct FixturePlan: Sendable {
     private mutating func apply(_ change: AccountChange, at pointer: String) throws {
         do throws(StoreError) {
             accounts = try accounts.applying(change, nextAppID: nextAppID) ?? accounts
-            if case .createApp = change { nextAppID = AppID(rawValue: nextAppID.rawValue - 1) }
+            if case .createApps(let apps, _) = change {
+                nextAppID = AppID(rawValue: nextAppID.rawValue - UInt32(clamping: apps.count))
+            }
         } catch {
             throw Problem(409, error.cause, pointer: pointer)
         }
@@ -139,6 +156,10 @@ extension FixturePlan {
         } else {
             key = P256.Signing.PrivateKey()
             written.privateKey = key.pemRepresentation
+        }
+        // The keys of a team that is deleted first are forgotten with it.
+        if !replaced.contains(team), let reason = api.refusal(of: id, of: team, key.publicKey) {
+            throw Problem(409, reason, pointer: pointer + "/keyID")
         }
         let environments = try written.environment.map { [try api.environment($0)] } ?? Environment.allCases
         written.keyID = id.rawValue

@@ -4,6 +4,7 @@ import Journal
 import Matching
 import Notifications
 import Storage
+import Trust
 import VirtualDevices
 
 // Makes fixtures: everything that a test needs, in one request.
@@ -83,8 +84,10 @@ extension ManagementAPI {
 
     /// Removes the virtual devices and the journal's requests of a team that was deleted.
     func forget(_ team: TeamID) async {
+        parts.clock.teams.forget(team)
         guard let testing = parts.testing else { return }
         await testing.devices.removeAll(of: team)
+        testing.unknownKeys?.forget(team)
         var match = RequestMatch()
         match.team = team
         _ = testing.journal.clear(match)

@@ -100,6 +100,11 @@ extension ManagementMessages {
         /// for a real device that is not connected.
         package var since: UInt64?
         package var power: String?
+        /// The software that the device has reported, with its version.
+        package var software: String?
+        /// When this node last saw the device, in milliseconds since 1970. Nil while it is connected, and if it was not
+        /// connected to this node since its start.
+        package var lastSeen: UInt64?
         package var behaviour: Behaviour?
         package var apps: [DeviceApp]
         /// The identifiers of the channels to which its apps are subscribed, by bundle ID. Apps without any are left out.

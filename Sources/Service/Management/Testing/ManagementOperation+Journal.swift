@@ -50,7 +50,7 @@ extension ManagementOperations {
         ManagementOperation(
             method: .post, path: "/v1/requests/wait", summary: "Wait until providers have sent something",
             body: Body(schema: ManagementSchemas.wait, isOptional: true), answer: .json(ManagementSchemas.waited),
-            problems: [413, 415], otherAnswers: [408: ManagementSchemas.waitedInVain]
+            problems: [413, 415, 503], otherAnswers: [408: ManagementSchemas.waitedInVain]
         ) { api, call in
             try await api.wait(call)
         },
@@ -181,10 +181,10 @@ extension ManagementAPI {
         ) { finish in
             call.caller.whenOver(finish)
         }
-        return Self.answer(result)
+        return try Self.answer(result)
     }
 
-    private static func answer(_ result: WaitResult) -> Response {
+    private static func answer(_ result: WaitResult) throws(Problem) -> Response {
         switch result {
         case .done(let entries):
             let text = #"{"requests":["# + entries.map(\.json).joined(separator: ",") + "]}"
@@ -195,6 +195,8 @@ extension ManagementAPI {
             }
             let text = #"{"matched":\#(matched),"nearest":["# + requests.joined(separator: ",") + "]}"
             return Response(.requestTimeout, MediaType.json, text: text)
+        case .ended:
+            throw Problem(503, "The service has ended during the wait: start it again, and run the test again.")
         }
     }
 }

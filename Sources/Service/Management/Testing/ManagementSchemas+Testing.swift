@@ -103,6 +103,9 @@ extension ManagementSchemas {
             .required("connected", .boolean),
             .optional("since", moment, "Since when it is connected, or a virtual one is as it is."),
             .optional("power", power, "Of one that is connected."),
+            .optional("software", text, "What the device has said of its software since this node started."),
+            .optional(
+                "lastSeen", moment, "When one that is not connected was last connected to this node, since it started."),
             .optional("behaviour", behaviour, "Of a virtual one."),
             .required(
                 "apps",
@@ -128,7 +131,7 @@ extension ManagementSchemas {
     ]
     static let newDevice = named(
         "NewDevice",
-        [.required("team", .string(.tenCharacters))] + deviceMembers + [
+        [.required("team", .string(.accountID))] + deviceMembers + [
             .optional(
                 "channels", .openObject,
                 "The IDs of the broadcast channels to which its apps are subscribed, in an array for each bundle ID.")
@@ -147,7 +150,7 @@ extension ManagementSchemas {
     private static let fixtureTeam = named(
         "FixtureTeam",
         [
-            .optional("teamID", .string(.tenCharacters)), .optional("name", name),
+            .optional("teamID", .string(.accountID)), .optional("name", name),
             .optional("apps", .array(.string(.bundleID), count: 0...FixtureLimits.apps)),
             .optional("keys", .array(fixtureKey, count: 0...FixtureLimits.keys), "Without it the team gets one."),
             .optional("certificates", .array(fixtureCertificate, count: 0...FixtureLimits.certificates)),
@@ -157,7 +160,7 @@ extension ManagementSchemas {
     private static let fixtureKey = named(
         "FixtureKey",
         [
-            .optional("keyID", .string(.tenCharacters)), .optional("privateKey", .string(.pem), "P-256, in PEM."),
+            .optional("keyID", .string(.accountID)), .optional("privateKey", .string(.pem), "P-256, in PEM."),
             .optional("environment", .string(.environment), "Both without it."),
         ])
     private static let fixtureCertificate = named(

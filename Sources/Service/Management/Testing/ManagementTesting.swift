@@ -3,6 +3,7 @@ import HTTPAPI
 package import Journal
 package import Matching
 package import Notifications
+package import Trust
 package import VirtualDevices
 
 /// The parts of the service that only tests use. They exist only if the service serves the development environment.
@@ -36,6 +37,8 @@ package struct ManagementTesting: Sendable {
     package let journal: RequestJournal
     package let observation: RequestObservation
     package let devices: VirtualDevices
+    /// The keys that nobody has created, and whose provider tokens are accepted; nil unless `--accept any` is set.
+    package let unknownKeys: UnknownKeys?
     package let mailboxes: any Mailboxes
     package let send: Send
     /// Checks a notification and sends nothing; nil if the gateway is gone.
@@ -43,33 +46,51 @@ package struct ManagementTesting: Sendable {
     package let broadcast: Broadcast
     /// Checks a broadcast and sends nothing; nil if the gateway is gone.
     package let checkBroadcast: @Sendable (_ broadcast: ManagementMessages.NewBroadcast) async -> Check?
+    /// Forwards a captured request, by its number in the journal. Throws a `StoreError` if it cannot be forwarded.
+    package let release: @Sendable (_ number: UInt64) async throws -> (id: String, answer: ForwardingAnswer)
     /// The service's addresses and authority, in the form of the ready line.
     package let service: @Sendable () -> JSONValue
+    /// The root of the other authority, which rehearsals use, in PEM.
+    package let otherAuthority: @Sendable () throws -> String
+    /// Why a rehearsal cannot cause a fault of TLS; nil if it can.
+    package let obstacle: @Sendable (HandshakeFault) -> String?
 
     package init(
         journal: RequestJournal,
         observation: RequestObservation,
         devices: VirtualDevices,
+        unknownKeys: UnknownKeys? = nil,
         mailboxes: any Mailboxes,
         send: @escaping Send,
         check: @escaping @Sendable (_ notification: ManagementMessages.NewNotification) async -> Check?,
         broadcast: @escaping Broadcast,
         checkBroadcast: @escaping @Sendable (_ broadcast: ManagementMessages.NewBroadcast) async -> Check?,
+        release: @escaping @Sendable (_ number: UInt64) async throws -> (id: String, answer: ForwardingAnswer),
         service: @escaping @Sendable () -> JSONValue,
+        otherAuthority: @escaping @Sendable () throws -> String,
+        obstacle: @escaping @Sendable (HandshakeFault) -> String?,
     ) {
         self.journal = journal
         self.observation = observation
         self.devices = devices
+        self.unknownKeys = unknownKeys
         self.mailboxes = mailboxes
         self.send = send
         self.check = check
         self.broadcast = broadcast
         self.checkBroadcast = checkBroadcast
+        self.release = release
         self.service = service
+        self.otherAuthority = otherAuthority
+        self.obstacle = obstacle
     }
 }
 
 extension ManagementAPI {
+    /// Whether the service accepts what it does not know (`carillon serve --accept any`). Such a service must not forward
+    /// anything, so an app cannot get an upstream then.
+    var acceptsAny: Bool { parts.testing?.unknownKeys != nil }
+
     /// - Parameter what: the feature that the request needs, for the error message, such as "The journal".
     /// - Throws: 403 if the service does not serve the development environment.
     func testing(_ what: String) throws(Problem) -> ManagementTesting {

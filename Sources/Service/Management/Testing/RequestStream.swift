@@ -6,18 +6,24 @@ import NIOCore
 /// Writes the journal's requests into an answer, as lines of JSON or as server-sent events. The answer may go on
 /// without end.
 struct RequestStream: Sendable {
-    let entries: AsyncStream<JournalEntry>
+    let entries: FollowedEntries
     let form: LogStream.Form
     let limit: Int
 
+    /// How many lines may wait for the connection. The journal limits what waits beyond that for all streams together.
+    private static let lines = 4
+
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
-        let (lines, continuation) = AsyncStream.makeStream(
-            of: String.self, bufferingPolicy: .bufferingOldest(JournalLimits.followerBacklog))
+        let (lines, continuation) = AsyncStream.makeStream(of: (text: String, isEntry: Bool).self)
+        // Each permit is the place of a line. The next entry is taken from the journal when there is one.
+        let (permits, permit) = AsyncStream.makeStream(of: Void.self)
+        for _ in 0..<Self.lines { permit.yield() }
         let reading = Task { [entries, form, limit] in
             var left = limit
+            var permits = permits.makeAsyncIterator()
             for await entry in entries {
-                // End the stream if its reader is too slow. The journal does the same with its own streams.
-                if case .dropped = continuation.yield(Self.line(entry, form)) { break }
+                guard await permits.next() != nil else { break }
+                continuation.yield((Self.line(entry, form), true))
                 left -= 1
                 if left == 0 { break }
             }
@@ -27,16 +33,20 @@ struct RequestStream: Sendable {
             guard form == .events else { return }
             while true {
                 try await Task.sleep(for: ManagementLimits.keepAlive)
-                continuation.yield(": keep-alive\n\n")
+                continuation.yield((": keep-alive\n\n", false))
             }
         }
         defer {
             reading.cancel()
             pulse.cancel()
+            permit.finish()
         }
         // A browser does not report the stream as open before its first byte.
         if form == .events { try await writer.write(ByteBuffer(string: ": open\n\n")) }
-        for await line in lines { try await writer.write(ByteBuffer(string: line)) }
+        for await line in lines {
+            try await writer.write(ByteBuffer(string: line.text))
+            if line.isEntry { permit.yield() }
+        }
         try await writer.finish(nil)
     }
 

@@ -14,10 +14,14 @@ package struct StoreCopy: Sendable {
         package var certificates = 0
         package var revokedDevices = 0
         package var administrators = 0
+        package var upstreams = 0
+        package var grants = 0
+        package var handles = 0
         package var invitations = 0
         package var secrets = 0
         package var registrations = 0
         package var notifications = 0
+        package var held = 0
         package var feedback = 0
         package var channels = 0
         package var broadcasts = 0
@@ -77,7 +81,9 @@ package struct StoreCopy: Sendable {
         try await copyAccounts()
         try await copySecrets()
         try await copyDestinations()
+        try await copyHeld()
         try await copyFeedback()
+        try await copyGrants()
         try await copyChannels()
         if let mark = try await source.attemptMark() { try await target.keep(mark) }
         try await target.endCopy()
@@ -102,12 +108,25 @@ package struct StoreCopy: Sendable {
         counts.certificates = accounts.snapshot.certificates.count
         counts.revokedDevices = accounts.snapshot.revokedDevices.count
         counts.administrators = accounts.snapshot.administrators.count
+        counts.upstreams = accounts.snapshot.upstreams.count
+        counts.grants = accounts.snapshot.grants.count
         var rest = try await source.copiedInvitations()[...]
         while !rest.isEmpty {
             let page = Array(rest.prefix(Self.page))
             try await target.fill(page)
             rest = rest.dropFirst(page.count)
             counts.invitations += page.count
+        }
+    }
+
+    private mutating func copyHeld() async throws(StoreError) {
+        var last: Int64 = 0
+        while true {
+            let page = try await source.copiedHeld(after: last, limit: Self.page)
+            guard let end = page.last else { return }
+            for push in page { try await target.hold(push) }
+            counts.held += page.count
+            last = end.number
         }
     }
 
@@ -147,6 +166,29 @@ package struct StoreCopy: Sendable {
                 last = mark
             }
         }
+    }
+
+    /// Copies what the store has of grants beside the accounts.
+    private mutating func copyGrants() async throws(StoreError) {
+        let (grants, own) = (source.grantStore, target.grantStore)
+        var last: Handle?
+        while true {
+            let page = try await grants.handles(after: last, limit: Self.page)
+            if !page.isEmpty { try await own.put(page, limit: .max) }
+            counts.handles += page.count
+            guard page.count == Self.page, let handle = page.last?.handle else { break }
+            last = handle
+        }
+        let answers = try await grants.answers()
+        for day in try await grants.days() {
+            let sent = try await grants.sent(on: day)
+            let counts = sent.map { GrantCount(grant: $0, sent: $1, answers: [:]) }
+            _ = try await own.add(counts, on: day)
+        }
+        let newest = try await grants.days().last ?? 0
+        _ = try await own.add(answers.map { GrantCount(grant: $0, sent: 0, answers: $1) }, on: newest)
+        let moment = Timestamp(milliseconds: 0)
+        for invitation in try await grants.grantInvitations(at: moment) { try await own.invite(invitation, at: moment) }
     }
 
     // MARK: Channels

@@ -12,6 +12,7 @@ import Synchronization
 final class ServiceMetrics: Sendable {
     private let events: [DeliveryStep.Kind: Counter]
     private let rejections: Mutex<[Rejection.Reason: Counter]>
+    private let grantAnswers = Mutex<[GrantAnswer: Counter]>([:])
     private let limits: [Limit: Counter]
     private let lost: Counter
     private let broadcastDeliveries: Counter
@@ -21,7 +22,7 @@ final class ServiceMetrics: Sendable {
     private let pendingStores: Meter
     private let memory: Meter
     private let registry = PrometheusRegistry()
-    private var factory: any MetricsFactory { registry }
+    var factory: any MetricsFactory { registry }
 
     init() {
         let factory = registry
@@ -68,6 +69,25 @@ final class ServiceMetrics: Sendable {
 
     /// Counts an exceeded limit.
     func limitExceeded(_ limit: Limit) { limits[limit]?.increment() }
+
+    private struct GrantAnswer: Hashable {
+        let grant: GrantID
+        let outcome: String
+    }
+
+    /// Counts an answer to a request of a grant. There are as many counters as grants with different answers.
+    func grantAnswered(_ grant: GrantID, _ outcome: String) {
+        let counter = grantAnswers.withLock { counters in
+            let key = GrantAnswer(grant: grant, outcome: outcome)
+            if let known = counters[key] { return known }
+            let new = Counter(
+                label: "carillon_grant_answers_total",
+                dimensions: [("grant", grant.rawValue), ("outcome", outcome)], factory: factory)
+            counters[key] = new
+            return new
+        }
+        counter.increment()
+    }
 
     private func counter(_ reason: Rejection.Reason) -> Counter {
         rejections.withLock { counters in

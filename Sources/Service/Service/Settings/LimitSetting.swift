@@ -61,6 +61,18 @@ package struct LimitSetting: Sendable {
         LimitSetting("failed-token-burst", "failed provider tokens at once on one connection", bursts) {
             $0.provider.failedTokens.burst = Int($1)
         },
+        LimitSetting("gateway-address-rate", "requests a second of one address about handles and grants", rates) {
+            $0.provider.gatewayRequestsPerAddress.perSecond = $1
+        },
+        LimitSetting("gateway-address-burst", "requests at once of one address about handles and grants", bursts) {
+            $0.provider.gatewayRequestsPerAddress.burst = Int($1)
+        },
+        LimitSetting("gateway-grant-rate", "requests a second with the client key of one grant", rates) {
+            $0.provider.handlesPerGrant.perSecond = $1
+        },
+        LimitSetting("gateway-grant-burst", "requests at once with the client key of one grant", bursts) {
+            $0.provider.handlesPerGrant.burst = Int($1)
+        },
         LimitSetting("provider-connect-rate", "connects a second of one address to the provider ports", rates) {
             $0.providerConnects.connects.perSecond = $1
         },
@@ -88,6 +100,12 @@ package struct LimitSetting: Sendable {
             16...1_000_000
         ) {
             $0.listener.untrustedConnections = Int($1)
+        },
+        LimitSetting(
+            "untrusted-requests", "open requests of one environment without a certificate or provider token",
+            16...10_000_000
+        ) {
+            $0.provider.untrustedRequests = Int($1)
         },
         LimitSetting("concurrent-streams", "open requests on one provider connection", 1...100_000) {
             $0.provider.concurrentStreams = Int($1)

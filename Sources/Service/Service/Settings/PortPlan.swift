@@ -17,6 +17,9 @@ package enum PortPlan: String, Sendable, CaseIterable {
         case binary
         case feedback
         case courier
+
+        /// The setting that chooses its port.
+        package var setting: String { rawValue + "-port" }
     }
 
     /// The ports of a listener. The service announces the first one; with 0 the system chooses it.
@@ -32,6 +35,22 @@ package enum PortPlan: String, Sendable, CaseIterable {
         case (.apple, .feedback): [2196]
         case (.apple, .courier): [5223]
         }
+    }
+
+    /// Reads the port of a listener: a number, for the first environment that is served, or `ENVIRONMENT=NUMBER`.
+    static func port(
+        _ text: String,
+        of setting: String,
+        in environments: [Environment],
+    ) throws(ServiceError) -> (Environment, Int) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let environment = parts.count == 2 ? Environment(rawValue: String(parts[0])) : environments.first
+        guard let environment, let port = parts.last.flatMap({ Int($0) }), (0...65_535).contains(port) else {
+            throw ServiceError(
+                .badSetting,
+                "The setting \(setting) is \(text); it takes a port, or an environment and a port: production=443.")
+        }
+        return (environment, port)
     }
 
     /// The listener on whose port the management of broadcast channels is announced. Both protocols share the port:

@@ -24,7 +24,9 @@ extension Settings {
     }
 
     /// The number of providers' requests that the journal keeps from the start.
-    var keptRequests: Int { journal ?? (store == .memory ? JournalLimits.requestsInMemory : 0) }
+    var keptRequests: Int {
+        journal ?? (store == .memory || accept == .any ? JournalLimits.requestsForTests : 0)
+    }
 
     /// The TCP address of the management API; nil if it is switched off.
     var managementAddress: ListenAddress? {
@@ -98,11 +100,15 @@ extension Settings {
 
     /// - Parameter ranges: addresses, or ranges as in `192.0.2.0/24`.
     package mutating func setProxies(_ ranges: [String]) throws(ServiceError) {
-        proxies = try ranges.map { text throws(ServiceError) in
+        proxies = try Self.ranges(ranges, of: "proxy-protocol")
+    }
+
+    static func ranges(_ ranges: [String], of setting: String) throws(ServiceError) -> [AddressRange] {
+        try ranges.map { text throws(ServiceError) in
             guard let range = AddressRange(text) else {
                 throw ServiceError(
                     .badSetting,
-                    "The setting proxy-protocol is \(text); it takes an address, or a range as in 192.0.2.0/24 without bits "
+                    "The setting \(setting) is \(text); it takes an address, or a range as in 192.0.2.0/24 without bits "
                         + "beyond the prefix.")
             }
             return range
@@ -117,6 +123,28 @@ extension Settings {
                 "The setting journal is \(count); it takes a whole number from 0 to \(JournalLimits.requests).")
         }
         journal = count
+    }
+
+    package mutating func setManagementKeyFile(_ file: String) { managementKeyFile = DataFolder(file).path }
+
+    /// A key in a setting can be read by all who can read the settings, so it is for tests only. Programs that use the
+    /// management API read the same variable.
+    /// - Parameter isForCommands: whether the variable is there for the commands, which have the service's URL too.
+    package mutating func checkManagementKey(isForCommands: Bool) throws(ServiceError) {
+        guard let key = managementKey else { return }
+        if isForCommands, store != .memory || managementKeyFile != nil { return managementKey = nil }
+        guard store == .memory, managementKeyFile == nil else {
+            throw ServiceError(
+                .badSetting,
+                "The setting management-key (CARILLON_MANAGEMENT_KEY) is for --store memory. Write the key to a file, and name "
+                    + "that with --management-key-file.")
+        }
+        guard key.utf8.count >= ManagementKey.testBytes, ManagementKey.isVisible(key) else {
+            throw ServiceError(
+                .badSetting,
+                "The setting management-key (CARILLON_MANAGEMENT_KEY) takes at least \(ManagementKey.testBytes) visible "
+                    + "ASCII characters.")
+        }
     }
 
     /// - Parameter text: `ADDRESS:PORT`, or `off`.

@@ -6,10 +6,12 @@ package import Delivery
 package import DeliveryLogFiles
 import Journal
 package import Logging
+import Management
 package import NIOCore
 package import Notifications
 package import ProviderGateway
-import Rates
+package import Rates
+package import Supervision
 
 /// All settings of the service. docs/settings.md lists them in one table.
 ///
@@ -31,7 +33,7 @@ package struct Settings: Sendable {
     /// Whether PostgreSQL may lose commits in a crash (`synchronous_commit = off`).
     package var allowsAsynchronousCommit = false
     /// How many requests of providers the journal keeps, in the development environment. If nil, it keeps none, or
-    /// ``JournalLimits/requestsInMemory`` if the store is in memory.
+    /// ``JournalLimits/requestsForTests`` if the store is in memory or ``accept`` is `any`.
     package var journal: Int?
     /// The address to listen on; by default only this machine can connect.
     package var host = "127.0.0.1"
@@ -44,6 +46,11 @@ package struct Settings: Sendable {
         didSet { environments = Environment.allCases.filter(environments.contains) }
     }
     package var conformance = Conformance.apple
+    package var accept = AcceptChoice.known
+    /// The addresses besides loopback from which `--accept any` accepts what the service does not know.
+    package var acceptAnyFrom: [AddressRange] = []
+    /// How much `--accept any` makes. Only tests change it.
+    package var acceptLimits = AcceptLimits()
     package var clock = ClockChoice.system
     /// Which spelling the service uses for the reason that rejects a key of the other environment.
     package var environmentKeyReason = EnvironmentKeyReason.documented
@@ -54,6 +61,8 @@ package struct Settings: Sendable {
     /// Whether an app's own device token does not serve the topics of its services.
     package var tokensByService = false
     package var ports = PortPlan.standard
+    /// Ports that replace those of the plan.
+    package var chosenPorts: [PortPlan.Listener: [Environment: Int]] = [:]
     /// Whether the system chooses each port in place of the plan's. For tests of a plan whose ports may be taken.
     package var usesFreePorts = false
     package var logFormat = LogFormat.text
@@ -71,6 +80,10 @@ package struct Settings: Sendable {
     package var authority: AuthorityFiles?
     /// Where the management API listens on TCP. Clients there need the key.
     package var management = ManagementListening.standard
+    /// The key of the management API, for a store in memory; nil for the one in a file.
+    package var managementKey: String?
+    /// The file with the key of the management API; nil for the one in the data folder.
+    package var managementKeyFile: String?
     /// Where the management API listens on TLS. Clients there need an administrator's certificate. Nil if it does
     /// not.
     package var managementTLS: ListenAddress?
@@ -94,6 +107,9 @@ package struct Settings: Sendable {
     /// The limits of one address on the management API's TCP and TLS listeners together. `open` is 0, because one
     /// limit for all addresses together bounds the open connections.
     package var managementConnects = ConnectLimits(connects: Rate(burst: 400, perSecond: 200), open: 0)
+
+    /// The rate of requests to the management API over the network that show neither the key nor a session.
+    package var managementWithoutKey = ManagementLimits.withoutKey
 
     package init() {}
 
@@ -123,6 +139,10 @@ package struct Settings: Sendable {
         if let name = reader.string(forKey: "conformance") {
             conformance = try Self.value(name, of: "conformance", Conformance.init(rawValue:), Conformance.allCases)
         }
+        if let name = reader.string(forKey: "accept") {
+            accept = try Self.value(name, of: "accept", AcceptChoice.init(rawValue:), AcceptChoice.allCases)
+        }
+        if let ranges = reader.stringArray(forKey: "accept-any-from") { try setAcceptAnyFrom(ranges) }
         if let name = reader.string(forKey: "environment-key-reason") {
             environmentKeyReason = try Self.value(
                 name, of: "environment-key-reason", EnvironmentKeyReason.init(rawValue:), EnvironmentKeyReason.allCases)
@@ -132,6 +152,9 @@ package struct Settings: Sendable {
         answerDetail = try Self.flag(reader, "answer-detail") ?? answerDetail
         if let name = reader.string(forKey: "ports") {
             ports = try Self.value(name, of: "ports", PortPlan.init(rawValue:), PortPlan.allCases)
+        }
+        for listener in PortPlan.Listener.allCases {
+            if let ports = reader.stringArray(forKey: ConfigKey(listener.setting)) { try setPorts(of: listener, ports) }
         }
         if let name = reader.string(forKey: "clock") {
             clock = try Self.value(name, of: "clock", ClockChoice.init(rawValue:), ClockChoice.allCases)
@@ -146,8 +169,18 @@ package struct Settings: Sendable {
         eventLoops = try Self.number(reader, "event-loops", in: 1...1024) ?? eventLoops
         if let text = reader.string(forKey: "management"), !text.isEmpty { try setManagement(text) }
         if let text = reader.string(forKey: "management-tls"), !text.isEmpty { try setManagementTLS(text) }
+        if let file = reader.string(forKey: "management-key-file"), !file.isEmpty { setManagementKeyFile(file) }
+        if let key = reader.string(forKey: "management-key", isSecret: true), !key.isEmpty { managementKey = key }
         try readTrust(reader)
         try readLimits(reader)
+    }
+
+    /// Chooses the port of a listener, each a number or `ENVIRONMENT=NUMBER`.
+    package mutating func setPorts(of listener: PortPlan.Listener, _ texts: [String]) throws(ServiceError) {
+        for text in texts {
+            let (environment, port) = try PortPlan.port(text, of: listener.setting, in: environments)
+            chosenPorts[listener, default: [:]][environment] = port
+        }
     }
 
     /// Reads the limits of the table in ``LimitSetting/all``.

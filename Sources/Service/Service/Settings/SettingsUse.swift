@@ -107,20 +107,21 @@ package final class SettingsUse: AccessReporter {
         }
     }
 
-    /// Whether a variable that begins with `CARILLON_` is not a setting of the service. Other commands, the provider
-    /// server and scripts use some, and Kubernetes sets some in every container if a service is named carillon
+    /// Whether a variable that begins with `CARILLON_` is not a setting of the service. Other commands, the device agent, the
+    /// provider server and scripts use some, and Kubernetes sets some in every container if a service is named carillon
     /// (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
     private static func isForSomethingElse(_ name: String) -> Bool {
         others.contains(name) || name == "CARILLON_PORT"
-            || ["CARILLON_SERVICE_", "CARILLON_PORT_", "CARILLON_SIMULATE_", "CARILLON_PROVIDER_"].contains {
-                name.hasPrefix($0)
-            }
+            || [
+                "CARILLON_SERVICE_", "CARILLON_PORT_", "CARILLON_SIMULATE_", "CARILLON_PROVIDER_", "CARILLON_DEVICE_",
+                "CARILLON_NOTIFICATION_",
+            ].contains { name.hasPrefix($0) }
     }
 
     private static let others: Set<String> = [
         "CARILLON_CONFIG", "CARILLON_MANAGEMENT_URL", "CARILLON_MANAGEMENT_KEY", "CARILLON_ADMINISTRATOR",
         "CARILLON_CA",
         "CARILLON_COMMIT", "CARILLON_WARNINGS_AS_ERRORS", "CARILLON_BENCH", "CARILLON_MEASURE", "CARILLON_FUZZ",
-        "CARILLON_CRASHES",
+        "CARILLON_CRASHES", "CARILLON_AGENT_SOCKET",
     ]
 }

@@ -2,6 +2,7 @@ import Delivery
 import Foundation
 import Logging
 import Notifications
+import PrivateFiles
 import SQLiteStore
 import Storage
 
@@ -111,7 +112,14 @@ package enum StoreChoice: Sendable, Hashable {
             }
         #if PostgreSQL
             case .postgresql(let location):
-                return try await Self.open(location, in: folder, settings, log: log, clock: clock)
+                let store = try await Self.open(location, in: folder, settings, log: log, clock: clock)
+                // Only now: a start that fails prints one line.
+                if let file = settings.storeKeyFile, StoreKeyFile.othersMayRead(file) {
+                    logger.warning(
+                        "Other users can read the store key",
+                        metadata: ["path": "\(file)", "advice": "only the service should read it: chmod 600"])
+                }
+                return store
         #endif
         }
     }
@@ -156,12 +164,29 @@ package enum StoreChoice: Sendable, Hashable {
             } catch {
                 throw ServiceError(.trust, "The store key \(file) cannot be read: \(DataFolder.reason(error)).")
             }
+            // Whoever can change the key can make the service unusable. Secrets of container systems are often readable for
+            // everybody, but never writable.
+            guard permissions(of: file) & 0o002 == 0 else {
+                throw ServiceError(.trust, "The store key \(file) can be changed by every user: chmod 600 \(file).")
+            }
             guard let key = StoreKey(hexadecimal: String(decoding: data, as: UTF8.self)) else {
                 throw ServiceError(
                     .trust,
                     "The store key \(file) does not hold 64 hexadecimal digits: make one with openssl rand -hex 32.")
             }
             return key
+        }
+
+        /// Whether users other than the owner and the group may read the key.
+        package static func othersMayRead(_ file: String) -> Bool { permissions(of: file) & 0o004 != 0 }
+
+        /// The permissions of the file that the name leads to; 0 if they are unknown, and reading it says why.
+        private static func permissions(of file: String) -> mode_t {
+            do throws(StoreError) {
+                return try Files.mode(of: Files.open(file, O_RDONLY), file)
+            } catch {
+                return 0
+            }
         }
     }
 #endif

@@ -18,8 +18,7 @@ package struct DataFolder: Sendable {
 
     private init(_ path: String, isTemporary: Bool) {
         self.isTemporary = isTemporary
-        let expanded = NSString(string: path).expandingTildeInPath
-        self.path = URL(fileURLWithPath: expanded).standardizedFileURL.path
+        self.path = AbsolutePath.of(path)
     }
 
     /// Whether the folder is removed when the service ends.
@@ -41,9 +40,11 @@ package struct DataFolder: Sendable {
     package var socketFile: String { path + "/admin.sock" }
     /// The delivery log.
     package var logFolder: String { path + "/log" }
+    /// The folder of captured requests.
+    var capturedFolder: String { path + "/" + CapturedRequests.folderName }
     /// The identity of this node in a store outside the folder.
     var nodeFile: String { path + "/\(NodeIdentity.fileName)" }
-    var lockFile: String { path + "/lock" }
+    package var lockFile: String { path + "/lock" }
 
     /// What was there before the start, so that a failed start can restore it.
     struct Before {
@@ -63,13 +64,18 @@ package struct DataFolder: Sendable {
     }
 
     /// Whether the folder contains nothing but the lock of this start.
-    var isFresh: Bool { (try? FileManager.default.contentsOfDirectory(atPath: path)) == ["lock"] }
+    var isFresh: Bool { (try? contents()) == ["lock"] }
+
+    /// The names of the files in the folder, without the one that a file system makes in its topmost folder.
+    private func contents() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path).filter { $0 != "lost+found" }
+    }
 
     /// Removes the files that a failed first start has made. Call this while holding the lock; otherwise another
     /// service may have started in the folder meanwhile.
     func removeHalfMade(_ before: Before) {
         // If a file cannot be removed, the next start still works.
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
+        for name in (try? contents()) ?? [] {
             try? FileManager.default.removeItem(atPath: path + "/" + name)
         }
         guard let missing = before.missing else { return }
@@ -111,7 +117,7 @@ package struct DataFolder: Sendable {
     private func checkContents(for store: StoreChoice) throws(ServiceError) {
         let names: [String]
         do {
-            names = try FileManager.default.contentsOfDirectory(atPath: path)
+            names = try contents()
         } catch {
             throw ServiceError(.dataFolder, "The data folder \(path) cannot be read: \(Self.reason(error)).")
         }
@@ -121,7 +127,7 @@ package struct DataFolder: Sendable {
             let ours: Set<String> = [
                 "lock", "log", "\(SQLiteStore.fileName).new", "\(SQLiteStore.fileName).new-journal",
                 SQLiteStore.secretsFolderName, "ca.pem", "development.json", "management.key", "service.json",
-                "admin.sock", NodeIdentity.fileName, VirtualDeviceFile.name,
+                "admin.sock", NodeIdentity.fileName, VirtualDeviceFile.name, CapturedRequests.folderName,
             ]
             let others = visible.filter { !ours.contains($0) && !($0.hasPrefix("AuthKey_") && $0.hasSuffix(".p8")) }
             guard others.isEmpty else {
@@ -159,6 +165,9 @@ package struct DataFolder: Sendable {
 
     /// Whether the folder exists, but this process may not read it.
     package var isClosedToThisUser: Bool { access(descriptionFile, F_OK) != 0 && errno == EACCES }
+
+    /// Removes the description of a running service. If that fails, it names a service that does not answer.
+    func removeDescription() { try? FileManager.default.removeItem(atPath: descriptionFile) }
 
     /// Removes the folder and everything in it, if it is a temporary folder.
     func removeIfTemporary() {
@@ -204,7 +213,7 @@ package struct DataFolder: Sendable {
         case is DecodingError, is EncodingError: return "its contents are not valid"
         case is NIOSSLError, is BoringSSLError, is IOError: return ConnectionFailure.cause(of: error)
         // Use the system's text, as other messages do.
-        default: return ConnectionFailure.file(error) ?? error.localizedDescription
+        default: return ConnectionFailure.ofFile(error)
         }
     }
 }

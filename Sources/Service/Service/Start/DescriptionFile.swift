@@ -61,7 +61,7 @@ final class DescriptionFile: Sendable {
     func remove() {
         phase.withLock { phase in
             phase = .removed
-            try? FileManager.default.removeItem(atPath: folder.descriptionFile)
+            folder.removeDescription()
         }
     }
 }

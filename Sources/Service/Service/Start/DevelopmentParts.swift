@@ -20,14 +20,25 @@ final class DevelopmentParts: Sendable {
     let observation: RequestObservation
     let names = NamedTokens()
     let devices: VirtualDevices
+    let captures: CapturedRequests
+    let certificates: RehearsedCertificates
+    /// Makes what the service does not know; nil unless `--accept any` is set.
+    let acceptAny: AcceptAny?
     private let store: any Store
+    private let log: any DeliveryLog
+    private let clock: ServiceClock
+    private let forwarder = Mutex<(any Forwarding)?>(nil)
     /// The service's addresses, as fixtures contain them. They are known once all listeners are open.
     private let announcement = Mutex<JSONValue>([:])
     private let gateway = Mutex<ProviderGateway?>(nil)
 
     /// Makes the tools, and removes what the virtual devices of an earlier start have left in the store.
     /// - Returns: nil if the service does not serve the development environment.
-    static func make(_ base: ServiceBase, _ lines: LineParts) async -> DevelopmentParts? {
+    static func make(
+        _ base: ServiceBase,
+        _ lines: LineParts,
+        _ certificate: ServerCertificate,
+    ) async -> DevelopmentParts? {
         let file = base.settings.store == .memory ? nil : VirtualDeviceFile(base.folder)
         do throws(StoreError) {
             try await file?.endEarlier(in: base.store, at: base.clock.time)
@@ -36,14 +47,28 @@ final class DevelopmentParts: Sendable {
             base.logger.warning(
                 "Virtual devices of an earlier start are still in the store", metadata: ["cause": "\(error.cause)"])
         }
-        return base.log.journal.map { DevelopmentParts(base, lines, $0, file) }
+        return base.log.journal.map { DevelopmentParts(base, lines, certificate, $0, file) }
     }
 
-    private init(_ base: ServiceBase, _ lines: LineParts, _ journal: RequestJournal, _ file: VirtualDeviceFile?) {
+    private init(
+        _ base: ServiceBase,
+        _ lines: LineParts,
+        _ certificate: ServerCertificate,
+        _ journal: RequestJournal,
+        _ file: VirtualDeviceFile?,
+    ) {
         self.journal = journal
+        let machine = base.clock
+        certificates = RehearsedCertificates(certificate, base.secrets.authority, names: base.serverNames) {
+            machine.machineTime
+        }
         store = base.store
+        (log, clock) = (base.log.events, base.clock)
+        captures = CapturedRequests(base.settings.store == .memory ? nil : base.folder.capturedFolder)
+        // The requests of an earlier start keep their numbers.
+        journal.beginNumbers(after: captures.lastNumber)
         // Rehearsals use the machine's time, which a virtual clock does not advance.
-        rehearsals = RehearsalDirector(next: JournalingObserver(journal: journal)) {
+        rehearsals = RehearsalDirector(next: JournalingObserver(journal: journal, clock: base.clock)) {
             .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds))
         }
         observation = RequestObservation(rehearsals)
@@ -51,13 +76,64 @@ final class DevelopmentParts: Sendable {
         devices = VirtualDevices(
             registrations: store, switchboard: lines.switchboard, broadcasts: lines.broadcasts,
             tokenKeys: base.secrets.tokenKeys.keys, names: names, clock: base.clock,
-            tokensByService: base.settings.tokensByService, remember: { try file?.add($0) })
+            tokensByService: base.settings.tokensByService, seenLimit: base.settings.acceptLimits.devices,
+            remember: { try file?.add($0) })
+        acceptAny =
+            base.settings.accept == .any
+            ? AcceptAny(
+                accounts: store, devices: devices, clock: base.clock, limits: base.settings.acceptLimits,
+                logger: base.logger) : nil
         journal.setKeep(base.settings.keptRequests)
         observation.set(.journal, base.settings.keptRequests > 0)
     }
 
     /// Sets the gateway of the development environment. The management API sends notifications by its rules.
     func setGateway(_ gateway: ProviderGateway?) { self.gateway.withLock { $0 = gateway } }
+
+    /// Sets what forwards released requests.
+    func setForwarder(_ forwarder: any Forwarding) { self.forwarder.withLock { $0 = forwarder } }
+
+    /// Forwards a captured request to the upstream that its app has now.
+    private func release(_ number: UInt64) async throws(StoreError) -> (id: String, answer: ForwardingAnswer) {
+        guard let captured = captures[number] else {
+            throw StoreError(.missing, "There is no captured request \(number).")
+        }
+        guard let upstream = store.current.upstreams[captured.place], upstream.credentials != .passthrough,
+            let forwarder = forwarder.withLock({ $0 })
+        else {
+            throw StoreError(
+                .conflict, "The app \(captured.place.bundleID) has no upstream now that it can be released to.")
+        }
+        record(.forwarded, captured)
+        let answer = await withCheckedContinuation { continuation in
+            forwarder.forward(captured.push, to: upstream) { continuation.resume(returning: $0) }
+        }
+        switch answer {
+        case .answered(let answer):
+            record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), captured)
+        case .failed: record(.rejected(.serviceUnavailable), captured)
+        }
+        return (captured.headers.id, answer)
+    }
+
+    private func record(_ step: DeliveryStep, _ push: HeldPush) {
+        log.record(DeliveryEvent(time: clock.time, step: step, subject: push.subject))
+    }
+
+    /// The registrations and mailboxes for `Delivery`.
+    func ports(_ store: any Store) -> (any Registrations, any Mailboxes) {
+        guard acceptAny != nil else { return (store, store) }
+        return (SeenRegistrations(store, devices), SeenMailboxes(store, devices))
+    }
+
+    /// The address of an environment's provider API; nil before all listeners are open, or if there is none.
+    func providerAddress(_ environment: Environment) -> String? {
+        guard case .object(let members) = announcement.withLock({ $0 }),
+            case .object(let addresses)? = members[environment.rawValue],
+            case .string(let address)? = addresses["provider"]
+        else { return nil }
+        return address
+    }
 
     func announce(_ description: ServiceDescription) {
         let encoder = JSONEncoder()
@@ -79,10 +155,14 @@ final class DevelopmentParts: Sendable {
 
     var forManagement: ManagementTesting {
         ManagementTesting(
-            journal: journal, observation: observation, devices: devices, mailboxes: store,
+            journal: journal, observation: observation, devices: devices, unknownKeys: acceptAny?.keys,
+            mailboxes: store,
             send: { [self] in await send($0) }, check: { [self] in await check($0) },
             broadcast: { [self] in await send($0) }, checkBroadcast: { [self] in await check($0) },
-            service: { [self] in announcement.withLock { $0 } })
+            release: { [self] in try await release($0) },
+            service: { [self] in announcement.withLock { $0 } },
+            otherAuthority: { [certificates] in try certificates.otherRootPEM() },
+            obstacle: { [certificates] in certificates.obstacle($0) })
     }
 
     private func send(

@@ -13,6 +13,7 @@ struct LineParts: Sendable {
     /// Likewise.
     let fence: HoldFence?
     let broadcasts: Broadcasts
+    let seen = SeenDevices()
 
     var switchboard: any Switchboard { shared ?? local }
 
@@ -27,11 +28,13 @@ struct LineParts: Sendable {
         let fence = store.cluster.map { HoldFence($0) }
         let local = LocalSwitchboard(
             mailboxes: store, numbering: numbering, log: base.log.events, limits: base.settings.delivery,
-            limitExceeded: { limitLog.limitExceeded($0) }, fence: fence, clock: { clock.moment })
+            limitExceeded: { limitLog.limitExceeded($0) }, fence: fence, clocks: clock.teams, clock: { clock.moment })
+        clock.teams.follow { [accounts = store as any Accounts] in accounts.current.app($0)?.team }
         broadcasts = Broadcasts(
             channels: store.broadcastChannels, news: store.cluster, accounts: store, log: base.log.events,
             limits: base.settings.channels, limitExceeded: { limitLog.limitExceeded($0) },
-            sent: { metrics.broadcastSent(to: $0) }, fence: fence, clock: clock)
+            sent: { metrics.broadcastSent(to: $0) }, fence: fence,
+            wasStopped: { store.cluster != nil && store.wasStopped }, clock: clock)
         if let cluster = store.cluster, let fence {
             shared = SharedSwitchboard(local, cluster, fence, store)
         } else {
@@ -52,8 +55,10 @@ extension Delivery {
         _ development: DevelopmentParts?,
     ) {
         let (store, limitLog, devices) = (base.store, base.limitLog, development?.devices)
+        let (registrations, mailboxes) = development?.ports(store) ?? (store, store)
         self.init(
-            accounts: store, registrations: store, mailboxes: store, switchboard: lines.switchboard, feedback: store,
+            accounts: store, registrations: registrations, mailboxes: mailboxes, switchboard: lines.switchboard,
+            feedback: store,
             origin: origin, log: base.log.events, limits: base.settings.delivery,
             limitExceeded: { limitLog.limitExceeded($0) }, isExpired: { devices?.isExpired($0) ?? false },
             clock: base.clock)

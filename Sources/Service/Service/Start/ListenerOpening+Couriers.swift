@@ -11,7 +11,7 @@ extension ListenerOpening {
             Courier(
                 environment: environment, authority: base.secrets.authority, tokenKeys: base.secrets.tokenKeys.keys,
                 accounts: base.store, registrations: base.store, switchboard: lines.switchboard,
-                broadcasts: lines.broadcasts, activations: activations, fence: lines.fence,
+                broadcasts: lines.broadcasts, seen: lines.seen, activations: activations, fence: lines.fence,
                 limits: base.settings.courier, limitLog: base.limitLog, clock: base.clock)
         }
         return try await open(

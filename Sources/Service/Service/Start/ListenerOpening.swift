@@ -3,8 +3,8 @@ import Logging
 import BinaryGateway
 import Connections
 import HTTP2
+import Matching
 import NIOCore
-import NIOSSL
 import Notifications
 import ProviderGateway
 
@@ -12,6 +12,7 @@ import ProviderGateway
 struct ListenerOpening {
     let base: ServiceBase
     let certificate: ServerCertificate
+    let planning: HandshakePlanning
 
     private var settings: Settings { base.settings }
 
@@ -35,7 +36,7 @@ struct ListenerOpening {
         _ services: [Environment: Service],
         _ connects: ConnectGuard,
     ) async throws(ServiceError) -> Listeners {
-        try await open(kind, services, connects) { [certificate] _ in certificate.context }
+        try await open(kind, services, connects) { _ in .http2 }
     }
 
     /// Opens the listeners of the binary API or the feedback service.
@@ -48,14 +49,14 @@ struct ListenerOpening {
         _ connects: ConnectGuard,
     ) async throws(ServiceError) -> Listeners {
         guard !channels.isEmpty else {
-            return try await open(kind, services, connects) { [certificate] _ in certificate.binaryContext }
+            return try await open(kind, services, connects) { _ in .binary }
         }
         return try await open(
             kind, services.mapValues { SharedPort(.legacy($0)) },
             http2: channels.mapValues { SharedPort(.channels($0)) },
             connects
-        ) { [certificate] hello in
-            hello?.offersHTTP2 == true ? certificate.context : certificate.binaryContext
+        ) { hello in
+            hello?.offersHTTP2 == true ? .http2 : .binary
         }
     }
 
@@ -66,7 +67,7 @@ struct ListenerOpening {
         _ services: [Environment: Service],
         http2: [Environment: Service] = [:],
         _ connects: ConnectGuard,
-        tls: @escaping @Sendable (ClientHello?) -> NIOSSLContext,
+        tls: @escaping @Sendable (ClientHello?) -> ServerCertificate.Kind,
     ) async throws(ServiceError) -> Listeners {
         var listeners = Listeners()
         guard settings.ports == .apple else {
@@ -76,13 +77,17 @@ struct ListenerOpening {
                     let other = http2[environment] ?? service
                     let choice = ServiceChoice.byHello { $0?.offersHTTP2 == true ? other : service }
                     listeners.append(
-                        try await open(choice, name, host: settings.host, port, connects, tls: tls),
+                        try await open(
+                            choice, name, host: settings.host, port, connects,
+                            tls: plan(kind, tls) { _ in environment }),
                         for: [environment])
                 }
             }
             return listeners
         }
-        guard let fallback = services[.development] ?? services[.production] else { return listeners }
+        let environments = Set(services.keys)
+        let fallbackEnvironment = environments.contains(.development) ? Environment.development : .production
+        guard let fallback = services[fallbackEnvironment] else { return listeners }
         let http2Fallback = http2[.development] ?? http2[.production]
         let choice = ServiceChoice.byHello { hello in
             let environment = PortPlan.environment(ofServerName: hello?.serverName)
@@ -91,14 +96,45 @@ struct ListenerOpening {
         }
         for port in ports(kind, .development) {
             listeners.append(
-                try await open(choice, kind.rawValue, host: settings.host, port, connects, tls: tls),
+                try await open(
+                    choice, kind.rawValue, host: settings.host, port, connects,
+                    tls: plan(kind, tls) { hello in
+                        let environment = PortPlan.environment(ofServerName: hello?.serverName)
+                        return environments.contains(environment) ? environment : fallbackEnvironment
+                    }),
                 for: services.keys)
         }
         return listeners
     }
 
+    /// Returns what plans the handshake of each connection.
+    private func plan(
+        _ kind: PortPlan.Listener,
+        _ tls: @escaping @Sendable (ClientHello?) -> ServerCertificate.Kind,
+        environment: @escaping @Sendable (ClientHello?) -> Environment,
+    ) -> @Sendable (ClientHello?, SocketAddress?) -> HandshakePlan {
+        { [planning] hello, remote in
+            let tls = tls(hello)
+            guard let interface = Self.interface(kind, tls) else {
+                return HandshakePlan(planning.certificate.context(tls))
+            }
+            return planning.plan(tls, hello, from: remote, to: environment(hello), interface)
+        }
+    }
+
+    /// The interface that a provider gets; nil if rehearsals are not about it, because nobody sends notifications on it.
+    private static func interface(_ kind: PortPlan.Listener, _ tls: ServerCertificate.Kind) -> ProviderInterface? {
+        switch kind {
+        case .provider: .http2
+        case .binary: tls == .http2 ? .channels : .binary
+        case .feedback: tls == .http2 ? .channels : nil
+        case .courier: nil
+        }
+    }
+
     private func ports(_ kind: PortPlan.Listener, _ environment: Environment) -> [Int] {
-        settings.ports.ports(kind, environment).map { settings.usesFreePorts ? 0 : $0 }
+        if let port = settings.chosenPorts[kind]?[environment] { return [port] }
+        return settings.ports.ports(kind, environment).map { settings.usesFreePorts ? 0 : $0 }
     }
 
     private func open<Service: ConnectionService>(
@@ -107,7 +143,7 @@ struct ListenerOpening {
         host: String,
         _ port: Int,
         _ connects: ConnectGuard,
-        tls: @escaping @Sendable (ClientHello?) -> NIOSSLContext,
+        tls: @escaping @Sendable (ClientHello?, SocketAddress?) -> HandshakePlan,
     ) async throws(ServiceError) -> Listener {
         var logger = base.logger
         logger[metadataKey: "listener"] = .string(name)

@@ -28,12 +28,13 @@ struct ManagementOpening {
     }
 
     func open(_ parts: ManagementParts) async throws(ServiceError) -> Opened {
-        let key = try ManagementKey.load(in: base.folder)
+        let key = try ManagementKey.load(in: base.folder, settings)
         // It limits how many connections each address may open over TCP and TLS.
         let connects = ConnectGuard(
             .managementConnectRate, settings.managementConnects, budget: base.budget, log: base.limitLog)
         let server = ManagementServer(
-            ManagementAPI(parts), hostnames: settings.hostnames, key: key, connects: connects, logger: base.logger)
+            ManagementAPI(parts), hostnames: settings.hostnames, key: key, isInMemory: settings.store == .memory,
+            connects: connects, logger: base.logger)
         do throws(ServiceError) {
             return Opened(
                 server: server, key: key,
@@ -59,7 +60,7 @@ struct ManagementOpening {
         guard let address = settings.managementTLS else { return nil }
         do {
             let certificate = certificate
-            return try await server.listen(host: address.host, port: address.port) { certificate.managementContext }
+            return try await server.listen(host: address.host, port: address.port) { certificate.context(.management) }
         } catch {
             throw failure(error, "management-tls", address)
         }
@@ -73,15 +74,11 @@ struct ManagementOpening {
     }
 
     private func openSocket(of server: ManagementServer, at path: String) async throws(ServiceError) -> Listener {
-        // The system's limit includes the terminating zero byte (sys/un.h).
-        let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
-        guard path.utf8.count <= limit else {
-            throw ServiceError(
-                .cannotListen,
-                "The socket's path \(path) has \(path.utf8.count) bytes, and the system allows \(limit); "
-                    + "name a shorter one with --socket or CARILLON_SOCKET, or a data folder with a shorter path.")
+        do {
+            try await SocketFile.prepare(path)
+        } catch {
+            throw Self.failure(error)
         }
-        try await removeAbandonedSocket(path)
         do {
             let listener = try await server.listen(atSocket: path)
             chmod(path, 0o600)
@@ -92,29 +89,21 @@ struct ManagementOpening {
         }
     }
 
-    /// Removes a socket that a killed service has left. Does not remove files of other kinds.
-    private func removeAbandonedSocket(_ path: String) async throws(ServiceError) {
-        // If the attributes cannot be read, there is no file, which is the usual case.
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return }
-        guard attributes[.type] as? FileAttributeType == .typeSocket else {
-            throw ServiceError(
-                .cannotListen, "\(path) exists and is not a socket; name another place for the socket with --socket.")
+    private static func failure(_ refusal: SocketFile.Refusal) -> ServiceError {
+        switch refusal.code {
+        case .tooLong(let bytes, let limit):
+            ServiceError(
+                .cannotListen,
+                "The socket's path \(refusal.path) has \(bytes) bytes, and the system allows \(limit); "
+                    + "name a shorter one with --socket or CARILLON_SOCKET, or a data folder with a shorter path.")
+        case .notSocket, .ofOtherUser:
+            ServiceError(
+                .cannotListen,
+                "\(refusal.path) exists and is not a socket; name another place for the socket with --socket.")
+        case .inUse:
+            ServiceError(
+                .alreadyRunning,
+                "Another service answers at \(refusal.path); name another place for the socket with --socket.")
         }
-        // If a connection is accepted, a running process uses the socket.
-        guard await !Self.answers(path) else {
-            throw ServiceError(
-                .alreadyRunning, "Another service answers at \(path); name another place for the socket with --socket.")
-        }
-        unlink(path)
-    }
-
-    /// Whether a process accepts connections at the socket.
-    private static func answers(_ path: String) async -> Bool {
-        let connecting = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .connect(unixDomainSocketPath: path)
-        // If the connection fails, no process listens.
-        guard let channel = try? await connecting.get() else { return false }
-        channel.close(promise: nil)
-        return true
     }
 }

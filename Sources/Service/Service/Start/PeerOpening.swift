@@ -114,7 +114,8 @@ struct PeerOpening {
         logger[metadataKey: "listener"] = "peer"
         do {
             return try await Listener.bind(
-                .always(service), to: .tcp(host: address.host, port: address.port), tls: { certificate.context },
+                .always(service), to: .tcp(host: address.host, port: address.port),
+                tls: { certificate.context(.http2) },
                 limits: base.settings.listener, group: base.group, logger: logger)
         } catch {
             throw ServiceError(

@@ -1,15 +1,19 @@
 import BinaryGateway
 import Connections
 import Delivery
+import Foundation
 import Matching
 import Notifications
 import ProviderGateway
 import Trust
+import Upstream
 
 /// What providers connect to: the provider API, the management of broadcast channels, the binary API and the feedback
 /// service.
 struct ProviderParts: Sendable {
     let tokens: ProviderTokens
+    let forwarder: UpstreamForwarder
+    let heldSender: HeldSender
     let gateways: [Environment: ProviderGateway]
     private let provider: ListenerOpening.Listeners
     private let binary: ListenerOpening.Listeners
@@ -23,6 +27,7 @@ struct ProviderParts: Sendable {
         _ base: ServiceBase,
         _ delivery: Delivery,
         _ broadcasts: Broadcasts,
+        _ grants: GrantParts,
         _ development: DevelopmentParts?,
         _ opening: ListenerOpening,
     ) async throws(ServiceError) {
@@ -30,9 +35,17 @@ struct ProviderParts: Sendable {
         let tokens = ProviderTokens(
             verifier: ProviderTokenVerifier(conformance: base.settings.conformance, using: &random),
             accounts: base.store, limitLog: base.limitLog)
+        let grantGateway = GrantGateway(
+            store: base.store.grantStore, meter: grants.meter, handleKey: grants.handleKey,
+            limits: base.settings.provider)
+        let forwarder = UpstreamForwarder(
+            UpstreamVault(base.secrets.credentialSeal), variables: ProcessInfo.processInfo.environment,
+            metrics: UpstreamMetrics(factory: base.metrics.factory), logger: base.logger)
         let gateways = base.byEnvironment { environment in
             ProviderGateway(
-                base, environment, tokens, delivery, broadcasts, environment == .development ? development : nil)
+                base, environment, tokens, delivery, broadcasts, grantGateway,
+                environment == .development ? development : nil,
+                forwarder)
         }
         let channelGateways = gateways.mapValues { ChannelGateway(provider: $0) }
         let connects = ConnectGuard(
@@ -46,13 +59,19 @@ struct ProviderParts: Sendable {
             .feedback,
             base.byEnvironment { environment in
                 FeedbackService(
-                    certificates: ProviderCertificates(base, environment), feedback: base.store, delivery: delivery,
+                    certificates: ProviderCertificates(
+                        base, environment, environment == .development ? development : nil),
+                    feedback: base.store, delivery: delivery,
                     limits: base.settings.binary)
             },
             channels: base.settings.ports.hasChannels(.feedback) ? channelGateways : [:], connects)
         let (binary, feedback, ports) = (binary, feedback, base.settings.ports)
         channels = base.byEnvironment { ports.channels($0) == .feedback ? feedback : binary }
         self.tokens = tokens
+        self.forwarder = forwarder
+        heldSender = HeldSender(
+            base.store, base.store, base.store.grantStore, forwarder, log: base.log.events, clock: base.clock)
+        development?.setForwarder(forwarder)
         self.gateways = gateways
     }
 
@@ -76,16 +95,25 @@ extension ProviderGateway {
         _ tokens: ProviderTokens,
         _ delivery: Delivery,
         _ broadcasts: Broadcasts,
+        _ grants: GrantGateway,
         _ development: DevelopmentParts?,
+        _ forwarder: UpstreamForwarder,
     ) {
         let settings = base.settings
+        let name = GatewayName(of: base.secrets.credentialSeal.serviceName, environment)
         self.init(
             environment: environment, conformance: settings.conformance,
             environmentKeyReason: settings.environmentKeyReason, answerDetail: settings.answerDetail,
             authority: base.secrets.authority, tokens: tokens, tokenKeys: base.secrets.tokenKeys.keys,
             accounts: base.store, delivery: delivery, broadcasts: broadcasts, deliveryLog: base.log.events,
-            names: development?.names, tokensByService: settings.tokensByService, observation: development?.observation,
-            limits: settings.provider, limitLog: base.limitLog, clock: base.clock)
+            names: development?.names, tokensByService: settings.tokensByService,
+            firstSight: development?.acceptAny, acceptAnyFrom: settings.acceptAnyFrom,
+            otherAddress: { [weak development] in development?.providerAddress(.production) },
+            observation: development?.observation,
+            limits: settings.provider, limitLog: base.limitLog, clock: base.clock,
+            forwarding: GatewayForwarding(
+                port: forwarder, name: name, held: base.store, captures: development?.captures),
+            grants: grants)
     }
 }
 
@@ -98,7 +126,7 @@ extension BinaryGateway {
         _ development: DevelopmentParts?,
     ) {
         self.init(
-            certificates: ProviderCertificates(base, environment), conformance: base.settings.conformance,
+            certificates: ProviderCertificates(base, environment, development), conformance: base.settings.conformance,
             tokenKeys: base.secrets.tokenKeys.keys, delivery: delivery, deliveryLog: base.log.events,
             names: development?.names, tokensByService: base.settings.tokensByService,
             observation: development?.observation,
@@ -107,10 +135,12 @@ extension BinaryGateway {
 }
 
 extension ProviderCertificates {
-    fileprivate init(_ base: ServiceBase, _ environment: Environment) {
+    /// - Parameter development: nil in production.
+    fileprivate init(_ base: ServiceBase, _ environment: Environment, _ development: DevelopmentParts?) {
         let clock = base.clock
         self.init(
             environment: environment, authority: base.secrets.authority, accounts: base.store,
+            firstSight: development?.acceptAny, acceptAnyFrom: base.settings.acceptAnyFrom,
             clock: { clock.machineTime })
     }
 }

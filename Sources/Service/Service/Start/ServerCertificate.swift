@@ -22,20 +22,56 @@ final class ServerCertificate: Sendable {
         case files(ServerCertificateFiles)
     }
 
+    /// The kinds of listeners, which have different TLS configurations.
+    enum Kind: Sendable, Hashable, CaseIterable {
+        case http2
+        /// The binary API and the feedback service.
+        case binary
+        case management
+    }
+
+    /// The certificate at present.
+    struct Present: Sendable {
+        var chainPEM: [UInt8] = []
+        var keyPEM: [UInt8] = []
+        /// Whether the chain has more than the listeners' own certificate.
+        var hasIntermediate = false
+        /// Changes with each renewal.
+        var revision = 0
+    }
+
     private let source: Source
     private let state: Mutex<State>
 
     private struct State {
-        var contexts: Contexts
+        /// The TLS configurations of the kinds of listeners. They contain the same certificate.
+        private let http2: NIOSSLContext
+        private let binary: NIOSSLContext
+        private let management: NIOSSLContext
+        var present: Present
         /// When to renew a certificate that the service's authority issued.
-        var made: Made
-    }
+        let made: Made
 
-    /// The TLS configurations of the three kinds of listeners. They contain the same certificate.
-    private struct Contexts {
-        var http2: NIOSSLContext
-        var binary: NIOSSLContext
-        var management: NIOSSLContext
+        init(chainPEM: [UInt8], keyPEM: [UInt8], made: Made) throws {
+            func context(_ kind: Kind) throws -> (context: NIOSSLContext, length: Int) {
+                let tls = try configuration(kind, chainPEM: chainPEM, keyPEM: keyPEM)
+                return (try NIOSSLContext(configuration: tls), tls.certificateChain.count)
+            }
+            let http2 = try context(.http2)
+            self.http2 = http2.context
+            binary = try context(.binary).context
+            management = try context(.management).context
+            present = Present(chainPEM: chainPEM, keyPEM: keyPEM, hasIntermediate: http2.length > 1)
+            self.made = made
+        }
+
+        func context(_ kind: Kind) -> NIOSSLContext {
+            switch kind {
+            case .http2: http2
+            case .binary: binary
+            case .management: management
+            }
+        }
     }
 
     private enum Made: Equatable {
@@ -49,14 +85,16 @@ final class ServerCertificate: Sendable {
         state = Mutex(try Self.make(source, now))
     }
 
-    /// The TLS configuration for new connections with HTTP/2.
-    var context: NIOSSLContext { state.withLock { $0.contexts.http2 } }
+    /// The TLS configuration for new connections to a kind of listener.
+    func context(_ kind: Kind) -> NIOSSLContext { state.withLock { $0.context(kind) } }
 
-    /// The TLS configuration for new connections to the binary API and the feedback service.
-    var binaryContext: NIOSSLContext { state.withLock { $0.contexts.binary } }
+    /// The certificate that new connections get.
+    var present: Present { state.withLock { $0.present } }
 
-    /// The TLS configuration for new connections to the management API.
-    var managementContext: NIOSSLContext { state.withLock { $0.contexts.management } }
+    var isFromFiles: Bool {
+        guard case .files = source else { return false }
+        return true
+    }
 
     /// Renews the certificate if it expires soon or if its files have changed.
     func renew(now: Timestamp) throws(ServiceError) {
@@ -69,7 +107,11 @@ final class ServerCertificate: Sendable {
             return
         }
         let fresh = try Self.make(source, now)
-        state.withLock { $0 = fresh }
+        state.withLock { state in
+            let revision = state.present.revision + 1
+            state = fresh
+            state.present.revision = revision
+        }
     }
 
     private static func make(_ source: Source, _ now: Timestamp) throws(ServiceError) -> State {
@@ -77,8 +119,7 @@ final class ServerCertificate: Sendable {
         case .files(let files):
             let contents = try files.read()
             do {
-                let contexts = try contexts(chainPEM: contents.certificate, keyPEM: contents.key)
-                return State(contexts: contexts, made: .from(contents))
+                return try State(chainPEM: contents.certificate, keyPEM: contents.key, made: .from(contents))
             } catch {
                 throw ServiceError(
                     .trust,
@@ -90,9 +131,8 @@ final class ServerCertificate: Sendable {
             do {
                 let issued = try authority.issueServerCertificate(
                     names: names, now: Double(now.milliseconds) / 1000, using: &random)
-                return State(
-                    contexts: try contexts(
-                        chainPEM: Array(issued.chainPEM.utf8), keyPEM: Array((issued.keyPEM ?? "").utf8)),
+                return try State(
+                    chainPEM: Array(issued.chainPEM.utf8), keyPEM: Array((issued.keyPEM ?? "").utf8),
                     made: .until(Self.renewal(now: now, validUntil: issued.validUntil)),
                 )
             } catch {
@@ -110,7 +150,9 @@ final class ServerCertificate: Sendable {
         return now.advanced(by: .seconds(Int64(life - early)))
     }
 
-    private static func contexts(chainPEM: [UInt8], keyPEM: [UInt8]) throws -> Contexts {
+    /// The TLS configuration of a kind of listener.
+    /// - Parameter chainPEM: the listeners' own certificate first.
+    static func configuration(_ kind: Kind, chainPEM: [UInt8], keyPEM: [UInt8]) throws -> TLSConfiguration {
         let chain = try NIOSSLCertificate.fromPEMBytes(chainPEM)
         let key = try NIOSSLPrivateKey(bytes: keyPEM, format: .pem)
         var tls = TLSConfiguration.makeServerConfiguration(
@@ -134,17 +176,16 @@ final class ServerCertificate: Sendable {
         // Client certificates are optional: providers may use tokens, and a device that is not activated has no
         // certificate yet.
         tls.certificateVerification = .optionalVerification
-        var binary = tls
-        // Allow more cipher suites here, because clients of the binary API may be old.
-        binary.cipherSuites = defaultCipherSuites
-        binary.applicationProtocols = []
-        // Require a client certificate, because nothing else identifies the sender (Guide, 3.1.1).
-        binary.certificateVerification = .noHostnameVerification
-        var management = tls
-        management.applicationProtocols = ["http/1.1"]
-        return Contexts(
-            http2: try NIOSSLContext(configuration: tls),
-            binary: try NIOSSLContext(configuration: binary),
-            management: try NIOSSLContext(configuration: management))
+        switch kind {
+        case .http2: break
+        case .binary:
+            // Allow more cipher suites here, because clients of the binary API may be old.
+            tls.cipherSuites = defaultCipherSuites
+            tls.applicationProtocols = []
+            // Require a client certificate, because nothing else identifies the sender (Guide, 3.1.1).
+            tls.certificateVerification = .noHostnameVerification
+        case .management: tls.applicationProtocols = ["http/1.1"]
+        }
+        return tls
     }
 }

@@ -34,7 +34,8 @@ struct ServiceBase: Sendable {
     ) async throws(ServiceError) {
         secrets = try await SharedSecrets.load(
             from: store.secrets, under: settings.authority?.read(), isFirstStart: store.current.version == 0,
-            tokenByteCount: settings.deviceTokenBytes, now: clock.machineTime)
+            tokenByteCount: settings.deviceTokenBytes, hasSealed: !store.current.upstreams.isEmpty,
+            now: clock.machineTime)
         try folder.check(secrets.authority.rootPEM, of: settings.store)
         // Write the file only if it differs, so that a full disk does not prevent a start.
         if FileManager.default.contents(atPath: folder.authorityFile) != Data(secrets.authority.rootPEM.utf8) {
@@ -56,13 +57,27 @@ struct ServiceBase: Sendable {
         Dictionary(uniqueKeysWithValues: settings.environments.map { ($0, make($0)) })
     }
 
-    /// Makes the certificate of the listeners.
-    func makeServerCertificate() throws(ServiceError) -> ServerCertificate {
+    /// Returns the root certificate that clients have to trust: the operator's, or that of the service's own authority.
+    var authorityPEM: @Sendable () -> String {
+        let (file, authority) = (settings.serverCertificate?.authority, secrets.authority)
+        return {
+            // The operator may replace the file while the service runs.
+            let pem = file.flatMap { FileManager.default.contents(atPath: $0) }
+            return pem.map { String(decoding: $0, as: UTF8.self) } ?? authority.rootPEM
+        }
+    }
+
+    /// The names of the listeners, beside those that every certificate has.
+    var serverNames: [String] {
         // An address that stands for all addresses of a machine is not a name for clients.
         let host = ["0.0.0.0", "::"].contains(settings.host) ? [] : [settings.host]
-        let names = settings.hostnames + settings.ports.serverNames + host
-        return try ServerCertificate(
-            settings.serverCertificate.map { .files($0) } ?? .authority(secrets.authority, names: names),
+        return settings.hostnames + settings.ports.serverNames + host
+    }
+
+    /// Makes the certificate of the listeners.
+    func makeServerCertificate() throws(ServiceError) -> ServerCertificate {
+        try ServerCertificate(
+            settings.serverCertificate.map { .files($0) } ?? .authority(secrets.authority, names: serverNames),
             now: clock.machineTime)
     }
 }

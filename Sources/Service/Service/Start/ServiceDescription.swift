@@ -54,6 +54,8 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
     /// The address of the management API over TLS, in the form `host:port`; nil if there is none.
     package var managementTLS: String?
     package var key: DevelopmentKey?
+    /// `any` if the service accepts what it does not know; nil otherwise.
+    package var accept: String?
 
     /// The server name for the TLS handshake; nil for the host's own name.
     package func serverName(_ environment: Environment) -> String? {
@@ -69,6 +71,17 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
 
     /// Reads the description of the service that runs with this folder.
     package static func read(_ folder: DataFolder) throws(ServiceError) -> ServiceDescription {
+        guard let description = try readIfPresent(folder) else { throw notRunning(folder) }
+        return description
+    }
+
+    package static func notRunning(_ folder: DataFolder) -> ServiceError {
+        ServiceError(
+            .dataFolder, "No service runs on \(folder.path); start one with: carillon serve --data \(folder.path)")
+    }
+
+    /// - Returns: nil if the file is missing, because no service runs or because it is still starting.
+    package static func readIfPresent(_ folder: DataFolder) throws(ServiceError) -> ServiceDescription? {
         guard let data = FileManager.default.contents(atPath: folder.descriptionFile) else {
             guard !folder.isClosedToThisUser else {
                 throw ServiceError(
@@ -76,8 +89,7 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
                     "The data folder \(folder.path) is another user's: run the command as that user, or set "
                         + "CARILLON_MANAGEMENT_URL and CARILLON_MANAGEMENT_KEY.")
             }
-            throw ServiceError(
-                .dataFolder, "No service runs on \(folder.path); start one with: carillon serve --data \(folder.path)")
+            return nil
         }
         do {
             return try JSONDecoder().decode(ServiceDescription.self, from: data)

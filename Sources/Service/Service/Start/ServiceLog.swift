@@ -5,6 +5,7 @@ import DeliveryLogFiles
 import Journal
 import Logging
 import Management
+import VirtualDevices
 
 /// The delivery log, and what receives its events.
 struct ServiceLog: Sendable {
@@ -37,18 +38,21 @@ struct ServiceLog: Sendable {
             throw ServiceError(.dataFolder, error.description)
         }
         self.signal = signal
-        journal = settings.environments.contains(.development) ? RequestJournal() : nil
+        journal = settings.environments.contains(.development) ? RequestJournal(clocks: clock.teams) : nil
         events = journal.map { [files] in JournalingLog($0, files) } ?? files
     }
 }
 
 extension ServiceBase {
     /// The delivery log as the management API reads it.
-    var logSource: DeliveryLogSource {
+    /// - Parameter development: knows the device tokens that the service did not give out.
+    func logSource(_ development: DevelopmentParts?) -> DeliveryLogSource {
         let (files, tokenKeys) = (log.files, secrets.tokenKeys)
+        let devices = development?.acceptAny == nil ? nil : development?.devices
         let names = DeviceTokenNames { tokenKeys.keys.current }
         return DeliveryLogSource(
-            folder: folder.logFolder, token: { names.token($0, key: $1) }, signal: log.signal,
+            folder: folder.logFolder, token: { devices?.firstSeenToken($0) ?? names.token($0, key: $1) },
+            signal: log.signal,
             flush: { await files.flush() })
     }
 }

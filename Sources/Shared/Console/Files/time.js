@@ -15,6 +15,15 @@ export function exactTime(milliseconds) {
   return Number.isNaN(moment.getTime()) ? String(milliseconds) : moment.toISOString();
 }
 
+const full = new Intl.DateTimeFormat(undefined, {
+  year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3, timeZoneName: "short" });
+
+/** The date and the time of day with its zone, which is the same as that of all other times. */
+export function fullTime(milliseconds) {
+  const moment = new Date(milliseconds);
+  return Number.isNaN(moment.getTime()) ? String(milliseconds) : full.format(moment);
+}
+
 /** A duration such as 3 ms, 1.25 s, 2 min 5 s or 3 h 20 min. */
 export function duration(milliseconds) {
   if (milliseconds < 1000) return `${milliseconds} ms`;

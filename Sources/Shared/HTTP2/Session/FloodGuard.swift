@@ -92,6 +92,11 @@ package struct FloodGuard: Sendable {
         earn(Self.idleFramesPerDataFrame)
     }
 
+    /// Called when we send a PING. The peer will acknowledge it.
+    package mutating func pingSent() {
+        pings.earn(limits.pings, events: 1)
+    }
+
     private mutating func earn(_ frames: Int) {
         idleFrames.earn(limits.idleFrames, events: UInt64(frames))
     }

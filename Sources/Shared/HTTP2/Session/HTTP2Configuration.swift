@@ -1,5 +1,13 @@
 package import NIOCore
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// The limits and sizes of a session. Each has a default that suits small requests with small answers.
 package struct HTTP2Configuration: Sendable {
     // The first members are used for each frame of a body. They are next to each other, because the session has a copy
@@ -84,10 +92,34 @@ package struct HTTP2Configuration: Sendable {
     /// How long `close()` waits until the peer has taken the last bytes, in seconds.
     package var closeTimeoutSeconds: Int64 = 5
 
-    /// Whether a stream is reset with NO_ERROR at once if its answer was sent before the request had ended (RFC 9113,
-    /// 8.1). Some clients, such as curl 7.88, drop the answer when they get the reset. Without the reset the client can
-    /// send no more than its window, and the application decides when to reset the stream.
-    package var resetsAfterEarlyAnswer = true
+    /// Server: when a stream is reset with NO_ERROR whose answer was sent before the request had ended (RFC 9113, 8.1).
+    package var earlyReset = EarlyReset.withAnswer
+
+    /// How long the reset of ``EarlyReset/onceRead`` waits after the client has acknowledged the PING, in milliseconds.
+    /// curl 7.88 acknowledges it when it has read the answer from the socket, and looks at the answer soon after: with
+    /// 30 uploads side by side 20 milliseconds were enough, and none were not.
+    package var earlyResetDelayMilliseconds: Int64 = 100
+
+    /// The implementation of HTTP/2 below the session.
+    package var implementation = Implementation.default
+
+    package enum Implementation: Sendable, Hashable, CaseIterable {
+        #if Service
+            /// libnghttp2, which needs less CPU. A server's every push passes through it.
+            case library
+        #endif
+        /// `HTTP2Core`, which needs no system library. A backend that depends on the libraries alone has it
+        /// (docs/decisions/0077-http2-core.md).
+        case core
+
+        #if Service
+            /// `CARILLON_HTTP2=core` in the environment chooses `HTTP2Core`, for tests and benchmarks.
+            static let `default`: Self =
+                getenv("CARILLON_HTTP2").map { String(cString: $0) } == "core" ? .core : .library
+        #else
+            static let `default` = Self.core
+        #endif
+    }
 
     /// How to encode a literal header field that is not added to HPACK's table (RFC 7541, 6.2).
     package enum Literals: Sendable, Hashable {
@@ -95,6 +127,15 @@ package struct HTTP2Configuration: Sendable {
         case neverIndexed
         /// Intermediaries may do so (RFC 7541, 6.2.2). The Guide asks this form of a provider (2.3.4.1).
         case withoutIndexing
+    }
+
+    /// When to reset a stream whose answer was sent before the request had ended.
+    package enum EarlyReset: Sendable, Hashable {
+        /// Together with the answer. Some clients, such as curl 7.88, drop the answer then.
+        case withAnswer
+        /// When the client has read the answer: it has acknowledged a PING that was sent after it. A client that does
+        /// not acknowledge it keeps the stream until the application resets it, and can send no more than its window.
+        case onceRead
     }
 
     package enum IdleMemory: Sendable, Hashable {

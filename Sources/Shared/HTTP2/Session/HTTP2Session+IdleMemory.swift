@@ -1,4 +1,3 @@
-import CNghttp2
 import Connections
 import NIOCore
 
@@ -34,14 +33,14 @@ extension HTTP2Session {
     /// anyway (``HTTP2Configuration/IdleMemory/releasedOnRequest``): a timer for each connection would wake the event
     /// loop too often.
     package func releaseMemoryIfIdle() {
-        guard let memory, activity != .released else { return }
-        guard state == .active, let library, let context, !isInLibrary else { return }
-        guard activity == .idle, nghttp2_session_want_write(library) == 0, !hasUnwritten(context.channel) else {
+        guard releasesIdleMemory, activity != .released else { return }
+        guard state == .active, let context, !isInProtocol else { return }
+        guard activity == .idle, !wantsToWrite, !hasUnwritten(context.channel) else {
             activity = .idle
             return
         }
         activity = .released
-        memory.releaseIdleMemory()
+        releaseProtocolMemory()
         buffers?.releaseIdleMemory()
     }
 

@@ -1,4 +1,3 @@
-import CNghttp2
 package import NIOCore
 
 // The methods for streams. They queue frames, which are sent with the next flush.
@@ -16,10 +15,8 @@ extension HTTP2Session {
 
     /// The number of requests that can begin now.
     package var availableStreams: Int {
-        guard role == .client, state == .active, let library, !isDraining else { return 0 }
-        guard nghttp2_session_check_request_allowed(library) != 0 else { return 0 }
-        let peers = Int(nghttp2_session_get_remote_settings(library, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
-        let allowed = hasReceivedPreface ? peers : configuration.concurrentStreamsBeforeSettings
+        guard role == .client, state == .active, !isDraining, allowsRequests else { return 0 }
+        let allowed = hasReceivedPreface ? peerMaxConcurrentStreams : configuration.concurrentStreamsBeforeSettings
         return max(0, min(allowed, configuration.maxConcurrentStreams) - streams.count)
     }
 
@@ -32,19 +29,12 @@ extension HTTP2Session {
         endStream: Bool = true
     ) throws(HTTP2Error) -> StreamID {
         guard role == .client else { throw HTTP2Error(.notAClient) }
-        guard state == .active, let library, !hasLibraryFailed else { throw HTTP2Error(.notActive) }
+        guard canSubmit else { throw HTTP2Error(.notActive) }
         guard !isDraining else { throw HTTP2Error(.goingAway) }
-        guard nghttp2_session_get_next_stream_id(library) <= UInt32(Int32.max) else { throw HTTP2Error(.streamsUsedUp) }
+        guard hasStreamNumbers else { throw HTTP2Error(.streamsUsedUp) }
         guard availableStreams > 0 else { throw HTTP2Error(.tooManyStreams) }
         let outbound = makeBody(.none, body, endStream: endStream)
-        let number = withProvider(outbound) { provider in
-            headers.withLibraryFields { fields, count in
-                nghttp2_submit_request(library, nil, fields, count, provider, nil)
-            }
-        }
-        guard number > 0 else { throw HTTP2Error(.library, detail: String(cString: nghttp2_strerror(number))) }
-        let stream = StreamID(number)
-        outbound?.stream = stream
+        let stream = try submitRequest(headers, outbound)
         flood.streamOpened()
         streams.append(stream, StreamState(flags: endStream ? .localEnded : [], outbound: outbound))
         bufferedBytes += outbound?.bytes ?? 0
@@ -79,22 +69,17 @@ extension HTTP2Session {
         body: ByteBuffer?,
         endStream: Bool
     ) -> Bool {
-        guard role == .server, state == .active, let library, !hasLibraryFailed else { return false }
+        guard role == .server, canSubmit else { return false }
         guard let index = streams.index(of: stream) else { return false }
         guard streams[index].flags.isDisjoint(with: [.responded, .reset]) else { return false }
         let outbound = makeBody(stream, body, endStream: endStream)
-        let result = withProvider(outbound) { provider in
-            headers.withLibraryFields { fields, count in
-                nghttp2_submit_response(library, stream.rawValue, fields, count, provider)
-            }
-        }
-        guard result == 0 else { return false }
+        guard submitResponse(stream, headers, outbound) else { return false }
         streams[index].flags.insert(.responded)
         if let outbound {
             streams[index].outbound = outbound
             bufferedBytes += outbound.bytes
         }
-        if endStream { localEnded(index) }
+        if endStream { localEnded(index, stream) }
         scheduleFlush()
         return true
     }
@@ -105,9 +90,7 @@ extension HTTP2Session {
     ///   the event loop.
     @discardableResult
     package func write(_ stream: StreamID, _ bytes: ByteBuffer, schedulesFlush: Bool = true) -> WriteResult {
-        guard state == .active, let library, !hasLibraryFailed, let index = streams.index(of: stream) else {
-            return .closed
-        }
+        guard canSubmit, let index = streams.index(of: stream) else { return .closed }
         let flags = streams[index].flags
         guard let body = streams[index].outbound, flags.isDisjoint(with: [.reset, .localEnded]) else { return .closed }
         guard bufferedBytes + bytes.readableBytes <= configuration.maxBufferedBytes else {
@@ -117,7 +100,7 @@ extension HTTP2Session {
         if bytes.readableBytes > 0 {
             body.append(bytes)
             bufferedBytes += bytes.readableBytes
-            resume(body, library)
+            resume(body)
             if schedulesFlush { scheduleFlush() }
         }
         if body.bytes >= configuration.streamHighMark { body.isAboveMark = true }
@@ -126,20 +109,20 @@ extension HTTP2Session {
 
     /// Ends a body that was begun with `endStream: false`.
     package func finish(_ stream: StreamID) {
-        guard state == .active, let library, !hasLibraryFailed, let index = streams.index(of: stream) else { return }
+        guard canSubmit, let index = streams.index(of: stream) else { return }
         guard let body = streams[index].outbound, !streams[index].flags.contains(.localEnded) else { return }
         body.isFinished = true
-        localEnded(index)
-        resume(body, library)
+        localEnded(index, stream)
+        resume(body)
         scheduleFlush()
     }
 
     /// Resets a stream with RST_STREAM. `streamClosed` follows, and no other call for this stream.
     package func reset(_ stream: StreamID, _ code: HTTP2ErrorCode) {
-        guard state == .active, let library, !hasLibraryFailed, let index = streams.index(of: stream) else { return }
+        guard canSubmit, let index = streams.index(of: stream) else { return }
         guard !streams[index].flags.contains(.reset) else { return }
         streams[index].flags.insert(.reset)
-        nghttp2_submit_rst_stream(library, 0, stream.rawValue, code.rawValue)
+        submitReset(stream, code)
         scheduleFlush()
     }
 
@@ -148,34 +131,29 @@ extension HTTP2Session {
     package func pauseReading(_ stream: StreamID) {
         guard let index = streams.index(of: stream) else { return }
         streams[index].flags.insert(.paused)
+        holdWindow(stream)
     }
 
     /// Opens the stream's window again, also for bytes that came meanwhile.
     package func resumeReading(_ stream: StreamID) {
-        guard let library, !hasLibraryFailed, let index = streams.index(of: stream) else { return }
+        guard !hasFailed, let index = streams.index(of: stream) else { return }
         guard streams[index].flags.contains(.paused) else { return }
         streams[index].flags.remove(.paused)
         let bytes = streams[index].unconsumed
         streams[index].unconsumed = 0
-        nghttp2_session_consume_stream(library, stream.rawValue, bytes)
+        openWindow(stream, bytes)
         scheduleFlush()
     }
 
     // MARK: Helpers
 
-    private func localEnded(_ index: Int) {
+    private func localEnded(_ index: Int, _ stream: StreamID) {
         streams[index].flags.insert(.localEnded)
         if role == .server, !streams[index].flags.contains(.remoteEnded) {
             streams[index].flags.insert(.answeredEarly)
             earlyAnswers += 1
+            holdWindow(stream)
         }
-    }
-
-    private func resume(_ body: OutboundBody, _ library: OpaquePointer) {
-        guard body.isDeferred else { return }
-        body.isDeferred = false
-        hasNews = true
-        nghttp2_session_resume_data(library, body.stream.rawValue)
     }
 
     /// Makes the body of a stream; returns nil if nothing follows the headers.
@@ -186,16 +164,5 @@ extension HTTP2Session {
         if let bytes, count > 0 { body.append(bytes) }
         body.isFinished = endStream
         return body
-    }
-
-    private func withProvider<Result>(
-        _ body: OutboundBody?,
-        _ submit: (UnsafePointer<nghttp2_data_provider>?) -> Result
-    ) -> Result {
-        guard let body else { return submit(nil) }
-        // The table keeps the body while libnghttp2 has the pointer.
-        let source = nghttp2_data_source(ptr: Unmanaged.passUnretained(body).toOpaque())
-        return withUnsafePointer(
-            to: nghttp2_data_provider(source: source, read_callback: LibraryCallbacks.readBody), submit)
     }
 }

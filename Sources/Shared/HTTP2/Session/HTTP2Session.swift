@@ -1,17 +1,18 @@
-import CNghttp2
 package import Connections
 package import NIOCore
 
 /// One HTTP/2 connection (RFC 9113), server or client: the last handler of a NIO channel.
 ///
-/// libnghttp2 implements the protocol. This type passes the received bytes to it, calls an `HTTP2Application` with the
-/// events, and writes the frames of a batch in one write. Streams have no child channels and no tasks. Received bytes
-/// are not kept: the application gets spans of them.
+/// It calls an `HTTP2Application` with the events, and writes the frames of a batch in one write. Streams have no child
+/// channels and no tasks. Received bytes are not kept: the application gets spans of them.
+///
+/// A subclass implements the protocol: `LibrarySession` with libnghttp2, and `CoreSession` with `HTTP2Core`. `make`
+/// makes one of them. All that a user sees, and the order of its calls, is here.
 ///
 /// Confined to the channel's event loop. TLS, ALPN and time limits for the handshake, idle connections and slow
 /// requests are the caller's task. The session holds its application until the connection has ended, so the two may
 /// refer to each other.
-package final class HTTP2Session: ChannelInboundHandler {
+package class HTTP2Session: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
@@ -28,7 +29,7 @@ package final class HTTP2Session: ChannelInboundHandler {
         case active
         /// Nothing more is read. The channel is closed when the queued frames are written.
         case closing
-        /// The application has had its last call, and libnghttp2's session is deleted.
+        /// The application has had its last call, and the protocol's state is released.
         case closed
     }
 
@@ -38,31 +39,29 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// The side of the connection.
     package let role: Role
     var state = State.idle
-    /// Whether libnghttp2 may have something to send, or may have finished. It is true if something was submitted since
+    /// Whether the protocol may have something to send, or may have finished. It is true if something was submitted since
     /// the last check, or if a frame came that opens a window or closes a stream. DATA closes a stream only if it has
     /// END_STREAM.
     var hasNews = true
     /// Whether bytes are being read. Frames that are submitted meanwhile are sent at the end.
     var isReading = false
-    /// Whether a call of libnghttp2 is running. Its session must not be deleted then, nor called again in the same
-    /// direction.
-    var isInLibrary = false
-    /// libnghttp2's session has failed and must not be used any more.
-    var hasLibraryFailed = false
+    /// Whether the protocol's part runs. It must not be released then, nor called again in the same direction.
+    var isInProtocol = false
+    /// The protocol's part has failed and must not be used any more.
+    var hasFailed = false
     var isFlushing = false
     var isFlushScheduled = false
-    /// Set if `sendData` finds no room in `output`.
-    var isOutputFull = false
     /// Whether the channel is writable, as it last reported.
     var isWritable = true
     var hasStartedClosing = false
     var activity = Activity.working
     var context: ChannelHandlerContext?
-    /// libnghttp2's session; nil before the channel is active and after `teardown`.
+    /// `LibrarySession` only: libnghttp2's session; nil before the channel is active and after `teardown`. It is here
+    /// because each read and write uses it.
     var library: OpaquePointer?
-    /// The application without reference counting, for libnghttp2's callbacks. There are about fifteen for each
-    /// request, and counting a reference costs as much as finding the stream. Only `teardown` releases the
-    /// application, after libnghttp2 has returned.
+    /// The application without reference counting. There are about fifteen calls for each request, and counting a
+    /// reference costs as much as finding the stream. Only `teardown` releases the application, after the protocol's
+    /// part has returned.
     private var receiver: Unmanaged<HeldApplication>?
     private var held: HeldApplication? { didSet { receiver = held.map { .passUnretained($0) } } }
     var streams = StreamTable<StreamState>()
@@ -71,11 +70,10 @@ package final class HTTP2Session: ChannelInboundHandler {
     package internal(set) var bufferedBytes = 0
     /// When the bytes that are being read arrived. The clock is read once for all of them.
     var readTime = NIODeadline.distantPast
-    /// libnghttp2's allocator, if some of its memory is released while the session is idle.
-    var memory: LibraryMemory?
+    /// Whether some memory is released while the session is idle.
+    let releasesIdleMemory: Bool
     /// The next check whether the session is idle.
     var idleCheck: Scheduled<Void>?
-    var ignored = IgnoredBytes()
     /// The number of open streams with the flag `answeredEarly`.
     var earlyAnswers = 0
 
@@ -86,32 +84,27 @@ package final class HTTP2Session: ChannelInboundHandler {
     package var whenEnded: ((SessionEnd) -> Void)?
     /// Why the session ends; nil until that is known.
     var end: SessionEnd?
-    /// Set if the channel ended during a call of libnghttp2.
+    /// Set if the channel ended while the protocol's part ran.
     var pendingTeardown: SessionEnd?
 
     // Receiving
-    var block = IncomingBlock()
-    /// The encodings of header fields; nil unless they are observed. It is a separate object, because few connections
-    /// need it.
-    let encodings: ObservedEncodings?
     var flood: FloodGuard
-    /// Set in a callback if the peer floods us. It is handled when libnghttp2 has returned.
+    /// Set if the peer floods us. It is handled when the application's call has returned.
     var floodKind: FloodGuard.Kind?
-    var concurrency: ConcurrencyLimit
     /// The first bytes of the connection, kept until they are known to be HTTP/2.
     var prefix: [UInt8] = []
 
     // Sending
     /// Streams whose answer was sent while the request was still coming: RST_STREAM is due (RFC 9113, 8.1).
     var earlyResets: [StreamID] = []
+    /// The same, if the reset waits until the peer has read the answer.
+    var readAnswers = ReadAnswers()
     /// Streams whose applications wait for `writable`.
     var writableStreams: [StreamID] = []
     /// TLS's buffers; nil if the session does not release their memory.
     package var buffers: TLSBuffers?
 
     // Going away
-    /// GOAWAY frames that the session submitted and libnghttp2 has not written; it writes any other by itself.
-    var queuedGoAways = 0
     var drain: Drain = .none
     /// The first GOAWAY of a drain was written, and the PING after it was not submitted yet.
     var isDrainPingDue = false
@@ -134,22 +127,80 @@ package final class HTTP2Session: ChannelInboundHandler {
 
     var application: (any HTTP2Application)? { held?.application }
 
-    /// Makes a session for a channel that is active or becomes active later.
-    package init(role: Role, configuration: HTTP2Configuration, application: any HTTP2Application) {
+    /// Makes the part that is common to all. Use `make`.
+    init(role: Role, configuration: HTTP2Configuration, application: any HTTP2Application) {
         self.role = role
         self.configuration = configuration
         let held = HeldApplication(application)
         self.held = held
         receiver = .passUnretained(held)
-        encodings = role == .server && configuration.observesEncoding ? ObservedEncodings() : nil
-        concurrency = ConcurrencyLimit(full: configuration.maxConcurrentStreams)
+        releasesIdleMemory = configuration.idleMemory != .kept
         flood = FloodGuard(limits: configuration.flood)
     }
 
-    deinit {
-        // Only needed if the handler was never told that the channel ended.
-        if let library { nghttp2_session_del(library) }
+    // MARK: The protocol, which a subclass implements. Here nothing is sent and nothing is open.
+
+    /// Begins the protocol: the preface and SETTINGS are queued. Returns false if there is no memory.
+    func beginProtocol() -> Bool { false }
+    /// Reads the bytes, and calls the application with the events.
+    func read(_ buffer: ByteBuffer) {}
+    /// Moves frames to the channel while it is writable.
+    func pump(_ context: ChannelHandlerContext) {}
+    /// Releases the protocol's state. Its last call.
+    func endProtocol() {}
+    /// Releases the memory that only reading and writing need.
+    func releaseProtocolMemory() {}
+
+    /// Whether frames may be waiting to be sent although `hasNews` is false.
+    var hasQueuedFrames: Bool { false }
+    /// Whether frames are waiting that can be sent now, apart from the channel. It may take longer to find out.
+    var wantsToWrite: Bool { false }
+    /// The number of frames that the peer has not taken.
+    var queuedFrames: Int { 0 }
+    /// Whether nothing more will be read or sent (RFC 9113, 6.8).
+    var isProtocolFinished: Bool { true }
+
+    /// The peer's settings. Before its SETTINGS have come, these are the protocol's initial values.
+    package var peerSettings: PeerSettings { PeerSettings(streamWindowBytes: 0, maxFrameBytes: 0) }
+    /// Server: whether the client has not acknowledged SETTINGS yet. Until it does, the greater of the two numbers of
+    /// streams applies. If this takes too long, an application that has lowered the number for safety ends the
+    /// connection with SETTINGS_TIMEOUT (RFC 9113, 6.5.3).
+    package var hasUnacknowledgedSettings: Bool { false }
+    /// Server: the client may have this many streams open, at most `maxConcurrentStreams`.
+    func announceStreams(_ number: Int) {}
+    /// Server: whether a stream that begins is within the announced number.
+    var admitsStream: Bool { false }
+    /// The number of streams that the peer's SETTINGS allow; a very large number if they set no limit.
+    var peerMaxConcurrentStreams: Int { 0 }
+    /// Client: whether a request can begin, apart from the number of open ones.
+    var allowsRequests: Bool { false }
+
+    /// Client: whether there is a number for one more stream.
+    var hasStreamNumbers: Bool { false }
+
+    /// Client: begins a request, which gets its number at once.
+    func submitRequest(_ headers: borrowing HeaderBlock, _ body: OutboundBody?) throws(HTTP2Error) -> StreamID {
+        throw HTTP2Error(.notActive)
     }
+    /// Server: begins a response. Without a body, it is complete.
+    func submitResponse(_ stream: StreamID, _ headers: borrowing HeaderBlock, _ body: OutboundBody?) -> Bool { false }
+    /// A body has more bytes, or is finished.
+    func resume(_ body: OutboundBody) {}
+    func submitReset(_ stream: StreamID, _ code: HTTP2ErrorCode) {}
+    func submitPing(_ payload: UInt64) {}
+    func submitGoAway(_ last: StreamID, _ code: HTTP2ErrorCode, _ debugData: [UInt8]) {}
+    /// Server: the first GOAWAY of a drain, with the drain's debug data and stream 2^31-1 (RFC 9113, 6.8). A PING
+    /// follows it.
+    func submitShutdownNotice() {}
+
+    /// Received bytes of a body need no more room: the windows of the connection and of the stream may be opened.
+    func consume(_ stream: StreamID, _ count: Int) {}
+    /// The same for the connection's window only. The stream's stays as it is.
+    func consumeOfConnection(_ stream: StreamID, _ count: Int) {}
+    /// Received bytes will not open the stream's window from now on.
+    func holdWindow(_ stream: StreamID) {}
+    /// Opens the stream's window again, by the number of bytes that came while it was held.
+    func openWindow(_ stream: StreamID, _ count: Int) {}
 
     /// Whether requests are accepted: the session is active and not ending.
     package var isActive: Bool { state == .active }
@@ -184,7 +235,7 @@ package final class HTTP2Session: ChannelInboundHandler {
         isReading = false
         if state == .active { application?.batchEnded() }
         flush()
-        if memory != nil { worked(context) }
+        if releasesIdleMemory { worked(context) }
         // Do nothing: no handler after the session reads, and the channel continues to read by itself.
     }
 
@@ -204,15 +255,12 @@ package final class HTTP2Session: ChannelInboundHandler {
     private func start(_ context: ChannelHandlerContext) {
         guard state == .idle else { return }
         isWritable = context.channel.isWritable
-        if configuration.idleMemory != .kept { memory = LibraryMemory() }
-        guard let library = LibrarySession.make(role, configuration, owner: self, memory: memory) else {
+        guard beginProtocol() else {
             end = .protocolError(.internalError, "out of memory")
             context.close(promise: nil)
             return
         }
-        self.library = library
         state = .active
-        submitFirstSettings(library)
         application?.sessionBecameActive(self)
         flush()
     }
@@ -220,7 +268,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     /// Calls the application for the last time and releases everything.
     func teardown(_ reason: SessionEnd) {
         guard state != .closed else { return }
-        if isInLibrary {
+        if isInProtocol {
             pendingTeardown = reason
             return
         }
@@ -232,8 +280,7 @@ package final class HTTP2Session: ChannelInboundHandler {
         idleCheck = nil
         let code = if case .protocolError(let code, _) = end { code } else { HTTP2ErrorCode.cancel }
         for (stream, _) in streams.removeAll() { application?.streamClosed(stream, error: code) }
-        if let library { nghttp2_session_del(library) }
-        library = nil
+        endProtocol()
         output = ByteBuffer()
         bufferedBytes = 0
         application?.sessionClosed(end ?? reason)
@@ -241,24 +288,27 @@ package final class HTTP2Session: ChannelInboundHandler {
         whenEnded = nil
     }
 
-    /// Calls the application during a call of libnghttp2.
+    /// Calls the application without counting a reference.
     @inline(__always)
     func callApplication(_ body: (any HTTP2Application) -> Void) {
         receiver?._withUnsafeGuaranteedRef { body($0.application) }
     }
 
-    /// Calls libnghttp2, and then does what had to wait for the end of the call.
-    func withLibrary<Result>(_ body: (OpaquePointer) -> Result) -> Result? {
-        guard let library, !isInLibrary, !hasLibraryFailed else { return nil }
-        isInLibrary = true
-        let result = body(library)
-        isInLibrary = false
+    /// Runs the protocol's part, and then does what had to wait for its end. Call it only if it does not run already.
+    @inline(__always)
+    func runProtocol<Result>(_ body: () -> Result) -> Result {
+        isInProtocol = true
+        let result = body()
+        isInProtocol = false
         if let reason = pendingTeardown {
             pendingTeardown = nil
             teardown(reason)
         }
         return result
     }
+
+    /// Whether frames can be submitted.
+    var canSubmit: Bool { state == .active && !hasFailed }
 
     /// Begins to close the session: reads nothing more, calls the application no more, writes the queue and closes the
     /// channel.

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The unsent bytes of one body, between the application and libnghttp2.
+/// The unsent bytes of one body, between the application and the protocol.
 ///
 /// It is a class, because libnghttp2 has a pointer to it as data source. The session's table keeps it while the stream
 /// is open, and libnghttp2 never uses a data source after it has closed the stream.
@@ -38,6 +38,11 @@ final class OutboundBody {
                 return count
             }
         }
+        drop(count)
+    }
+
+    /// Drops bytes that were sent.
+    func drop(_ count: Int) {
         buffer.moveReaderIndex(forwardBy: min(count, buffer.readableBytes))
         // Release the memory of an empty buffer, because streams stay open for days.
         if buffer.readableBytes == 0 { buffer = ByteBuffer() }

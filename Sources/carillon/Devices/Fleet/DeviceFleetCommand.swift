@@ -1,5 +1,6 @@
 import APNSDevice
 import ArgumentParser
+import CommandSupport
 import Foundation
 import Notifications
 import Service

@@ -1,4 +1,5 @@
 import APNSDevice
+import CommandSupport
 import Foundation
 import NIOPosix
 import Notifications

@@ -1,4 +1,5 @@
 import APNSDevice
+import CommandSupport
 import Foundation
 
 /// The file with a fleet's identities. Only one process may hold it: two fleets with the same identities would take

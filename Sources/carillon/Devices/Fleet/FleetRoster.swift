@@ -1,4 +1,5 @@
 import APNSDevice
+import CommandSupport
 
 /// The devices of a fleet. A device's identity is read from the file only when the device connects, because all
 /// 10,000 would take 20 MB of memory.

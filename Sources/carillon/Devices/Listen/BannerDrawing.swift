@@ -1,4 +1,5 @@
 import APNSDevice
+import CommandSupport
 import Foundation
 
 /// Draws a notification as a banner of text, and the notification centre as several banners.

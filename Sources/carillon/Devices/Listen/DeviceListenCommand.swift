@@ -1,5 +1,6 @@
 import APNSDevice
 import ArgumentParser
+import CommandSupport
 import Foundation
 import Logging
 import Notifications
@@ -80,7 +81,23 @@ struct DeviceListenCommand: AsyncParsableCommand {
     @Option(help: "A JSON file with categories: [{\"id\":…,\"actions\":[{\"id\":…,\"title\":…,\"opensApp\":…}]}].")
     var categories: String?
 
+    @Flag(
+        help: """
+            Run the program after -- for each notification, with the payload on its standard input and the rest in \
+            CARILLON_NOTIFICATION_… variables. The notification is acknowledged when the program ends with 0.
+            """)
+    var exec = false
+
+    @Argument(
+        parsing: .postTerminator,
+        help: ArgumentHelp("With --exec: the program and its arguments. No shell reads them.", valueName: "program"))
+    var program: [String] = []
+
     func validate() throws {
+        guard exec != program.isEmpty else {
+            throw ValidationError("--exec takes a program after two hyphens: --exec -- PROGRAM ARGUMENT…")
+        }
+        guard !exec || !asApp else { throw ValidationError("--exec and --as-app do not go together.") }
         guard channel.isEmpty || bundleID.count == 1 else {
             throw ValidationError("--channel subscribes one app: name it with one --bundle-id.")
         }
@@ -97,7 +114,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
             strings: try strings.map { try Localizations(folder: $0) } ?? Localizations(),
             sounds: try sounds.map { try Self.names(in: $0) }, categories: try readCategories(),
             settings: AppSettings(alerts: alerts, sounds: !noSounds, badges: !noBadges), state: state)
-        let listener = DeviceListener(common: common, options: device, setup: setup, isAsApp: asApp)
+        let listener = DeviceListener(common: common, options: device, setup: setup, isAsApp: asApp, command: program)
         var logger = Logger(label: "carillon") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .error
         try await ServiceGroup(

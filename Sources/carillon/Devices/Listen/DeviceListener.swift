@@ -1,3 +1,5 @@
+import CommandSupport
+import DeviceAgent
 import APNSDevice
 import Foundation
 import Notifications
@@ -10,36 +12,33 @@ struct DeviceListener: Service {
     let setup: ListenSetup
     /// Whether to print, for programs, what the apps get, instead of the lines of the stream.
     let isAsApp: Bool
+    /// The program, with its arguments, to run for each notification; empty if there is none.
+    let command: [String]
 
     func run() async throws {
-        if common.json, !isAsApp { try await print() } else { try await behaveAsPhone() }
+        if common.json && !isAsApp || !command.isEmpty { try await print() } else { try await behaveAsPhone() }
     }
 
     // MARK: What the stream has
 
     private func print() async throws {
-        let output = Output(isJSON: true)
-        let device = try options.device(common, delegate: PrintingApp(output: output, identityPath: options.identity))
+        let output = Output(isJSON: common.json)
+        let printing = PrintingApp(output: output, identityPath: options.identity)
+        let delegate: any DeviceDelegate =
+            command.isEmpty ? printing : ExecutingApp(printing: printing, command: command)
+        let device = try options.device(common, delegate: delegate)
         for bundleID in setup.bundleIDs {
-            var line = JSONLine(event: "registered")
-            line.add("bundleID", bundleID)
-            line.add("token", try await device.register(bundleID))
-            output.printRaw(line.text, "")
-            for service in setup.services {
-                var line = JSONLine(event: "registered")
-                line.add("bundleID", bundleID)
-                line.add("service", service.rawValue)
-                line.add("token", try await device.register(bundleID, for: service))
-                output.printRaw(line.text, "")
+            func report(_ service: PushService?, _ token: String, activity: UUID? = nil) {
+                var line = EventLine.registered(bundleID, service, token)
+                line.add("activity", activity?.uuidString.lowercased())
+                let name = service.map { "\(bundleID) for \($0.rawValue)" } ?? bundleID
+                output.printRaw(line.text, "Registered \(name), device token \(token)")
             }
+            report(nil, try await device.register(bundleID))
+            for service in setup.services { report(service, try await device.register(bundleID, for: service)) }
             if setup.beginsActivity {
                 let activity = UUID()
-                var line = JSONLine(event: "registered")
-                line.add("bundleID", bundleID)
-                line.add("service", PushService.liveActivity.rawValue)
-                line.add("activity", activity.uuidString.lowercased())
-                line.add("token", try await device.register(bundleID, activity: activity))
-                output.printRaw(line.text, "")
+                report(.liveActivity, try await device.register(bundleID, activity: activity), activity: activity)
             }
             for channel in setup.channels { try await device.subscribe(bundleID, to: channel) }
         }

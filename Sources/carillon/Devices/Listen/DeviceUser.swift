@@ -1,4 +1,5 @@
 import APNSDevice
+import CommandSupport
 
 /// The user of a listening device. It puts apps on the device, and acts on the pressed keys.
 actor DeviceUser {

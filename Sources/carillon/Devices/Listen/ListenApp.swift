@@ -1,4 +1,5 @@
 import APNSDevice
+import CommandSupport
 import Synchronization
 
 /// An app on a listening device. It reports what the system tells it.

@@ -1,4 +1,6 @@
 import APNSDevice
+import CommandSupport
+import DeviceAgent
 import Foundation
 
 /// Prints for a program what the apps are told and what the user sees: one line of JSON for each event.
@@ -14,29 +16,11 @@ struct ListenEvents: ListenOutput {
         switch event {
         case .system(let event): handle(event)
         case .registered(let bundleID, let service, let token):
-            print("registered") {
-                $0.add("bundleID", bundleID)
-                $0.add("service", service?.rawValue)
-                $0.add("token", token)
-            }
+            output.printRaw(EventLine.registered(bundleID, service, token).text, "")
         case .received(let notification, let content):
-            print("received") {
-                $0.add("state", AppState.foreground.rawValue)
-                $0.add("content", value: ContentLine(content))
-                $0.add(notification)
-            }
+            output.printRaw(EventLine.received(notification, content).text, "")
         case .responded(let shown, let response):
-            print("responded") { line in
-                line.add("id", shown.id)
-                line.add("bundleID", shown.bundleID)
-                switch response {
-                case .open: line.add("response", "open")
-                case .dismiss: line.add("response", "dismiss")
-                case .action(let action):
-                    line.add("response", "action")
-                    line.add("action", action)
-                }
-            }
+            output.printRaw(EventLine.responded(shown, response).text, "")
         case .prefers(let bundleID, let languages):
             print("languages") {
                 $0.add("bundleID", bundleID)
@@ -64,12 +48,7 @@ struct ListenEvents: ListenOutput {
     private func handle(_ event: DeviceSystem.Event) {
         switch event {
         case .shown(let shown):
-            print("shown") { line in
-                line.add("style", shown.style.rawValue)
-                line.add("content", value: ContentLine(shown.content))
-                if !shown.actions.isEmpty { line.add("actions", value: shown.actions) }
-                line.add(shown.notification)
-            }
+            output.printRaw(EventLine.shown(shown).text, "")
         case .badge(let badge, let bundleID):
             print("badge") {
                 $0.add("bundleID", bundleID)
@@ -86,10 +65,7 @@ struct ListenEvents: ListenOutput {
                 $0.add(notification)
             }
         case .pushed(let notification, let service):
-            print("pushed") {
-                $0.add("service", service.rawValue)
-                $0.add(notification)
-            }
+            output.printRaw(EventLine.pushed(notification, service).text, "")
         case .dropped(let notification, let reason):
             print("dropped") {
                 $0.add("reason", reason.rawValue)
@@ -131,44 +107,5 @@ struct ListenEvents: ListenOutput {
         var line = JSONLine(event: event)
         fill(&line)
         output.printRaw(line.text, "")
-    }
-}
-
-/// What is shown of a notification, in JSON. Missing parts are left out.
-struct ContentLine: Encodable {
-    struct Sound: Encodable {
-        let name: String
-        let critical: Bool
-        let volume: Double
-
-        init(_ sound: NotificationContent.Sound) {
-            name = sound.name
-            critical = sound.isCritical
-            volume = sound.volume
-        }
-    }
-
-    let title, subtitle, body, threadID: String?
-    let badge: Int?
-    let sound: Sound?
-    let category, launchImage, actionTitle, targetContentID, filterCriteria: String?
-    let interruptionLevel: String
-    let relevanceScore: Double
-
-    init(_ content: NotificationContent) {
-        func text(_ text: String) -> String? { text.isEmpty ? nil : text }
-        title = text(content.title)
-        subtitle = text(content.subtitle)
-        body = text(content.body)
-        threadID = text(content.threadID)
-        badge = content.badge
-        sound = content.sound.map { Sound($0) }
-        category = content.category
-        launchImage = content.launchImage
-        actionTitle = content.actionTitle
-        targetContentID = content.targetContentID
-        filterCriteria = content.filterCriteria
-        interruptionLevel = content.interruptionLevel.rawValue
-        relevanceScore = content.relevanceScore
     }
 }

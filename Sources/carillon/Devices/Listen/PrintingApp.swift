@@ -1,3 +1,5 @@
+import CommandSupport
+import DeviceAgent
 import APNSDevice
 import Notifications
 

@@ -25,16 +25,18 @@ struct TestProvider: Sendable {
     /// - Parameter folder: nil for a new one, which is removed afterwards.
     static func run(
         folder: String? = nil,
+        logger: Logger = silentLogger,
         _ change: (inout ProviderServer.Settings) -> Void = { _ in },
         _ body: (TestProvider) async throws -> Void,
     ) async throws {
         guard let folder else {
-            return try await withFolder { try await run(folder: $0, change, body) }
+            return try await withFolder { try await run(folder: $0, logger: logger, change, body) }
         }
         var settings = ProviderServer.Settings(folder: folder)
+        // The receivers of tests are on this machine.
+        settings.allowsLocalHooks = true
         change(&settings)
         let (ready, announce) = AsyncStream<ProviderServer.Description>.makeStream()
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = try await ProviderServer(settings, logger: logger) { announce.yield($0) }
         let group = ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
         let running = Task {
@@ -52,6 +54,8 @@ struct TestProvider: Sendable {
             try await running.value
         }
     }
+
+    static let silentLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     static func withFolder(_ body: (String) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("cp-\(UUID().uuidString.prefix(8))")

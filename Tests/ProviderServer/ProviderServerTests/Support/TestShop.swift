@@ -1,6 +1,7 @@
 import Crypto
 import Delivery
 import Foundation
+import Logging
 import Management
 import NIOHTTP1
 import Notifications
@@ -21,11 +22,14 @@ struct TestShop: Sendable {
     let tokens: [String]
     let clientKey: String
     let serverKey: String
+    /// The key with which the provider server signs, in PEM.
+    var signingKey = ""
 
     /// - Parameter behaviours: one for each device; nil for one that acknowledges at once.
     static func run(
         devices behaviours: [String?],
         folder: String? = nil,
+        logger: Logger = TestProvider.silentLogger,
         _ change: (inout ProviderServer.Settings) -> Void = { _ in },
         _ body: (TestShop) async throws -> Void,
     ) async throws {
@@ -34,15 +38,24 @@ struct TestShop: Sendable {
             $0.delivery.requestsPerDeviceToken = .off
         } _: { carillon in
             let (document, tokens) = try await makeFixture(carillon, behaviours)
-            try await TestProvider.run(folder: folder, change) { provider in
+            try await TestProvider.run(folder: folder, logger: logger, change) { provider in
                 let app = try await provider.ask(.PUT, "/v1/apps/\(bundleID)", document)
                 try #require(app.status == 201, "\(app.body.text)")
                 try await body(
                     TestShop(
                         carillon: carillon, provider: provider, tokens: tokens, clientKey: app.text("clientKey"),
-                        serverKey: app.text("serverKey")))
+                        serverKey: app.text("serverKey"), signingKey: Self.signingKey(in: document)))
             }
         }
+    }
+
+    private static func signingKey(in document: String) throws -> String {
+        let value = try JSONDecoder().decode(JSONValue.self, from: Data(document.utf8))
+        guard case .object(let app) = value, case .object(let environments)? = app["environments"],
+            case .object(let place)? = environments["development"], case .object(let key)? = place["key"],
+            case .string(let text)? = key["privateKey"]
+        else { return try #require(nil) }
+        return text
     }
 
     /// - Returns: The document that makes the app in the provider server, and the device tokens.

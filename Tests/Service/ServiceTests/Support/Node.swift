@@ -146,7 +146,7 @@ struct Node: Sendable {
         courier = try await listen(
             Courier(
                 environment: .development, authority: nodes.authority, tokenKeys: tokenKeys.keys, accounts: accounts,
-                registrations: store, switchboard: switchboard, broadcasts: broadcasts,
+                registrations: store, switchboard: switchboard, broadcasts: broadcasts, seen: SeenDevices(),
                 activations: Activations(invitations: store),
                 limitLog: limitLog, clock: clock))
     }

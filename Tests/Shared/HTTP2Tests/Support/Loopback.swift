@@ -17,13 +17,16 @@ enum Loopback {
         _ body: (_ port: Int) async throws -> Void
     ) async throws {
         let tls = try await Certificate.shared.value.serverContext()
+        var configuration = configuration
+        configuration.implementation = BothProtocols.current
+        let settings = configuration
         let server = try await ServerBootstrap(group: group)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     let application = EchoApplication(loop: channel.eventLoop)
-                    let session = HTTP2Session(
-                        role: .server, configuration: configuration, application: application)
+                    let session = HTTP2Session.make(
+                        role: .server, configuration: settings, application: application)
                     session.buffers = try TLSBuffers.add(NIOSSLServerHandler(context: tls), to: channel)
                     try pipeline.addHandler(session)
                 }
@@ -85,13 +88,16 @@ enum Loopback {
     /// Connects our client, on the connection's event loop.
     static func connect(port: Int, configuration: HTTP2Configuration = .init()) async throws -> TestClient {
         let tls = try await Certificate.shared.value.clientContext()
+        var configuration = configuration
+        configuration.implementation = BothProtocols.current
+        let settings = configuration
         return try await ClientBootstrap(group: group)
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let client = TestClient(loop: channel.eventLoop)
                     let pipeline = channel.pipeline.syncOperations
-                    let session = HTTP2Session(
-                        role: .client, configuration: configuration, application: client.responses)
+                    let session = HTTP2Session.make(
+                        role: .client, configuration: settings, application: client.responses)
                     session.buffers = try TLSBuffers.add(
                         NIOSSLClientHandler(context: tls, serverHostname: "localhost"), to: channel)
                     try pipeline.addHandler(session)

@@ -55,22 +55,36 @@ export class Audiences extends AppPage {
     const input = (name, value, attributes) => element("input", { name, autocomplete: "off", spellcheck: "false", value: value ?? null, ...attributes });
     const name = input("name", known?.name, { required: true, maxlength: 64, pattern: "[A-Za-z0-9._\\-]+", title: "Letters, digits and - _ .", disabled: known !== null, placeholder: "beta" });
     const tags = input("saved-tags", audience.tags, { placeholder: "(news && sv) && !muted" });
+    const where = input("saved-where", audience.where, { placeholder: "appVersion >= 2.1 and not (language = sv or points > 5)" });
     const language = input("saved-language", audience.language, { placeholder: "sv" });
     const isList = audience.users === undefined || Array.isArray(audience.users);
     const users = element("textarea", { name: "saved-users", rows: 3, spellcheck: "false", disabled: !isList });
     users.value = isList ? (audience.users ?? []).join("\n") : "Each user has values of its own. Change them with carillon provider audience put.";
     const environment = element("select", { name: "saved-environment" }, ...[["", "Both"], ["production", "Production"], ["development", "Development"]]
       .map(([value, label]) => element("option", { value, selected: value === audience.environment }, label)));
+    const conditions = () => {
+      const wanted = { ...audience, tags: tags.value.trim(), where: where.value.trim(), language: language.value.trim(), environment: environment.value };
+      if (isList) wanted.users = users.value.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+      const document = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== "" && value?.length !== 0));
+      return Object.keys(document).length === 0 ? { everybody: true } : document;
+    };
+    const count = element("p", { class: "count", role: "status" });
+    const counting = element("button", { type: "button", onclick: async () => {
+      count.textContent = "Counting…";
+      try {
+        const { recipients } = await json("POST", "/v1/messages", { bundleID: this.apps.value, dryRun: true, audience: conditions(), payload: { aps: { alert: "x" } } });
+        count.textContent = `${number(recipients)} ${recipients === 1 ? "installation" : "installations"} now`;
+      } catch (error) {
+        count.textContent = error.message;
+      }
+    } }, "Count");
     ask({
       title: known === null ? `New audience of ${this.apps.value}` : `Change ${known.name}`, label: "Save",
-      content: [field("Name", name), field("Tags", tags), field("Language", language), field("Users, one on each line", users), field("Environment", environment),
-        element("p", { class: "hint" }, "A recipient has to meet all conditions that you fill in. Without any, the audience is everybody.")],
+      content: [field("Name", name), field("Tags", tags), field("Expression", where), field("Language", language), field("Users, one on each line", users), field("Environment", environment),
+        element("p", { class: "hint" }, "A recipient has to meet all conditions that you fill in. Without any, the audience is everybody."),
+        element("div", { class: "actions" }, counting), count],
       perform: async () => {
-        const wanted = { ...audience, tags: tags.value.trim(), language: language.value.trim(), environment: environment.value };
-        if (isList) wanted.users = users.value.split("\n").map((line) => line.trim()).filter((line) => line !== "");
-        const document = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== "" && value?.length !== 0));
-        if (Object.keys(document).length === 0) document.everybody = true;
-        await json("PUT", `/v1/audiences/${encodeURIComponent(name.value.trim())}`, { bundleID: this.apps.value, ...document });
+        await json("PUT", `/v1/audiences/${encodeURIComponent(name.value.trim())}`, { bundleID: this.apps.value, ...conditions() });
         this.load();
       },
     });
@@ -84,7 +98,7 @@ export class Audiences extends AppPage {
   }
 }
 
-const labels = { everybody: "Everybody", tags: "Tags", language: "Language", users: "Users", installations: "Installations", environment: "Environment" };
+const labels = { everybody: "Everybody", tags: "Tags", where: "Expression", language: "Language", users: "Users", installations: "Installations", environment: "Environment" };
 
 /** How many names a card shows. */
 const NAMES = 20;

@@ -51,6 +51,12 @@ export class Compose {
       if (wanted.has("app")) this.#apps.value = wanted.get("app");
       await this.#loadAudiences();
       if (wanted.has("saved")) this.#controls.saved.value = wanted.get("saved");
+      if (wanted.has("channel")) {
+        this.#controls.channel.value = wanted.get("channel");
+        this.#controls.environment.value = wanted.get("environment") ?? "";
+        this.#controls.pushType.value = "liveactivity";
+        this.#showEverybody();
+      }
       if (wanted.has("user")) this.#controls.users.value = wanted.get("user");
       if (wanted.has("from")) await this.#fill(await json("GET", `/v1/messages/${encodeURIComponent(wanted.get("from"))}?include=request`));
       // The draft is filled in once: what a person changes stays when they come back.
@@ -76,14 +82,18 @@ export class Compose {
   #audience() {
     const everybody = this.#control("everybody", "input", { type: "checkbox" });
     everybody.addEventListener("change", () => this.#showEverybody());
+    const channel = this.#control("channel", "input", { placeholder: "the ID of a broadcast channel" });
+    channel.addEventListener("input", () => this.#showEverybody());
     return section("To", element("div", { class: "grid2" },
       field("App", this.#apps.select), field("Environment", this.#select("environment", [["", "Both"], ["production", "Production"], ["development", "Development"]])),
       element("div", { class: "ticks" }, element("label", { class: "tick" }, everybody, "Everybody who has the app")),
       this.#savedField(),
       field("Tags", this.#control("tags", "input", { placeholder: "(news && sv) && !muted" }), "wide"),
+      field("Expression", this.#control("where", "input", { placeholder: "appVersion >= 2.1 and not (language = sv or points > 5)" }), "wide"),
       field("Users, one on each line", this.#control("users", "textarea", { rows: 2, placeholder: "anna" })),
       field("Installations, one on each line", this.#control("installations", "textarea", { rows: 2, placeholder: "6A1C…" })),
-      field("Language", this.#control("language", "input", { placeholder: "sv" }))),
+      field("Language", this.#control("language", "input", { placeholder: "sv" })),
+      field("Broadcast channel, alone", channel)),
     element("p", { class: "hint" }, "A recipient has to meet all conditions that you fill in."));
   }
 
@@ -118,7 +128,11 @@ export class Compose {
       field("Expiration", this.#select("expiration", expirations)),
       field("Priority", this.#select("priority", [["", "Not given"], ["10", "10, at once"], ["5", "5, considerate of power"], ["1", "1, whenever"]])),
       field("Push type", this.#select("pushType", [["", "Not given"], ...pushTypes.map((type) => [type, type])])),
-      field("Collapse identifier", this.#control("collapseID", "input", { placeholder: "at most 64 bytes" }))));
+      field("Collapse identifier", this.#control("collapseID", "input", { placeholder: "at most 64 bytes" })),
+      field("Quiet hours there, from", this.#control("quietFrom", "input", { type: "time" })),
+      field("Quiet hours there, to", this.#control("quietTo", "input", { type: "time" })),
+      field("Live Activity that it updates or ends", this.#control("activity", "input", { placeholder: "order-17" })),
+      element("div", { class: "ticks" }, element("label", { class: "tick" }, this.#control("countsOpened", "input", { type: "checkbox" }), "Count who opens it"))));
   }
 
   #editor() {
@@ -133,9 +147,12 @@ export class Compose {
       element("div", { class: "actions" }, this.#button, element("button", { type: "button", onclick: () => this.#payload.tidy() }, "Format")));
   }
 
+  /** Everybody excludes conditions, and so does a channel: the service alone knows who subscribes to it. */
   #showEverybody() {
-    const { everybody } = this.#controls;
-    for (const name of ["saved", "tags", "users", "installations", "language"]) this.#controls[name].disabled = everybody.checked;
+    const { everybody, channel } = this.#controls;
+    for (const name of ["saved", "tags", "where", "users", "installations", "language"]) this.#controls[name].disabled = everybody.checked || channel.value !== "";
+    everybody.disabled = channel.value !== "";
+    channel.disabled = everybody.checked;
   }
 
   // MARK: The document
@@ -144,13 +161,16 @@ export class Compose {
 
   /** @throws Fault if a text is not JSON */
   #document() {
-    const { everybody, environment, tags, language, when, time, rate, expiration, priority, pushType, collapseID, fallbackLanguage } = this.#controls;
+    const { everybody, environment, tags, where, language, when, time, rate, expiration, priority, pushType, collapseID, fallbackLanguage } = this.#controls;
     if (this.#payload.fault !== null) throw new Fault(this.#payload.fault, "/payload");
     const audience = {};
+    const channel = this.#controls.channel.value.trim();
     if (everybody.checked) audience.everybody = true;
+    else if (channel !== "") audience.channel = channel;
     else {
       if (this.#controls.saved.value !== "") audience.saved = this.#controls.saved.value;
       if (tags.value.trim() !== "") audience.tags = tags.value.trim();
+      if (where.value.trim() !== "") audience.where = where.value.trim();
       if (language.value.trim() !== "") audience.language = language.value.trim();
       for (const name of ["users", "installations"]) if (this.#lines(name).length > 0) audience[name] = this.#lines(name);
       // A message to everybody has to say so.
@@ -170,6 +190,13 @@ export class Compose {
     if (priority.value !== "") document.priority = Number(priority.value);
     if (pushType.value !== "") document.pushType = pushType.value;
     if (collapseID.value !== "") document.collapseID = collapseID.value;
+    const { quietFrom, quietTo, activity, countsOpened } = this.#controls;
+    if (quietFrom.value !== "" || quietTo.value !== "") {
+      if (quietFrom.value === "" || quietTo.value === "") throw new Fault("Choose when the quiet hours begin and when they end.", "/quietHours/to");
+      document.quietHours = { from: quietFrom.value, to: quietTo.value };
+    }
+    if (activity.value.trim() !== "") document.activity = activity.value.trim();
+    if (countsOpened.checked) document.countsOpened = true;
     if (expiration.value !== "") document.expiration = expiration.value === "0" ? 0 : Math.floor(Date.now() / 1000) + Number(expiration.value);
     return document;
   }
@@ -184,25 +211,28 @@ export class Compose {
 
   /** Takes over a message that was sent before. */
   async #fill({ bundleID, request }) {
-    const { audience = {}, payload, texts, values, fallbackLanguage, rate, priority, pushType, collapseID } = request;
+    const { audience = {}, payload, texts, values, fallbackLanguage, rate, priority, pushType, collapseID, activity, quietHours, countsOpened } = request;
     this.#apps.value = bundleID;
     await this.#loadAudiences();
     const set = (name, value) => { this.#controls[name].value = value === undefined ? "" : String(value); };
     const names = (value) => (Array.isArray(value) ? value : Object.keys(value ?? {})).join("\n");
     this.#controls.everybody.checked = audience.everybody === true;
-    this.#showEverybody();
-    for (const name of ["tags", "language", "environment"]) set(name, audience[name]);
+    for (const name of ["tags", "where", "language", "environment", "channel"]) set(name, audience[name]);
     for (const name of ["users", "installations"]) set(name, names(audience[name]));
     set("saved", this.#nameOf(audience.saved));
     for (const [name, value] of Object.entries({ texts, values })) set(name, value === undefined ? undefined : JSON.stringify(value, null, 2));
-    for (const [name, value] of Object.entries({ fallbackLanguage, rate, priority, pushType, collapseID })) set(name, value);
+    for (const [name, value] of Object.entries({ fallbackLanguage, rate, priority, pushType, collapseID, activity })) set(name, value);
+    set("quietFrom", quietHours?.from);
+    set("quietTo", quietHours?.to);
+    this.#controls.countsOpened.checked = countsOpened === true;
+    this.#showEverybody();
     if (texts !== undefined || values !== undefined) this.element.querySelector("details").open = true;
     this.#payload.set(payload);
     this.#forget();
     if (audience.saved !== undefined && this.#controls.saved.value === "") {
       // Without its conditions, the message would go to more people than before.
       this.#controls.everybody.checked = false;
-      for (const name of ["tags", "language", "users", "installations"]) set(name, undefined);
+      for (const name of ["tags", "where", "language", "users", "installations"]) set(name, undefined);
       this.#say("wait", "The saved audience of this message has been changed or deleted since. Choose again who gets it.");
     }
   }
@@ -233,12 +263,13 @@ export class Compose {
   }
 
   #show({ recipients, samples }, document) {
-    const count = `${number(recipients)} ${recipients === 1 ? "installation" : "installations"}`;
+    const count = document.audience.channel !== undefined ? "the channel"
+      : `${number(recipients)} ${recipients === 1 ? "installation" : "installations"}`;
     const when = document.sendAt !== undefined || document.localTime !== undefined ? "Schedule it for" : "Send it to";
     const send = element("button", { type: "button", class: "primary", onclick: () => this.#send(send) }, `${when} ${count}`);
     const faults = samples.filter((sample) => sample.fault !== undefined).length;
     this.#result.replaceChildren(section("Dry run",
-      element("p", {}, element("strong", {}, count), recipients === 1 ? " would get it now." : " would get it now."),
+      element("p", {}, element("strong", {}, count), " would get it now."),
       recipients === 0 ? element("p", { class: "check", "data-kind": "wait" }, "Nobody meets all conditions. Look one installation up to see its tags, its languages and its user.") : null,
       faults === 0 ? null : element("p", { class: "check", "data-kind": "bad" }, "It would fail for some of these. Give the missing values, or change the payload."),
       ...samples.flatMap((sample) => [
@@ -294,7 +325,8 @@ export class Compose {
     for (const control of this.element.querySelectorAll("[aria-invalid]")) control.removeAttribute("aria-invalid");
     if (pointer === null || pointer === undefined) return;
     const [, first, second] = pointer.split("/");
-    const name = first === "audience" ? second ?? "tags" : first === "sendAt" || first === "localTime" ? "time" : first;
+    const name = first === "audience" ? second ?? "tags" : first === "sendAt" || first === "localTime" ? "time"
+      : first === "quietHours" ? (second === "from" ? "quietFrom" : "quietTo") : first;
     const control = first === "payload" ? this.#payload.text : this.#controls[name];
     if (control === undefined) return;
     control.closest("details")?.setAttribute("open", "");

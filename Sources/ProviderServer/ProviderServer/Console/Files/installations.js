@@ -88,11 +88,14 @@ export class Installations {
   }
 
   #card(installation) {
-    const { id, user, environment, languages, timeZone, tags, appVersion, values, deviceToken, registeredAt, changedAt, ended } = installation;
+    const { id, user, environment, languages, timeZone, tags, appTags, appVersion, values, appValues, deviceToken, tokens, activities, registeredAt, changedAt, ended } = installation;
+    const code = (value) => (value === undefined ? null : element("code", {}, JSON.stringify(value)));
+    const pairs = (tokens) => Object.entries(tokens ?? {}).map(([name, token]) => `${name}: ${token}`);
     const list = (name, words) => [name, words.length === 0 ? null : element("ul", { class: "tags" }, ...words.map((word) => element("li", {}, word)))];
     const facts = [
-      ["User", user], ["Environment", environment], list("Languages", languages), ["Time zone", timeZone], list("Tags", tags), ["App version", appVersion],
-      ["Values", values === undefined ? null : element("code", {}, JSON.stringify(values))], ["Device token", element("code", {}, deviceToken)],
+      ["User", user], ["Environment", environment], list("Languages", languages), ["Time zone", timeZone], list("Tags", tags), list("Tags of the app", appTags ?? []), ["App version", appVersion],
+      ["Values", code(values)], ["Values of the app", code(appValues)], ["Device token", element("code", {}, deviceToken)],
+      list("Tokens of services", pairs(tokens)), list("Live Activities", pairs(activities)),
       ["Registered", when(registeredAt)], ["Changed", when(changedAt)],
     ];
     const state = ended === undefined ? element("span", { class: "badge", "data-kind": "good" }, "Active") : element("span", { class: "badge", "data-kind": "bad" }, "Ended");

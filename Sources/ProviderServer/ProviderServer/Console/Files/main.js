@@ -4,6 +4,7 @@
 import { json } from "./api.js";
 import { Apps } from "./apps.js";
 import { Audiences } from "./audiences.js";
+import { Channels } from "./channels.js";
 import { Compose } from "./compose.js";
 import { Hooks } from "./hooks.js";
 import { Installations } from "./installations.js";
@@ -20,6 +21,7 @@ try {
     message: () => new Message(shell, reasons),
     compose: () => new Compose(shell),
     audiences: () => new Audiences(shell),
+    channels: () => new Channels(shell),
     installations: () => new Installations(shell),
     hooks: () => new Hooks(shell),
     apps: () => new Apps(shell),

@@ -21,6 +21,8 @@ export class Message {
   #id = null;
   #message = null;
   #recipients = null;
+  /** Whether the app says when the notification is opened, also long after it was sent. */
+  #isOpenedLater = false;
   /** The count and the time of the last reading, to compute how many are sent a second. */
   #before = null;
   #poll = new Poll((isCurrent) => this.#load(isCurrent));
@@ -60,22 +62,19 @@ export class Message {
     if (!isCurrent()) return null;
     const isNews = this.#message !== null && this.#message.state !== message.state;
     this.#message = message;
-    if (isFirst) this.#build(message);
+    if (isFirst) {
+      this.#isOpenedLater = message.request?.countsOpened === true;
+      this.#build(message);
+    }
+    this.#count(message);
     this.#show(message);
     if (isNews) announce(states[message.state]?.label ?? message.state);
-    await this.#count(message, isCurrent);
-    if (!isCurrent()) return null;
-    return isOver(message) ? null : message.state === "running" ? FAST : SLOW;
+    return isOver(message) && !this.#isOpenedLater ? null : message.state === "running" ? FAST : SLOW;
   }
 
-  /** Counts the recipients once: it takes time, and their number does not change after sending has begun. */
-  async #count(message, isCurrent) {
-    if (isOver(message)) this.#recipients = done(message);
-    else if (this.#recipients === null && message.state !== "scheduled") {
-      const counted = await json("GET", `${this.#path}?include=recipients`).catch(() => null);
-      this.#recipients = counted?.recipients ?? null;
-    }
-    if (isCurrent()) this.#show(this.#message);
+  /** The server counts the recipients when it begins to send. */
+  #count(message) {
+    this.#recipients = isOver(message) ? done(message) : message.total ?? null;
   }
 
   #fail(error) {
@@ -167,6 +166,7 @@ export class Message {
 
   #showOutcomes(message) {
     const rows = [["", message.accepted, "accepted", "The service accepted the notification."],
+      ...message.opened > 0 ? [[null, message.opened, "Opened", "The app said that the user opened it."]] : [],
       ...Object.entries(message.failedByReason).sort(([, a], [, b]) => b - a)
         .map(([reason, count]) => [reason, count, reason, this.#reasons.get(reason)?.meaning ?? meanings[reason.split(":")[0]] ?? ""])];
     const text = JSON.stringify(rows);
@@ -175,7 +175,7 @@ export class Message {
     this.#parts.outcomes.replaceChildren(element("table", { class: "outcomes", "aria-label": "Outcomes" },
       element("thead", {}, element("tr", {}, ...["Outcome", "Recipients"].map((name) => element("th", { scope: "col" }, name)))),
       element("tbody", {}, ...rows.map(([reason, count, name, meaning]) => element("tr", {},
-        element("td", {}, element("button", { type: "button", class: "link", onclick: () => this.#list.choose(reason === "" ? "accepted" : `reason ${reason}`) },
+        element("td", {}, reason === null ? name : element("button", { type: "button", class: "link", onclick: () => this.#list.choose(reason === "" ? "accepted" : `reason ${reason}`) },
           reason === "" ? "Accepted" : name), element("p", { class: "hint" }, meaning)),
         element("td", {}, number(count)))))));
   }
@@ -219,6 +219,7 @@ export class Message {
 
 /** What the server's own reasons mean. */
 const meanings = {
+  NoDeviceToken: "The installation has no device token for the service that the message goes to.",
   MissingValue: "The recipient has no value for this name of the template.",
   badNotification: "With this recipient's values the notification breaks a rule, for example because it is too large.",
 };
@@ -227,7 +228,7 @@ function back() { return element("a", { class: "back", href: "#/messages" }, "â†
 
 /** What the sender asked for. */
 function request({ audience = {}, payload, texts, fallbackLanguage, values, bundleID, rate, ...headers }) {
-  const facts = [["Audience", JSON.stringify(audience, null, 2)], ...Object.entries(headers).map(([name, value]) => [name, String(value)])];
+  const facts = [["Audience", JSON.stringify(audience, null, 2)], ...Object.entries(headers).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)])];
   const block = (name, value) => value === undefined ? [] : [element("h3", {}, name), element("pre", { tabindex: 0, "aria-label": name }, JSON.stringify(value, null, 2))];
   return section("Message", element("dl", {}, ...facts.flatMap(([name, text]) =>
     [element("dt", {}, name), element("dd", { class: "mono" }, text.length > 2000 ? `${text.slice(0, 2000)}â€¦` : text)])),
@@ -242,7 +243,7 @@ class Recipients {
   #filter = element("select", { name: "outcome", onchange: () => this.#load() });
   #rows = element("tbody");
   #table = element("table", { class: "recipients", "aria-label": "Recipients" }, element("thead", {}, element("tr", {},
-    ...["Installation", "Outcome", "Time"].map((name) => element("th", { scope: "col" }, name)))), this.#rows);
+    ...["Installation", "Outcome", "Time", "Opened"].map((name) => element("th", { scope: "col" }, name)))), this.#rows);
   #empty = element("p", { class: "hint" });
   #more = element("button", { type: "button", hidden: true, onclick: () => this.#load(this.#next) }, "Show more");
   #links = element("div", { class: "actions push" });
@@ -271,7 +272,7 @@ class Recipients {
       this.#filter.replaceChildren(...wanted.map((value) => element("option", { value }, labels[value] ?? value.slice(7))));
       this.#filter.value = wanted.includes(before) ? before : "";
     }
-    const seen = `${done(message)}`;
+    const seen = `${done(message)} ${message.opened}`;
     if (this.#seen === seen || (this.#seen !== null && this.#count >= PAGE)) return;
     this.#seen = seen;
     this.#load();
@@ -319,5 +320,5 @@ function row(item, bundleID) {
     element("td", {}, item.installation === undefined ? element("span", { class: "hint" }, "Deleted since")
       : element("a", { href: `#/installations?${new URLSearchParams({ app: bundleID, find: item.installation })}` }, item.installation)),
     element("td", {}, element("span", { class: "badge", "data-kind": item.reason === undefined ? "good" : "bad" }, item.reason ?? "Accepted")),
-    element("td", {}, when(item.at)));
+    element("td", {}, when(item.at)), element("td", {}, item.openedAt === undefined ? "" : when(item.openedAt)));
 }

@@ -22,8 +22,6 @@ export class Messages {
   #older = element("button", { type: "button", hidden: true, onclick: () => this.#more() }, "Show older messages");
   #limit = FIRST;
   #poll = new Poll((isCurrent) => this.#load(isCurrent));
-  /** How many recipients the messages have that are not finished. Counting them takes time, so each is counted once. */
-  #recipients = new Map();
 
   constructor(shell) {
     this.#shell = shell;
@@ -66,17 +64,7 @@ export class Messages {
     if (!isCurrent()) return null;
     this.#problem.replaceChildren();
     this.#show(page);
-    await this.#countRecipients(page.items.filter((message) => message.state === "running" || message.state === "paused"), isCurrent);
-    if (isCurrent()) this.#show(page);
     return page.items.some((message) => message.state === "running") ? FAST : SLOW;
-  }
-
-  async #countRecipients(messages, isCurrent) {
-    for (const message of messages) {
-      if (!isCurrent() || this.#recipients.has(message.id)) continue;
-      const counted = await json("GET", `/v1/messages/${message.id}?include=recipients`).catch(() => null);
-      if (counted !== null) this.#recipients.set(message.id, counted.recipients);
-    }
   }
 
   #show(page) {
@@ -93,7 +81,7 @@ export class Messages {
       return;
     }
     this.#empty.replaceChildren();
-    this.#list.show(page.items.map((message) => ({ key: message.id, message, recipients: this.#recipients.get(message.id) ?? null })));
+    this.#list.show(page.items.map((message) => ({ key: message.id, message, recipients: message.total ?? null })));
   }
 }
 

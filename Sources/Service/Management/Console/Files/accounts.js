@@ -4,6 +4,7 @@ import { json, list } from "./api.js";
 import { ask, confirm, counted } from "./dialog.js";
 import { element, empty, field, moment } from "./dom.js";
 import { exactTime } from "./time.js";
+import { endForwarding, forward } from "./upstreams.js";
 import { short } from "./words.js";
 
 /** The maximum number of devices that the page loads, to say how many a deletion affects. */
@@ -63,8 +64,12 @@ export class Accounts {
 
   #app(app) {
     const devices = this.#devicesWith([app.bundleID]);
-    return item(element("strong", {}, app.bundleID), `${counted(devices.length, "device")}${this.#more()}`,
+    const perform = (method, path, body) => this.#perform(method, path, body);
+    const upstreams = (app.upstreams ?? []).map(({ environment, url }) => `, ${environment} forwarded to ${url}`).join("");
+    return item(element("strong", {}, app.bundleID), `${counted(devices.length, "device")}${this.#more()}${upstreams}`,
       element("a", { class: "button quiet", href: `#/send?${new URLSearchParams({ app: app.bundleID })}` }, "Send"),
+      element("button", { type: "button", class: "quiet", "aria-label": `Forward ${app.bundleID}`, onclick: () => forward(app, perform) }, "Forward"),
+      ...(app.upstreams ?? []).map(({ environment }) => remove("Forward no more", `${app.bundleID} in ${environment}`, () => endForwarding(app, environment, perform))),
       remove("Delete", app.bundleID, () => this.#deleteApp(app)));
   }
 

@@ -24,11 +24,13 @@ export function curl(request, text = body(request)) {
   if (!isAboutChannels && !sent.some(([name]) => name === "apns-topic") && request.topic) sent.push(["apns-topic", request.topic]);
   const method = headers[":method"] ?? "POST";
   const options = [
-    "curl --http2 --cacert carillon-data/ca.pem",
+    // Without these options curl would read a file whose name a body begins with, and expand brackets in the path. Whoever
+    // sends a notification chooses both.
+    "curl --http2 --globoff --cacert carillon-data/ca.pem",
     '-H "authorization: bearer $(carillon key token)"',
     ...sent.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
     ...method === "POST" ? [] : [`-X ${quoted(method)}`],
-    ...method === "POST" || text !== "" ? [`--data-binary ${quoted(text)}`] : [],
+    ...method === "POST" || text !== "" ? [`--data-raw ${quoted(text)}`] : [],
     quoted(`https://${host}${path}`),
   ];
   return options.join(" \\\n  ");

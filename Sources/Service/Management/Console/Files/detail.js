@@ -5,7 +5,7 @@ import * as commands from "./curl.js";
 import { announce, element, moment, section } from "./dom.js";
 import { Model, rowOfEntry, rowOfRequest } from "./model.js";
 import { member, pretty } from "./rawjson.js";
-import { duration, exactTime } from "./time.js";
+import { duration, exactTime, fullTime } from "./time.js";
 import { outcomeOf, serviceOf, steps } from "./words.js";
 
 /** The delivery log is written together, a moment after what it tells of. In milliseconds. */
@@ -126,24 +126,27 @@ export class Detail {
     this.#state = "";
     this.#reason.replaceChildren();
     this.#timeline.replaceChildren();
+    // A connection that failed is no notification: there is nothing to send again, and nothing in the log.
+    const hasFailed = row.outcome === "failed";
     const parts = [
       this.#links(), element("header", {}, this.#heading, element("p", { class: "under" }, this.#badge, " ", moment(row.time))),
-      this.#reason, request === null ? null : this.#actions(row), section("Time line", this.#timeline), section("Facts", this.#facts)];
-    if (request !== null) parts.push(this.#payload(row), section("Headers", headers(request)));
+      this.#reason, request === null || hasFailed ? null : this.#actions(row),
+      hasFailed ? null : section("Time line", this.#timeline), section("Facts", this.#facts)];
+    if (request !== null && !hasFailed) parts.push(this.#payload(row), section("Headers", headers(request)));
     this.element.replaceChildren(...parts.filter((part) => part !== null));
   }
 
   /** Shows what has changed, and leaves the rest alone: somebody may be reading it, or have the focus there. */
   #update(row) {
     const name = this.#names.of(row.device);
-    const state = `${row.outcome} ${row.status} ${row.reason} ${row.request?.rule} ${name}`;
+    const state = `${row.outcome} ${row.status} ${row.reason} ${row.request?.rule} ${row.request?.captured} ${row.request?.own} ${name}`;
     if (state === this.#state) return;
     this.#state = state;
     this.#badge.dataset.outcome = row.outcome;
     this.#badge.textContent = outcomeOf(row);
     this.#reason.replaceChildren(...[reason(row, this.#reasons)].filter((part) => part !== null));
     this.#facts.replaceChildren(...facts(row, name));
-    this.#readTimeline(row);
+    if (row.outcome !== "failed") this.#readTimeline(row);
   }
 
   #actions(row) {
@@ -155,7 +158,23 @@ export class Detail {
     const edit = element("a", { class: "button", href: `#/send?from=${encodeURIComponent(row.key)}` }, "Change and send");
     // Without a payload, or without a device token or a channel, there is nothing to send.
     again.disabled = row.request.payload === undefined || !row.token && !row.channel;
-    return element("div", { class: "actions" }, again, edit, copied, result);
+    const release = row.request.captured === true
+      ? element("button", { type: "button", onclick: () => this.#release(row, release, result) }, "Release to the device") : null;
+    return element("div", { class: "actions" }, ...[release, again, edit, copied, result].filter((part) => part !== null));
+  }
+
+  /** Forwards a captured request, and shows what the upstream answers. */
+  async #release(row, button, result) {
+    button.disabled = true;
+    try {
+      const answer = await json("POST", `/v1/requests/${row.request.number}/release`);
+      result.textContent = answer.status === 200 ? "The upstream has accepted it."
+        : `The upstream answered ${answer.status} ${answer.reason ?? ""}. ${answer.detail ?? ""}`;
+      setTimeout(() => this.#readTimeline(row), LOG_DELAY);
+    } catch (error) {
+      result.textContent = error.message;
+    }
+    button.disabled = false;
   }
 
   /** The payload, or what came in its place. */
@@ -232,7 +251,8 @@ export function timeline(entries) {
     const before = index === 0 ? null : entry.time - entries[index - 1].time;
     return element("li", { "data-event": entry.event },
       element("span", { class: "step" }, steps[entry.event] ?? entry.event,
-        entry.reason === undefined ? "" : `: ${entry.reason}`),
+        entry.status === undefined ? "" : `: ${entry.status}`, entry.reason === undefined ? "" : `: ${entry.reason}`,
+        entry.own === undefined ? "" : ` (Carillon: ${entry.own})`),
       element("span", { class: "when" },
         moment(entry.time),
         before === null ? "" : ` · ${duration(before)} later`,
@@ -248,13 +268,14 @@ function facts(row, name) {
   const filter = (name, value) => `#/notifications?${new URLSearchParams({ [name]: value })}`;
   const way = interfaces[request.protocol];
   const known = [
-    ["Time", exactTime(row.time)], ["App", link(row.topic, filter("app", row.topic))],
+    ["Time", element("time", { datetime: exactTime(row.time), title: exactTime(row.time) }, fullTime(row.time))], ["App", link(row.topic, filter("app", row.topic))],
     ["Device", link(name === undefined ? row.device : `${name} (${row.device})`, `#/device/${row.device}`)], ["Device token", row.token, true], ["Broadcast channel", row.channel, true], ["Identifier", row.id, true],
-    ["Environment", request.environment], ["Team", request.team], ["Key", request.keyID],
-    ["Certificate", request.certificate], ["Came by", way],
+    ["Environment", request.environment], ["Team", request.team], ["Key", verified(request, request.keyID)],
+    ["Certificate", verified(request, request.certificate)], ["Came by", way],
     ["Connection", request.protocol === "management" ? "" : link(request.connection, filter("connection", request.connection))],
-    ["Answer", row.request === null ? "" : row.status === null ? (row.outcome === "dropped" ? "none" : "none yet") : `${row.status} ${row.reason ?? ""}`],
-    ["Rule of a rehearsal", request.rule],
+    ["Answer", row.request === null ? "" : row.status === null ? (["dropped", "failed"].includes(row.outcome) ? "none" : "none yet") : `${row.status} ${row.reason ?? ""}`],
+    ["Rule of a rehearsal", request.rule], ["Server name", request.serverName], ["Client", request.client], ["Cause", request.cause],
+    ["Captured", request.captured ? "kept here, and not forwarded" : ""], ["Carillon's own answer", request.own],
   ];
   return known.filter(([, value]) => value).flatMap(([name, value, isCopied]) => [
     element("dt", {}, name), element("dd", {}, value, isCopied ? copyButton(name, value) : "")]);
@@ -264,6 +285,9 @@ function copyButton(name, value) {
   const button = element("button", { type: "button", class: "quiet small", "aria-label": `Copy: ${name}`, onclick: () => copy(value, button) }, "Copy");
   return button;
 }
+
+/** A key or a certificate. The service may have accepted it without knowing it. */
+function verified(request, name) { return name !== undefined && request.unverified === true ? `${name} (not verified)` : name; }
 
 function headers(request) {
   return element("dl", { class: "headers" },

@@ -29,20 +29,28 @@ export class Devices {
     href: (row) => `#/device/${row.key}`, make, update,
   });
 
+  #new = element("button", { type: "button", class: "primary", onclick: () => this.#make() }, "New virtual device");
+
   constructor(feed) {
     this.#feed = feed;
+    this.change();
     this.element = element("section", { class: "page", "aria-labelledby": "devices-title" },
       element("div", { class: "heading" },
         element("h1", { id: "devices-title", tabindex: -1 }, "Devices"), this.#count,
         element("div", { class: "push actions" },
           element("button", { type: "button", onclick: () => this.#load() }, "Refresh"),
-          element("button", { type: "button", class: "primary", onclick: () => this.#make() }, "New virtual device"))),
+          this.#new)),
       element("form", { class: "filter", role: "search", "aria-label": "Filter", onsubmit: (event) => event.preventDefault(), oninput: () => this.#show() },
         element("div", { class: "fields" }, field("Search", this.#search, "wide"), field("Show", this.#which))),
       this.#problem, this.#silent, this.#list.element, this.#empty);
   }
 
   open() { this.#load(); }
+
+  /** Virtual devices exist in the development environment only. */
+  change() {
+    this.#new.hidden = this.#feed.state?.source === "production";
+  }
 
   close() { clearTimeout(this.#timer); }
 
@@ -101,7 +109,7 @@ export class Devices {
     if (!isEmpty || this.#empty.dataset.kind === kind) return;
     this.#empty.dataset.kind = kind;
     this.#empty.replaceChildren(kind === "nothing"
-      ? empty("No device yet", "Make a virtual device here, which runs in the service, or connect one from a terminal:",
+      ? empty("No device yet", this.#new.hidden ? "Connect one from a terminal:" : "Make a virtual device here, which runs in the service, or connect one from a terminal:",
         element("pre", {}, "carillon device activate --out phone.pem\ncarillon device listen --identity phone.pem --bundle-id com.example.app"))
       : empty("No device matches", "Search for something else, or show all devices."));
   }
@@ -158,9 +166,10 @@ function update(shown, { device }) {
   setText(shown, ".badge", waiting === 0 ? "Nothing" : waiting.toLocaleString());
   shown.dataset.outcome = waiting === 0 ? "" : "stored";
   const time = shown.querySelector(".time");
-  const state = `${device.connected} ${device.since}`;
+  const state = `${device.connected} ${device.since} ${device.lastSeen}`;
   if (time.dataset.state === state) return;
   time.dataset.state = state;
-  time.replaceChildren(...(device.connected && device.since !== undefined
-    ? ["Connected", element("span", {}, " since ", moment(device.since))] : [device.connected ? "Connected" : "Not connected"]));
+  if (device.connected && device.since !== undefined) time.replaceChildren("Connected", element("span", {}, " since ", moment(device.since)));
+  else if (device.lastSeen !== undefined) time.replaceChildren("Not connected", element("span", {}, ", last seen ", moment(device.lastSeen)));
+  else time.replaceChildren(device.connected ? "Connected" : "Not connected");
 }

@@ -23,6 +23,9 @@ export class Graph {
   #format;
   #lines;
   #now = element("p", { class: "graph-now" });
+  /** The values at the top and at the bottom of the picture. */
+  #top = element("span", {});
+  #bottom = element("span", {});
   #begin = element("span", {});
   #caption = element("figcaption", { class: "hint" });
   #picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img" });
@@ -41,7 +44,8 @@ export class Graph {
     this.#title = title;
     this.#lines = lines;
     this.#format = format;
-    this.element = element("figure", { class: "card graph" }, element("h2", {}, title), this.#now, this.#picture,
+    this.element = element("figure", { class: "card graph" }, element("h2", {}, title), this.#now,
+      element("div", { class: "plot" }, this.#picture, element("div", { class: "scale", "aria-hidden": "true" }, this.#top, this.#bottom)),
       element("div", { class: "axis", "aria-hidden": "true" }, this.#begin, element("span", {}, "Now")), this.#caption);
     this.#picture.addEventListener("pointermove", (event) => this.#point(event));
     this.#picture.addEventListener("pointerleave", () => this.#summarise());
@@ -58,6 +62,8 @@ export class Graph {
     this.#picture.replaceChildren(
       ...[0.25, 0.5, 0.75].map((share) => svg("line", { x1: 0, x2: WIDTH, y1: HEIGHT * share, y2: HEIGHT * share, class: "grid" })),
       ...this.#lines.map(({ value }, index) => svg("path", { d: this.#path(value), class: `curve line-${index}` })));
+    this.#top.textContent = this.#most === 0 ? "" : this.#format(this.#most);
+    this.#bottom.textContent = this.#most === 0 ? "" : "0";
     this.#begin.textContent = `${Math.round(this.#length / 60_000)} min ago`;
     this.#summarise();
   }

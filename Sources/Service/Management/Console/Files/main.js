@@ -5,6 +5,7 @@ import { json } from "./api.js";
 import { Detail } from "./detail.js";
 import { Devices } from "./devices.js";
 import { Feed } from "./feed.js";
+import { Grants } from "./grants.js";
 import { DeviceNames } from "./names.js";
 import { Notifications } from "./notifications.js";
 import { Phone } from "./phone.js";
@@ -14,6 +15,7 @@ import { Service } from "./service.js";
 import { Shell } from "./shell.js";
 
 const live = document.getElementById("live");
+const accepts = document.getElementById("accepts");
 const shell = new Shell({ home: "notifications", command: "carillon console", prefix: unseen });
 
 let feed;
@@ -26,6 +28,8 @@ async function start() {
     fail(error);
     return;
   }
+  // Only the state is asked for, and no samples.
+  json("GET", `/v1/service?after=${Number.MAX_SAFE_INTEGER}`).then(({ accept }) => { accepts.hidden = accept !== "any"; }, () => {});
   feed = new Feed(change, fail);
   const names = new DeviceNames(change);
   feed.start();
@@ -36,6 +40,7 @@ async function start() {
     device: () => new Phone(feed),
     send: () => new Send(feed),
     accounts: () => new Accounts(feed),
+    grants: () => new Grants(),
     rehearsals: () => new Rehearsals(),
     service: () => new Service(),
   });
@@ -51,7 +56,11 @@ function unseen() {
   return count > 0 ? `(${count.toLocaleString()}) ` : "";
 }
 
-function change() { shell.change(showLive); }
+function change() {
+  // Rehearsals exist in the development environment only.
+  document.querySelector('#nav a[href="#/rehearsals"]').hidden = feed.state?.source === "production";
+  shell.change(showLive);
+}
 
 function showLive() {
   const isLive = feed.state?.live === true;

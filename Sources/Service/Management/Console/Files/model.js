@@ -7,6 +7,7 @@ const MAXIMUM = 10_000;
 
 /** A request of the journal as a row. */
 export function rowOfRequest(request) {
+  if (request.outcome === "failed") return rowOfHandshake(request);
   return {
     key: `r${request.number}`, time: request.time, id: request.apnsID, topic: request.topic ?? "",
     token: request.token ?? "", device: request.device ?? "", channel: request.channel ?? "",
@@ -16,9 +17,17 @@ export function rowOfRequest(request) {
   };
 }
 
+/** A connection whose TLS handshake failed, as a row. */
+function rowOfHandshake(request) {
+  return {
+    key: `r${request.number}`, time: request.time, id: "", topic: "", token: "", device: "", channel: "",
+    title: `TLS handshake failed: ${request.cause}`, outcome: "failed", status: null, reason: request.alert ?? null, request,
+  };
+}
+
 const outcomeOfStep = {
   accepted: "pending", rejected: "rejected", stored: "stored", deferred: "stored", throttled: "stored",
-  replaced: "replaced", coalesced: "replaced", acknowledged: "delivered", expired: "expired", discarded: "dropped",
+  held: "stored", replaced: "replaced", coalesced: "replaced", acknowledged: "delivered", expired: "expired", discarded: "dropped",
 };
 
 /** An entry of the delivery log as a row; null if the entry is not about a notification. */

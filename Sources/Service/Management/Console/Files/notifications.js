@@ -7,8 +7,8 @@ import * as filters from "./filter.js";
 import { cell, List, setText } from "./list.js";
 import { outcomeOf, outcomes, short } from "./words.js";
 
-/** How many requests the journal keeps after it is switched on here. A service with --ephemeral keeps as many. */
-const KEEP = 10_000;
+/** How many requests the journal keeps after it is switched on in the console. A service with --ephemeral keeps as many. */
+export const KEEP = 10_000;
 
 export class Notifications {
   title = "Notifications";
@@ -176,7 +176,8 @@ export class Notifications {
 
   #showEmpty(isEmpty, isNothingThere) {
     const isProduction = this.#feed.state?.source === "production";
-    const kind = !isEmpty || this.#feed.state === null ? "" : !isNothingThere ? "no match" : isProduction ? "production" : "nothing";
+    const isGone = this.#feed.state?.live === false;
+    const kind = !isEmpty || this.#feed.state === null ? "" : isNothingThere && isGone ? "gone" : !isNothingThere ? "no match" : isProduction ? "production" : "nothing";
     this.#empty.hidden = kind === "";
     this.#list.element.hidden = kind !== "";
     if (this.#empty.dataset.kind === kind) return;
@@ -187,6 +188,10 @@ export class Notifications {
         element("p", {}, "Point your provider at this service, or send something yourself. It appears here at once."),
         element("div", { class: "actions" }, element("a", { class: "button primary", href: "#/send" }, "Send a notification")),
         element("pre", {}, "carillon send --token TOKEN --topic com.example.shop --alert 'Hello'"));
+    } else if (kind === "gone") {
+      this.#empty.replaceChildren(
+        element("h2", {}, "The service does not answer"),
+        element("p", {}, "The console tries again by itself. What was sent meanwhile appears then."));
     } else if (kind === "production") {
       this.#empty.replaceChildren(
         element("h2", {}, "Nothing was sent lately"),

@@ -113,6 +113,7 @@ export class Phone {
       device.connected && device.since !== undefined ? " since " : " ",
       device.connected && device.since !== undefined ? moment(device.since) : "",
       ` · ${device.virtual ? "virtual" : "real"} · ${device.environment}`, device.power === undefined ? "" : ` · power: ${powers[device.power] ?? device.power}`,
+      ...(device.lastSeen === undefined ? [] : [" · last seen ", moment(device.lastSeen)]), device.software === undefined ? "" : ` · ${device.software}`,
       device.connected || unanswered.length === 0 ? "" : ` · ${silentNodes(unanswered)}: it may be connected there`,
       element("span", { class: "hint" }, ` · ${device.deviceID}`));
     if (isFirst) this.#drawSwitches();
@@ -159,6 +160,10 @@ export class Phone {
       if (power !== undefined) control.checked = control.value === power;
     }
     this.#switches.querySelector(".delay").hidden = behaviour?.kind !== "slow";
+    // Not while somebody types in it.
+    const delay = this.#switches.querySelector("[name=delay]");
+    const seconds = /^PT([0-9.]+)S$/u.exec(behaviour?.delay ?? "")?.[1];
+    if (seconds !== undefined && delay !== document.activeElement) delay.value = seconds;
     this.#switches.querySelector("#behaviour-hint").textContent = behaviours[behaviour?.kind]?.hint ?? "";
   }
 
@@ -350,7 +355,7 @@ function silent(made) {
 function icon(bundleID, badge) {
   return element("figure", { class: "icon" },
     element("div", { class: "app-icon large", "aria-hidden": "true" }, initial(bundleID)),
-    badge > 0 ? element("span", { class: "app-badge", "aria-label": `Badge ${badge}` }, badge > 9999 ? "9999+" : String(badge)) : null,
+    badge > 0 ? element("span", { class: "app-badge", "aria-label": `Badge ${badge}` }, badge > 999 ? "999+" : String(badge)) : null,
     element("figcaption", {}, bundleID.split(".").at(-1)));
 }
 

@@ -3,6 +3,7 @@
 import { json, list } from "./api.js";
 import { counted } from "./dialog.js";
 import { announce, element, field, moment, section } from "./dom.js";
+import { KEEP } from "./notifications.js";
 
 /** How often what fires is asked for, in milliseconds. */
 const PACE = 1000;
@@ -17,6 +18,10 @@ const templates = {
   cut: ["Connections that break", { seed: 5, ttl: "PT10M", rules: [{ name: "cut before acceptance", when: { every: 50 }, fault: { close: "rst" } }, { name: "cut after acceptance", when: { every: 75 }, fault: { close: "rst", accepted: true } }] }],
   token: ["Provider token too old", { seed: 8, ttl: "PT10M", rules: [{ name: "too old", when: { first: 10 }, fault: { answer: { reason: "ExpiredProviderToken" } } }] }],
   hang: ["No answer", { seed: 3, ttl: "PT10M", rules: [{ name: "no answer", when: { first: 5 }, fault: { hang: true } }] }],
+  authority: ["Apple changes its authority", { seed: 10, ttl: "PT2M", rules: [{ name: "open connections end", when: { first: 10 }, fault: { goAway: { reason: "Shutdown" } } }, { name: "the new authority", fault: { certificate: "other-authority" } }] }],
+  certificate: ["An expired certificate", { seed: 11, ttl: "PT2M", rules: [{ name: "expired", when: { first: 3 }, fault: { certificate: "expired" } }] }],
+  tls: ["TLS 1.2 alone", { seed: 12, ttl: "PT10M", rules: [{ name: "tls 1.2", fault: { tls: { versions: ["1.2"] } } }] }],
+  handshake: ["Handshakes that hang", { seed: 13, ttl: "PT2M", rules: [{ name: "no handshake", when: { first: 3 }, fault: { handshake: "hang" } }] }],
   lost: ["Lost notifications", { seed: 9, ttl: "PT10M", rules: [{ name: "lost", when: { every: 10 }, fault: { lose: true } }] }],
 };
 
@@ -149,8 +154,22 @@ export class Rehearsals {
         ? [await this.#nothing()] : findings.map(finding)));
       if (isWanted) announce(counted(findings.length, "finding"));
     } catch (error) {
-      this.#findings.replaceChildren(element("p", {}, error.message));
+      this.#findings.replaceChildren(...(error.status === 409
+        ? [element("p", {}, "The report needs the journal, which is off."),
+          element("button", { type: "button", onclick: () => this.#switchOn() }, "Switch the journal on")]
+        : [element("p", {}, error.message)]));
     }
+  }
+
+  async #switchOn() {
+    try {
+      await json("PUT", "/v1/journal", { keep: KEEP });
+      announce("The journal is on.");
+    } catch (error) {
+      this.#findings.replaceChildren(element("p", { role: "alert" }, error.message));
+      return;
+    }
+    await this.#report();
   }
 
   /** A report without findings is praise only if there was something to judge. */

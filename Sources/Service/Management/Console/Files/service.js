@@ -57,8 +57,9 @@ export class Service {
     if (this.element.isConnected) this.#timer = setTimeout(() => this.#load(), PACE);
   }
 
-  #show({ ready, reason, time, started }) {
-    if (ready) this.#say(true, element("strong", {}, "Ready"), element("p", {}, "All listeners and the store take requests. Up since ", moment(started), `, ${duration(time - started)}.`));
+  #show({ ready, reason, time, started, accept }) {
+    if (ready) this.#say(true, element("strong", {}, "Ready"), element("p", {}, "All listeners and the store take requests. Up since ", moment(started), `, ${duration(time - started)}.`),
+      accept === "any" ? element("p", {}, element("strong", {}, "Accepts any: "), "unknown teams, keys, topics and device tokens are made at first sight, for tests. Provider tokens of unknown keys are not verified.") : "");
     else this.#say(false, element("strong", {}, "Not ready"), element("p", {}, reason ?? ""), element("p", {}, "Up since ", moment(started), "."));
     for (const graph of this.#graphs) graph.show(this.#samples, time);
     const counts = new Map();

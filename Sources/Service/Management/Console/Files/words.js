@@ -11,6 +11,7 @@ export const outcomes = {
   expired: "Expired",
   dropped: "Dropped",
   lost: "Lost by a rehearsal",
+  failed: "No connection",
   done: "Done",
 };
 
@@ -20,6 +21,9 @@ export function outcomeOf(row) {
     if (row.outcome === "pending") return "No answer yet";
     if (row.outcome === "dropped") return "No answer";
   }
+  if (row.request?.captured) return "Captured";
+  // What becomes of it at the upstream is not known here.
+  if (row.request?.forwarded && row.outcome === "pending") return "Forwarded";
   return outcomes[row.outcome] ?? row.outcome;
 }
 
@@ -37,6 +41,9 @@ export const steps = {
   expired: "Expired",
   discarded: "Given up",
   duplicate: "Not shown: the device has had this identifier before",
+  forwarded: "Forwarded to the upstream",
+  answered: "Answered by the upstream",
+  held: "Held until the upstream can be reached",
 };
 
 /** The behaviours of virtual devices. */

@@ -1,0 +1,3 @@
+module carillon.example/carillontest
+
+go 1.19

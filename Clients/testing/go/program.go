@@ -1,0 +1,198 @@
+package carillontest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// program is a running `carillon serve`. It ends with this process, also if this process is killed.
+type program struct {
+	command *exec.Cmd
+	input   io.Closer
+	log     *os.File
+	ended   chan struct{}
+	status  string
+	ready   ready
+}
+
+// ready is the line that the service prints when it is ready.
+type ready struct {
+	Event      string
+	Management struct{ URL, Key string }
+	description
+}
+
+// description says where a service listens, and what to trust.
+type description struct {
+	CAPEM       string `json:"caPEM"`
+	Development *struct{ Provider, Binary string }
+}
+
+func find() (string, error) {
+	if named := os.Getenv("CARILLON"); named != "" {
+		path, err := exec.LookPath(named)
+		if err != nil {
+			return "", fmt.Errorf("CARILLON names %s, which is not a program: correct the variable, or remove it", named)
+		}
+		return path, nil
+	}
+	path, err := exec.LookPath("carillon")
+	if err != nil {
+		return "", errors.New("there is no program carillon: put it on the path, or name it in the variable CARILLON; or set " +
+			"CARILLON_MANAGEMENT_URL to use a service that runs already")
+	}
+	return path, nil
+}
+
+// environment is that of this process without Carillon's variables: the service of a test has the settings that the test
+// names, and no others.
+func environment() []string {
+	var all []string
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "CARILLON") {
+			all = append(all, variable)
+		}
+	}
+	// Close the connections that clients have left open, instead of waiting for them.
+	return append(all, "CARILLON_LIMIT_SHUTDOWN_TIMEOUT=1")
+}
+
+func startProgram(options []string, timeout time.Duration) (*program, error) {
+	path, err := find()
+	if err != nil {
+		return nil, err
+	}
+	// A file without a name, because nobody reads a pipe while the tests run.
+	log, err := os.CreateTemp("", "carillon-")
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(log.Name())
+	arguments := append([]string{"serve", "--store", "memory", "--ports", "ephemeral", "--json", "--until-input-ends",
+		"--log-level", "warning"}, options...)
+	p := &program{command: exec.Command(path, arguments...), log: log, ended: make(chan struct{})}
+	p.command.Env = environment()
+	p.command.Stderr = log
+	output, outputEnd, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p.command.Stdout = outputEnd
+	// The service ends when its standard input ends: the system closes the pipe with this process.
+	if p.input, err = p.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	err = p.command.Start()
+	_ = outputEnd.Close()
+	if err != nil {
+		_, _ = output.Close(), log.Close()
+		cause := err
+		if unwrapped := errors.Unwrap(err); unwrapped != nil {
+			cause = unwrapped
+		}
+		return nil, fmt.Errorf("%s cannot be started on this machine (%s): %v; build or install the program for this machine, "+
+			"or name another one in the variable CARILLON", path, runtime.GOARCH, cause)
+	}
+	go func() {
+		_ = p.command.Wait()
+		p.status = ending(p.command.ProcessState)
+		close(p.ended)
+	}()
+	if err := p.readReady(path, output, timeout); err != nil {
+		_ = p.command.Process.Kill()
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *program) readReady(path string, output *os.File, timeout time.Duration) error {
+	_ = output.SetReadDeadline(time.Now().Add(timeout))
+	var text []byte
+	piece := make([]byte, 65536)
+	for !bytes.HasSuffix(text, []byte("\n")) {
+		count, err := output.Read(piece)
+		text = append(text, piece[:count]...)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return fmt.Errorf("%s was not ready within %v: give it a longer StartTimeout%s", path, timeout, p.said())
+		} else if err != nil {
+			p.end()
+			return fmt.Errorf("%s did not start: %s%s", path, p.status, p.said())
+		}
+	}
+	// The service prints nothing more. Its standard output stays open with this file.
+	p.command.Stdout = output
+	if err := json.Unmarshal(text, &p.ready); err != nil || p.ready.Event != "ready" {
+		return fmt.Errorf("%s is not Carillon's program, or another version of it: it printed %q", path, text)
+	}
+	return nil
+}
+
+func ending(state *os.ProcessState) string {
+	if status, isUnix := state.Sys().(syscall.WaitStatus); isUnix && status.Signaled() {
+		return fmt.Sprintf("signal %d", int(status.Signal()))
+	}
+	return fmt.Sprintf("exit status %d", state.ExitCode())
+}
+
+// ending returns an error about the end of the program; nil if it runs.
+func (p *program) ending() error {
+	// A connection may break before the end of the process is reported.
+	select {
+	case <-p.ended:
+		return fmt.Errorf("the Carillon of this test run has ended (%s): run the tests again%s", p.status, p.said())
+	case <-time.After(time.Second):
+		return nil
+	}
+}
+
+// said returns the last lines of the log, below a text about it.
+func (p *program) said() string {
+	state, err := p.log.Stat()
+	if err != nil || state.Size() == 0 {
+		return ""
+	}
+	// The program writes at the position of this file, so do not move it.
+	start := state.Size() - 2000
+	if start < 0 {
+		start = 0
+	}
+	text, err := io.ReadAll(io.NewSectionReader(p.log, start, 2000))
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(lines) > 8 {
+		lines = lines[len(lines)-8:]
+	}
+	return ". It said:\n  " + strings.Join(lines, "\n  ")
+}
+
+// close ends the program, and waits for its end.
+func (p *program) close() {
+	p.end()
+	if output, isFile := p.command.Stdout.(*os.File); isFile {
+		_ = output.Close()
+	}
+	_ = p.log.Close()
+}
+
+// end ends the program, at once if it has not ended after 15 seconds.
+func (p *program) end() {
+	_ = p.input.Close()
+	select {
+	case <-p.ended:
+	case <-time.After(15 * time.Second):
+		_ = p.command.Process.Kill()
+		<-p.ended
+	}
+}

@@ -1,0 +1,143 @@
+package carillontest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Request is a request of the backend, as docs/testing.md describes it.
+type Request struct {
+	Number     int
+	Time       int64
+	Connection string
+	Protocol   string
+	Headers    map[string]string
+	Team       string
+	KeyID      string
+	Token      string
+	Device     string
+	Topic      string
+	Channel    string
+	Payload    json.RawMessage
+	Body       string
+	Status     int
+	Reason     string
+	APNSID     string
+	Outcome    string
+	Rule       string
+	// All has every key of the request.
+	All map[string]json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON reads a request of the journal.
+func (r *Request) UnmarshalJSON(text []byte) error {
+	type plain Request
+	if err := json.Unmarshal(text, (*plain)(r)); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, &r.All)
+}
+
+// Decode reads the payload into value, as json.Unmarshal does.
+func (r Request) Decode(value any) error { return json.Unmarshal(r.Payload, value) }
+
+// String returns the request in one line.
+func (r Request) String() string {
+	answer := "no answer yet"
+	if r.Status != 0 {
+		answer = strings.TrimSpace(fmt.Sprintf("%d %s", r.Status, r.Reason))
+	}
+	parts := []string{fmt.Sprintf("#%d", r.Number), answer}
+	if r.Outcome != "" {
+		parts = append(parts, r.Outcome)
+	}
+	for _, part := range [][2]string{{"topic", r.Topic}, {"token", r.Token}, {"channel", r.Channel}} {
+		if part[1] != "" {
+			parts = append(parts, part[0]+" "+part[1])
+		}
+	}
+	if r.Payload == nil {
+		parts = append(parts, "no payload")
+	} else {
+		parts = append(parts, "payload "+short(string(r.Payload)))
+	}
+	if r.Rule != "" {
+		parts = append(parts, "fault "+r.Rule)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// value returns the value of a key of a match, as JSON.
+func (r Request) value(key string) string {
+	// These are header fields of the request.
+	field := map[string]string{"pushType": "apns-push-type", "collapseID": "apns-collapse-id"}[key]
+	if header, isThere := r.Headers[field]; isThere {
+		return shown(header)
+	}
+	if text, isThere := r.All[key]; isThere {
+		return short(string(text))
+	}
+	return "nothing"
+}
+
+// miss is a request that does not match, with the keys in which it differs.
+type miss struct {
+	Request Request
+	Differs []string
+}
+
+// explanation says why a wait failed.
+func explanation(match object, count int, timeout time.Duration, matched int, nearest []miss, url string) string {
+	team, _ := match["team"].(string)
+	wanted := object{}
+	for name, value := range match {
+		if name != "team" {
+			wanted[name] = value
+		}
+	}
+	shownMatch := ""
+	if len(wanted) > 0 {
+		shownMatch = " " + shown(wanted)
+	}
+	expected := "but none should"
+	if count > 0 {
+		expected = fmt.Sprintf("instead of %d", count)
+	}
+	lines := []string{fmt.Sprintf("%d requests matched%s within %v, %s.", matched, shownMatch, timeout, expected)}
+	for _, miss := range nearest {
+		// Requests of other tests' teams say nothing about this one.
+		if team != "" && miss.Request.Team != "" && miss.Request.Team != team {
+			continue
+		}
+		lines = append(lines, "  "+miss.Request.String())
+		for _, name := range miss.Differs {
+			lines = append(lines, fmt.Sprintf("    %s is %s, not %s", name, miss.Request.value(name), shown(match[name])))
+		}
+		if len(miss.Differs) == 0 {
+			lines = append(lines, "    matches")
+		}
+	}
+	if len(lines) == 1 && matched == 0 {
+		lines = append(lines,
+			fmt.Sprintf("  The backend has sent nothing: it has to connect to %s, and trust the authority in RootCAs.", url))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func shown(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return short(string(text))
+}
+
+func short(text string) string {
+	characters := []rune(text)
+	if len(characters) <= 300 {
+		return text
+	}
+	return string(characters[:300]) + "…"
+}

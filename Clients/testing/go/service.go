@@ -1,0 +1,196 @@
+package carillontest
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// carillon is a service: one that was started for the tests, or one that runs already.
+type carillon struct {
+	url, key   string
+	client     *http.Client
+	program    *program
+	accept     string
+	provider   string
+	binary     string
+	caPEM      string
+	roots      *x509.CertPool
+	management *url.URL
+}
+
+func start(wanted service) (*carillon, error) {
+	options := []string{"--clock", "virtual"}
+	if wanted.accept != "" {
+		options = append(options, "--accept", wanted.accept)
+	}
+	program, err := startProgram(append(options, wanted.options...), wanted.startTimeout)
+	if err != nil {
+		return nil, err
+	}
+	c := &carillon{url: program.ready.Management.URL, key: program.ready.Management.Key, program: program, accept: wanted.accept}
+	if err := c.describe(program.ready.description); err != nil {
+		program.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func attach(url, key, accept string) (*carillon, error) {
+	c := &carillon{url: strings.TrimRight(url, "/"), key: key, accept: accept}
+	var made struct{ Service description }
+	if err := c.open(); err != nil {
+		return nil, err
+	}
+	// A fixture without teams makes nothing. Its answer has the addresses and the authority.
+	if _, err := c.ask("POST", "/v1/fixtures", object{"teams": []object{}}, &made, 30*time.Second); err != nil {
+		return nil, err
+	}
+	return c, c.describe(made.Service)
+}
+
+func (c *carillon) open() (err error) {
+	c.management, err = url.Parse(c.url)
+	if err != nil || c.management.Host == "" || (c.management.Scheme != "http" && c.management.Scheme != "https") {
+		return fmt.Errorf("CARILLON_MANAGEMENT_URL is %s: set it to a URL such as http://localhost:2198", c.url)
+	}
+	c.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+	return nil
+}
+
+func (c *carillon) describe(description description) (err error) {
+	if err := c.open(); err != nil {
+		return err
+	}
+	if description.Development == nil {
+		return errors.New("this Carillon does not serve the development environment: start it with --environment development")
+	}
+	if c.provider, err = c.address("PROVIDER", description.Development.Provider); err != nil {
+		return err
+	}
+	if c.binary, err = c.address("BINARY", description.Development.Binary); err != nil {
+		return err
+	}
+	c.caPEM = description.CAPEM
+	c.roots = x509.NewCertPool()
+	if !c.roots.AppendCertsFromPEM([]byte(c.caPEM)) {
+		return errors.New("this Carillon does not say what to trust")
+	}
+	return nil
+}
+
+// address is where this machine reaches a port of the service.
+func (c *carillon) address(name, address string) (string, error) {
+	// A container has ports of its own: variables say to which ones of this machine they are mapped.
+	mapped := ""
+	if c.program == nil {
+		if mapped = os.Getenv("CARILLON_" + name + "_ADDRESS"); mapped != "" {
+			address = mapped
+		}
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", fmt.Errorf("CARILLON_%s_ADDRESS is %s: set it to a host and a port, such as localhost:2197", name, address)
+	}
+	// An address that only that machine can reach, or every address of it: it is reached as the management API is.
+	if ip := net.ParseIP(host); c.program == nil && mapped == "" && ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
+		host = c.management.Hostname()
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+type object = map[string]any
+
+// refusal is the error of a request that the service refused.
+type refusal struct {
+	status int
+	text   string
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// ask sends a request to the management API, and reads its answer into result. If the status is 408, it is the answer to a
+// wait, and no error.
+func (c *carillon) ask(method, path string, body, result any, timeout time.Duration) (status int, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return 0, err
+		}
+		content = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, c.url+path, content)
+	if err != nil {
+		return 0, err
+	}
+	if c.key != "" {
+		request.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := c.client.Do(request)
+	if err != nil {
+		return 0, c.failure(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return 0, c.failure(err)
+	}
+	if status = answer.StatusCode; status >= 300 && status != http.StatusRequestTimeout {
+		return status, c.refused(method, path, status, text)
+	}
+	if result != nil {
+		if err := json.Unmarshal(text, result); err != nil {
+			return status, fmt.Errorf("%s is not Carillon's management API: check CARILLON_MANAGEMENT_URL", c.url)
+		}
+	}
+	return status, nil
+}
+
+func (c *carillon) failure(err error) error {
+	if c.program != nil {
+		if ended := c.program.ending(); ended != nil {
+			return ended
+		}
+	}
+	return fmt.Errorf("the Carillon at %s does not answer (%w): check that it runs, and that CARILLON_MANAGEMENT_URL is its address",
+		c.url, err)
+}
+
+func (c *carillon) refused(method, path string, status int, text []byte) error {
+	if status == http.StatusUnauthorized {
+		return &refusal{status, fmt.Sprintf("the Carillon at %s refuses the key: set CARILLON_MANAGEMENT_KEY to its key", c.url)}
+	}
+	var problem struct{ Detail, Pointer string }
+	if json.Unmarshal(text, &problem) != nil {
+		return &refusal{status, fmt.Sprintf("%s is not Carillon's management API (%s %s got %d): check CARILLON_MANAGEMENT_URL",
+			c.url, method, path, status)}
+	}
+	place := ""
+	if problem.Pointer != "" {
+		place = ", at " + problem.Pointer
+	}
+	return &refusal{status, fmt.Sprintf("%s (%s %s, %d%s)", problem.Detail, method, path, status, place)}
+}
+
+func (c *carillon) close() {
+	c.client.CloseIdleConnections()
+	if c.program != nil {
+		c.program.close()
+	}
+}

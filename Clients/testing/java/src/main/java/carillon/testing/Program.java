@@ -1,0 +1,209 @@
+package carillon.testing;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** A running {@code carillon serve}, which ends with this process, also if this process is killed. */
+final class Program implements AutoCloseable {
+    private final Process process;
+    private final RandomAccessFile log;
+    final Map<?, ?> ready;
+
+    Program(List<String> options, Duration timeout) {
+        String path = find();
+        List<String> command = new ArrayList<>(List.of(path, "serve", "--store", "memory", "--ports", "ephemeral", "--json",
+                "--until-input-ends", "--log-level", "warning"));
+        command.addAll(options);
+        if (isForOtherMachine(path)) throw cannotStart(path, "it is a program for another machine");
+        ProcessBuilder builder = new ProcessBuilder(command);
+        // The service of a test has the settings that the test names, and no others.
+        builder.environment().keySet().removeIf(name -> name.startsWith("CARILLON"));
+        // Close the connections that clients have left open, instead of waiting for them.
+        builder.environment().put("CARILLON_LIMIT_SHUTDOWN_TIMEOUT", "1");
+        try {
+            // A file without a name, because nobody reads a pipe while the tests run.
+            Path file = Files.createTempFile("carillon-", ".log");
+            try {
+                log = new RandomAccessFile(file.toFile(), "r");
+                // The service ends when its standard input ends: the system closes the pipe with this process.
+                process = builder.redirectError(file.toFile()).start();
+            } finally {
+                Files.delete(file);
+            }
+        } catch (IOException e) {
+            throw cannotStart(path, cause(e));
+        }
+        try {
+            ready = readReady(path, timeout);
+        } catch (RuntimeException e) {
+            process.destroyForcibly();
+            close();
+            throw e;
+        }
+    }
+
+    private static CarillonException cannotStart(String path, String cause) {
+        return new CarillonException(path + " cannot be started on this machine (" + System.getProperty("os.arch") + "): " + cause
+                + ". Install the program for this machine, or name another one in the variable CARILLON.");
+    }
+
+    /** Whether it is a program of Linux for another processor. Java would let a shell try to read it. */
+    private static boolean isForOtherMachine(String path) {
+        // The number of the processor in an ELF header.
+        Integer machine = Map.of("amd64", 62, "aarch64", 183).get(System.getProperty("os.arch"));
+        try (InputStream file = Files.newInputStream(Path.of(path))) {
+            byte[] header = file.readNBytes(20);
+            return machine != null && header.length == 20 && header[0] == 0x7f && header[1] == 'E' && header[2] == 'L'
+                    && header[3] == 'F' && (header[18] & 0xff | (header[19] & 0xff) << 8) != machine;
+        } catch (IOException e) {
+            return false;  // The start says more.
+        }
+    }
+
+    private static String cause(IOException e) {
+        Throwable deepest = e;
+        while (deepest.getCause() != null) deepest = deepest.getCause();
+        return deepest.getMessage();
+    }
+
+    private static String find() {
+        String named = System.getenv("CARILLON");
+        if (System.getProperty("carillon") != null) named = System.getProperty("carillon");
+        if (named != null && !named.isEmpty()) {
+            String path = onPath(named);
+            if (path == null) {
+                throw new CarillonException(
+                        "CARILLON names " + named + ", which is not a program: correct the variable, or remove it.");
+            }
+            return path;
+        }
+        String path = onPath("carillon");
+        if (path == null) {
+            throw new CarillonException("There is no program carillon: put it on the path, or name it in the variable CARILLON; "
+                    + "or set CARILLON_MANAGEMENT_URL to use a service that runs already.");
+        }
+        return path;
+    }
+
+    private static String onPath(String name) {
+        List<String> places = name.contains("/")
+                ? List.of(name)
+                : Arrays.stream(System.getenv("PATH").split(File.pathSeparator)).map(folder -> folder + "/" + name).toList();
+        return places.stream().filter(place -> new File(place).isFile() && new File(place).canExecute()).findFirst().orElse(null);
+    }
+
+    private Map<?, ?> readReady(String path, Duration timeout) {
+        BufferedReader output = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+        String line;
+        try {
+            line = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return output.readLine();
+                } catch (IOException e) {
+                    return null;
+                }
+            }, task -> {
+                Thread thread = new Thread(task, "carillon");
+                thread.setDaemon(true);
+                thread.start();
+            }).get(timeout.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            throw new CarillonException(
+                    path + " was not ready within " + timeout.toMillis() + " ms: give it a longer start timeout." + said());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new CarillonException("The start of " + path + " was interrupted.");
+        } catch (ExecutionException e) {
+            throw new CarillonException("The output of " + path + " cannot be read: " + e.getCause());
+        }
+        if (line == null) {
+            end(Duration.ofSeconds(15));
+            throw new CarillonException(path + " did not start: " + end() + "." + said());
+        }
+        try {
+            if (Json.read(line) instanceof Map<?, ?> ready && "ready".equals(ready.get("event"))) return ready;
+        } catch (IllegalArgumentException e) {
+            // It is not JSON.
+        }
+        throw new CarillonException(path + " is not Carillon's program, or another version of it: it printed " + line);
+    }
+
+    private String end() {
+        int status = process.exitValue();
+        return status > 128 ? "signal " + (status - 128) : "exit status " + status;
+    }
+
+    /** A sentence about the end of the program; null if it runs. */
+    String ending() {
+        try {
+            // A connection may break before the end of the process is reported.
+            if (!process.waitFor(1, TimeUnit.SECONDS)) return null;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return null;
+        }
+        return "The Carillon of this test run has ended (" + end() + "): run the tests again." + said();
+    }
+
+    long pid() { return process.pid(); }
+
+    /** Ends the program at once, as if it had failed. */
+    void kill() { process.destroyForcibly(); }
+
+    /** The last lines of the log, below a text about it. */
+    private String said() {
+        try {
+            long size = log.length();
+            byte[] bytes = new byte[(int) Math.min(size, 2000)];
+            log.seek(size - bytes.length);
+            log.readFully(bytes);
+            String text = new String(bytes, StandardCharsets.UTF_8).strip();
+            if (text.isEmpty()) return "";
+            List<String> lines = text.lines().toList();
+            return " It said:\n  " + String.join("\n  ", lines.subList(Math.max(0, lines.size() - 8), lines.size()));
+        } catch (IOException e) {
+            return "";
+        }
+    }
+
+    /** Ends the program, at once if it has not ended after the limit. */
+    private void end(Duration limit) {
+        try {
+            process.getOutputStream().close();
+        } catch (IOException e) {
+            // It has ended.
+        }
+        try {
+            if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) process.destroyForcibly().waitFor();
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public void close() {
+        end(Duration.ofSeconds(15));
+        try {
+            log.close();
+        } catch (IOException e) {
+            // Nothing was written to this file here.
+        }
+    }
+}

@@ -1,0 +1,69 @@
+package carillon.testing;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** A request of the backend. {@link #get} has all its keys, which docs/testing.md describes. */
+public final class Request {
+    private final Map<?, ?> members;
+
+    Request(Object members) { this.members = (Map<?, ?>) members; }
+
+    /** The value of a key: a map, list, text, Long, Double or Boolean; null if there is none. */
+    public Object get(String key) { return members.get(key); }
+
+    private String text(String key) { return (String) members.get(key); }
+
+    /** The number in the journal, from 1. */
+    public long number() { return (Long) members.get("number"); }
+
+    /** The HTTP status of the answer; 0 if there is none yet. */
+    public int status() { return members.get("status") instanceof Long status ? status.intValue() : 0; }
+
+    /** The reason in the answer; null if there is none. */
+    public String reason() { return text("reason"); }
+
+    public String outcome() { return text("outcome"); }
+
+    public String topic() { return text("topic"); }
+
+    /** The device token in hexadecimal digits. */
+    public String token() { return text("token"); }
+
+    public String apnsID() { return text("apnsID"); }
+
+    public String team() { return text("team"); }
+
+    public String keyID() { return text("keyID"); }
+
+    /** The payload, as maps and lists; null if the body was no JSON dictionary. */
+    @SuppressWarnings("unchecked")
+    public Map<String, Object> payload() { return (Map<String, Object>) members.get("payload"); }
+
+    /** The value of a key of a match. */
+    Object value(String key) {
+        // These are header fields of the request.
+        String field = Map.of("pushType", "apns-push-type", "collapseID", "apns-collapse-id").get(key);
+        if (field == null) return get(key);
+        return members.get("headers") instanceof Map<?, ?> headers ? headers.get(field) : null;
+    }
+
+    /** The request in one line. */
+    @Override
+    public String toString() {
+        List<String> parts = new ArrayList<>();
+        parts.add("#" + number());
+        parts.add(status() == 0 ? "no answer yet" : status() + (reason() == null ? "" : " " + reason()));
+        if (outcome() != null) parts.add(outcome());
+        for (String name : List.of("topic", "token", "channel")) if (text(name) != null) parts.add(name + " " + text(name));
+        parts.add(payload() == null ? "no payload" : "payload " + shown(payload()));
+        if (text("rule") != null) parts.add("fault " + text("rule"));
+        return String.join(", ", parts);
+    }
+
+    static String shown(Object value) {
+        String text = Json.write(value);
+        return text.codePointCount(0, text.length()) <= 300 ? text : text.substring(0, text.offsetByCodePoints(0, 300)) + "…";
+    }
+}

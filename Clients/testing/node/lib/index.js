@@ -1,0 +1,5 @@
+// Carillon in a test suite: a push notification service that speaks APNs' protocols.
+
+export { Carillon, team } from './service.js';
+export { CarillonError, WaitTimeout } from './errors.js';
+export { Clock, Device, Rehearsal, Team } from './team.js';

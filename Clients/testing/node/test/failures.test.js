@@ -1,0 +1,186 @@
+// What a developer sees if something is wrong. Each is one sentence that says what to do, and nothing hangs.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { Carillon, team } from 'carillon-testing';
+import { Backend } from './backend.js';
+
+/** Sets environment variables for a test; undefined removes one. */
+function set(t, variables) {
+  for (const [name, value] of Object.entries(variables)) {
+    const before = process.env[name];
+    const put = (text) => { if (text === undefined) delete process.env[name]; else process.env[name] = text; };
+    put(value);
+    t.after(() => put(before));
+  }
+}
+
+/** Lets CARILLON name a program with this content. */
+function program(t, content) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-test-'));
+  t.after(() => fs.rmSync(folder, { recursive: true }));
+  fs.writeFileSync(path.join(folder, 'carillon'), content, { mode: 0o755 });
+  set(t, { CARILLON: path.join(folder, 'carillon'), CARILLON_MANAGEMENT_URL: undefined });
+}
+
+/** A service of the test's own. */
+async function started(t) {
+  set(t, { CARILLON_MANAGEMENT_URL: undefined });
+  const carillon = await Carillon.start();
+  t.after(() => carillon.close());
+  return carillon;
+}
+
+test('a wait shows what came instead', async (t) => {
+  const apns = await team(t);
+  const backend = new Backend(apns);
+  t.after(() => backend.close());
+  await backend.notify('00fc13adff785122', { aps: { alert: 'Hello' } });
+  await assert.rejects(
+    apns.wait({ outcome: 'delivered', pushType: 'voip', payload: { aps: { alert: 'Bye' } } }, { timeout: 100 }),
+    ({ name, message, nearest }) => {
+      assert.equal(name, 'WaitTimeout');
+      assert.match(message, /^0 requests matched .* within 0\.1 s, instead of 1\.\n  #\d+, 400 BadDeviceToken, rejected/);
+      assert.ok(message.includes('outcome is "rejected", not "delivered"'), message);
+      assert.ok(message.includes('payload is {"aps":{"alert":"Hello"}}, not {"aps":{"alert":"Bye"}}'), message);
+      assert.ok(message.includes('pushType is "alert", not "voip"'), message);
+      assert.equal(nearest[0].request.reason, 'BadDeviceToken');
+      return true;
+    });
+});
+
+test('a wait without any request says where to send', async (t) => {
+  const apns = await team(t);
+  await apns.wait({}, { count: 0, timeout: 0 });
+  await assert.rejects(apns.wait({}, { timeout: 0 }), /The backend has sent nothing: it has to connect to https:/);
+});
+
+test('a failed test shows what the backend sent, and one that passes does not', async (t) => {
+  if (!('passed' in t)) return t.skip('This Node.js does not say whether a test has failed.');
+  const script = `
+    import { test } from 'node:test';
+    import { team } from 'carillon-testing';
+    for (const fails of [true, false]) {
+      test('a test', async (t) => {
+        const apns = await team(t);
+        await apns.carillon.management.ask('POST', '/v1/notifications', {
+          token: (await apns.device()).token, topic: apns.bundleID, payload: { aps: { alert: 'Hello' } } });
+        await apns.wait({ outcome: 'delivered' }, { timeout: 60_000 });
+        if (fails) throw new Error('It fails.');
+      });
+    }`;
+  const { NODE_TEST_CONTEXT, CARILLON_MANAGEMENT_URL, ...env } = process.env;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'], env });
+  let text = '';
+  child.stdout.on('data', (piece) => { text += piece; });
+  assert.equal((await once(child, 'close'))[0], 1);
+  assert.equal(text.match(/What the backend sent to apns:/g)?.length, 1, text);
+  assert.match(text, /#\d+, 200, delivered, topic com\.example\.test-.*Hello/);
+});
+
+test('a refusal says why', async (t) => {
+  const apns = await team(t);
+  await assert.rejects(apns.wait({ colour: 'red' }), /POST \/v1\/requests\/wait, 400, at \/match\/colour/);
+});
+
+test('a missing program', async (t) => {
+  set(t, { CARILLON: '/nowhere/carillon', CARILLON_MANAGEMENT_URL: undefined });
+  await assert.rejects(Carillon.start(), /CARILLON names \/nowhere\/carillon, which is not a program/);
+});
+
+test('a program for another machine', async (t) => {
+  program(t, Buffer.concat([Buffer.from('\x7fELF\x02\x01\x01', 'latin1'), Buffer.alloc(200)]));
+  await assert.rejects(Carillon.start(), /cannot be started on this machine .*Install the package for this machine/);
+});
+
+test('a program that ends at once', async (t) => {
+  program(t, '#!/bin/sh\necho "Error: the disk is full" >&2\nexit 3\n');
+  await assert.rejects(Carillon.start(), /did not start: exit status 3\. It said:\n  Error: the disk is full/);
+});
+
+test('a program that is never ready', async (t) => {
+  program(t, '#!/bin/sh\nexec cat\n');
+  await assert.rejects(
+    Carillon.start({ startTimeout: 200 }), /was not ready within 200 ms: give it a longer startTimeout/);
+});
+
+test('a program that closes its output', async (t) => {
+  program(t, '#!/bin/sh\nexec cat >/dev/null\n');
+  await assert.rejects(Carillon.start(), /did not start: exit status 0/);
+});
+
+test('a program that is something else', async (t) => {
+  program(t, '#!/bin/sh\necho Hello\n');
+  await assert.rejects(Carillon.start(), /is not Carillon's program, or another version of it/);
+});
+
+test('a port in use', async (t) => {
+  const { management } = await started(t);
+  await assert.rejects(
+    Carillon.start({ options: ['--management', management.place.host] }), /did not start: exit status 1\. It said:\n/);
+});
+
+test('a service that ends during a test', async (t) => {
+  const carillon = await started(t);
+  const apns = await carillon.team();
+  process.kill(carillon.processID, 'SIGKILL');
+  await assert.rejects(apns.wait({}, { timeout: 600_000 }), /has ended \(signal 9\): run the tests again/);
+  assert.match((await apns.sent())[0], /has ended \(signal 9\): run the tests again/);
+});
+
+test('a service that is not there', async (t) => {
+  set(t, { CARILLON_MANAGEMENT_URL: 'http://127.0.0.1:1' });
+  await assert.rejects(Carillon.start(), /The Carillon at http:\/\/127\.0\.0\.1:1 does not answer/);
+});
+
+test('a wrong key, and a URL that is none', async (t) => {
+  const { management } = await started(t);
+  await assert.rejects(Carillon.attach({ url: management.url, key: 'wrong' }), /set CARILLON_MANAGEMENT_KEY to its key/);
+  await assert.rejects(Carillon.attach({ url: 'localhost' }), /set it to a URL such as http:\/\/localhost:2198/);
+});
+
+test('variables name a service that runs', async (t) => {
+  const carillon = await started(t);
+  set(t, {
+    CARILLON_MANAGEMENT_URL: carillon.management.url, CARILLON_MANAGEMENT_KEY: carillon.management.key,
+    CARILLON_PROVIDER_ADDRESS: 'localhost:49153', CARILLON: '/nowhere/carillon',
+  });
+  const attached = await Carillon.start();
+  assert.equal(attached.url, 'https://localhost:49153');
+  assert.equal(attached.ca, carillon.ca);
+  const apns = await attached.team();
+  assert.deepEqual(await apns.requests(), []);
+  await apns.close();
+  await attached.close();
+  // It was not started here, so it does not end here.
+  await (await carillon.team()).close();
+});
+
+test('the service ends with a process that is killed', async () => {
+  const script = `
+    delete process.env.CARILLON_MANAGEMENT_URL;
+    const { Carillon } = await import('carillon-testing');
+    console.log((await Carillon.start()).processID);
+    process.kill(process.pid, 'SIGKILL');`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let text = '';
+  child.stdout.on('data', (piece) => { text += piece; });
+  const [, signal] = await once(child, 'close');
+  assert.equal(signal, 'SIGKILL');
+  // The service is no child of this process. Its end shows in /proc.
+  const runs = () => {
+    try {
+      return !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${Number(text)}/status`, 'utf8'));
+    } catch {
+      return false;
+    }
+  };
+  const deadline = Date.now() + 60_000;
+  while (runs() && Date.now() < deadline) await new Promise((done) => setTimeout(done, 10));
+  assert.ok(!runs(), 'the service still runs');
+});

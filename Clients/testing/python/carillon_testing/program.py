@@ -1,0 +1,140 @@
+"""Finds the program `carillon`, starts it, and ends it."""
+
+import atexit
+import json
+import os
+import platform
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from .errors import CarillonError
+
+_FOLDER = Path(__file__).parent
+
+
+def find():
+    """The path of `carillon`: from the variable CARILLON, inside this package, or on the path."""
+    named = os.environ.get("CARILLON")
+    if named:
+        path = shutil.which(named)
+        if path is None:
+            raise CarillonError(f"CARILLON names {named}, which is not a program: correct the variable, or remove it.")
+        return path
+    inside = _FOLDER / "bin" / "carillon"
+    if inside.exists():
+        return str(inside)
+    path = shutil.which("carillon")
+    if path is None:
+        raise CarillonError(
+            "There is no program carillon: install the wheel that contains it, put it on the path, or name it in the variable "
+            "CARILLON; or set CARILLON_MANAGEMENT_URL to use a service that runs already.")
+    return path
+
+
+def _environment(path):
+    # The service of a test has the settings that the test names, and no others.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CARILLON")}
+    # Close the connections that clients have left open, instead of waiting for them.
+    environment["CARILLON_LIMIT_SHUTDOWN_TIMEOUT"] = "1"
+    libraries = _FOLDER / "lib"
+    if path == str(_FOLDER / "bin" / "carillon") and libraries.exists():
+        before = environment.get("LD_LIBRARY_PATH")
+        environment["LD_LIBRARY_PATH"] = str(libraries) + (os.pathsep + before if before else "")
+    return environment
+
+
+class Program:
+    """A running `carillon serve`, which ends with this process, also if this process is killed."""
+
+    def __init__(self, options, timeout):
+        path = find()
+        command = [
+            path, "serve", "--store", "memory", "--ports", "ephemeral", "--json", "--until-input-ends",
+            "--log-level", "warning", *options]
+        self._owner = os.getpid()
+        # A file, because nobody reads a pipe while the tests run.
+        self._log = tempfile.TemporaryFile()
+        try:
+            # The service ends when its standard input ends: the system closes the pipe with this process.
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=_environment(path))
+        except OSError as error:
+            self._log.close()
+            raise CarillonError(f"{path} cannot be started on this machine ({platform.machine()}): {error.strerror}. "
+                                "Install the wheel for this machine, or name another program in the variable CARILLON.")
+        atexit.register(self.close)
+        try:
+            self.ready = self._read_ready(path, timeout)
+        except BaseException:
+            self.close(now=True)
+            raise
+
+    def _read_ready(self, path, timeout):
+        output = self._process.stdout.fileno()
+        deadline = time.monotonic() + timeout
+        text = b""
+        while not text.endswith(b"\n"):
+            readable, _, _ = select.select([output], [], [], max(0, deadline - time.monotonic()))
+            if not readable:
+                raise CarillonError(f"{path} was not ready within {timeout:g} s: give it a longer start_timeout.{self.log()}")
+            piece = os.read(output, 65536)
+            if not piece:
+                status = self._end()
+                raise CarillonError(f"{path} did not start: {_ending(status)}.{self.log()}")
+            text += piece
+        try:
+            ready = json.loads(text)
+            if ready["event"] == "ready":
+                return ready
+        except (ValueError, KeyError, TypeError):
+            pass
+        raise CarillonError(f"{path} is not Carillon's program, or another version of it: it printed {text[:200]!r}.")
+
+    def ending(self):
+        """A sentence about the end of the program; None if it runs."""
+        try:
+            # A connection may break before the end of the process is reported.
+            status = self._process.wait(1)
+        except subprocess.TimeoutExpired:
+            return None
+        return f"The Carillon of this test run has ended ({_ending(status)}): run the tests again.{self.log()}"
+
+    def log(self):
+        """The last lines of the log, below a text about it."""
+        if self._log.closed:
+            return ""
+        # The program writes at the position of this file, so do not move it.
+        log = self._log.fileno()
+        text = os.pread(log, 2000, max(0, os.fstat(log).st_size - 2000))
+        lines = text.decode(errors="replace").strip().splitlines()[-8:]
+        return " It said:\n  " + "\n  ".join(lines) if lines else ""
+
+    def close(self, now=False):
+        """Ends the program, and waits for its end."""
+        # A process that was forked from this one does not end it.
+        if self._log.closed or os.getpid() != self._owner:
+            return
+        atexit.unregister(self.close)
+        self._end(0 if now else 15)
+        self._process.stdout.close()
+        self._log.close()
+
+    def _end(self, limit=15):
+        """Ends the program, at once if it has not ended after the limit in seconds. Returns its status."""
+        try:
+            self._process.stdin.close()
+        except OSError:
+            pass  # It has ended.
+        try:
+            return self._process.wait(limit)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+
+def _ending(status):
+    return f"signal {-status}" if status < 0 else f"exit status {status}"

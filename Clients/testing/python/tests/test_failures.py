@@ -1,0 +1,192 @@
+"""What a developer sees if something is wrong. Each is one sentence that says what to do, and nothing hangs."""
+
+import os
+import select
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from carillon_testing import Carillon, CarillonError, WaitTimeout
+from test_httpx import notify
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """Lets CARILLON name a program with this content."""
+    monkeypatch.delenv("CARILLON_MANAGEMENT_URL", raising=False)
+
+    def make(content):
+        path = tmp_path / "carillon"
+        path.write_bytes(content)
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("CARILLON", str(path))
+
+    return make
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """A service of the test's own."""
+    monkeypatch.delenv("CARILLON_MANAGEMENT_URL", raising=False)
+    with Carillon.start() as carillon:
+        yield carillon
+
+
+def test_a_wait_shows_what_came_instead(apns, apns_environment):
+    notify("00fc13adff785122", {"aps": {"alert": "Hello"}})
+    with pytest.raises(WaitTimeout) as failure:
+        apns.wait(timeout=0.1, outcome="delivered", push_type="voip", payload={"aps": {"alert": "Bye"}})
+    text = str(failure.value)
+    assert "0 requests matched" in text and "within 0.1 s, instead of 1." in text
+    assert "400 BadDeviceToken" in text
+    assert 'outcome is "rejected", not "delivered"' in text
+    assert 'payload is {"aps": {"alert": "Hello"}}, not {"aps": {"alert": "Bye"}}' in text
+    assert 'pushType is "alert", not "voip"' in text
+    assert failure.value.matched == 0 and failure.value.nearest[0]["request"]["reason"] == "BadDeviceToken"
+
+
+def test_a_wait_without_any_request_says_where_to_send(apns):
+    with pytest.raises(WaitTimeout, match="The backend has sent nothing: it has to connect to https://"):
+        apns.wait(timeout=0)
+
+
+def test_a_wait_for_nothing_shows_what_came(apns, apns_environment):
+    apns.wait(0, timeout=0)
+    notify(apns.device().token, {})
+    with pytest.raises(WaitTimeout, match="1 requests matched within 0 s, but none should"):
+        apns.wait(0, timeout=0)
+
+
+def test_a_refusal_says_why(apns):
+    with pytest.raises(CarillonError, match=r"POST /v1/requests/wait, 400, at /match/colour"):
+        apns.wait(colour="red")
+
+
+def test_a_missing_program(monkeypatch):
+    monkeypatch.delenv("CARILLON_MANAGEMENT_URL", raising=False)
+    monkeypatch.setenv("CARILLON", "/nowhere/carillon")
+    with pytest.raises(CarillonError, match="CARILLON names /nowhere/carillon, which is not a program"):
+        Carillon.start()
+
+
+def test_a_program_for_another_machine(program):
+    program(b"\x7fELF\x02\x01\x01" + bytes(200))
+    with pytest.raises(CarillonError, match="cannot be started on this machine .*Install the wheel for this machine"):
+        Carillon.start()
+
+
+def test_a_program_that_ends_at_once(program):
+    program(b"#!/bin/sh\necho 'Error: the disk is full' >&2\nexit 3\n")
+    with pytest.raises(CarillonError, match="did not start: exit status 3. It said:\n  Error: the disk is full"):
+        Carillon.start()
+
+
+def test_a_program_that_is_never_ready(program):
+    program(b"#!/bin/sh\nexec cat\n")
+    with pytest.raises(CarillonError, match="was not ready within 0.2 s: give it a longer start_timeout"):
+        Carillon.start(start_timeout=0.2)
+
+
+def test_a_program_that_closes_its_output(program):
+    program(b"#!/bin/sh\nexec cat >/dev/null\n")
+    with pytest.raises(CarillonError, match="did not start: exit status 0"):
+        Carillon.start()
+
+
+def test_a_program_that_is_something_else(program):
+    program(b"#!/bin/sh\necho Hello\n")
+    with pytest.raises(CarillonError, match="is not Carillon's program, or another version of it"):
+        Carillon.start()
+
+
+def test_a_port_in_use(started):
+    with pytest.raises(CarillonError, match="did not start: exit status 1. It said:\n"):
+        Carillon.start(options=["--management", started.management.url[len("http://"):]])
+
+
+def test_a_service_that_ends_during_a_test(started):
+    with started.team() as apns:
+        started._program._process.kill()
+        with pytest.raises(CarillonError, match=r"has ended \(signal 9\): run the tests again"):
+            apns.wait(timeout=600)
+        apns.close = lambda: None
+
+
+def test_a_service_that_is_not_there(monkeypatch):
+    monkeypatch.setenv("CARILLON_MANAGEMENT_URL", "http://127.0.0.1:1")
+    with pytest.raises(CarillonError, match="The Carillon at http://127.0.0.1:1 does not answer"):
+        Carillon.start()
+
+
+def test_a_wrong_key(started):
+    with pytest.raises(CarillonError, match="set CARILLON_MANAGEMENT_KEY to its key"):
+        Carillon.attach(started.management.url, "wrong")
+
+
+def test_a_url_that_is_none():
+    with pytest.raises(CarillonError, match="set it to a URL such as http://localhost:2198"):
+        Carillon.attach("localhost")
+
+
+def test_variables_name_a_service_that_runs(started, monkeypatch):
+    monkeypatch.setenv("CARILLON_MANAGEMENT_URL", started.management.url)
+    monkeypatch.setenv("CARILLON_MANAGEMENT_KEY", started.management.key)
+    monkeypatch.setenv("CARILLON_PROVIDER_ADDRESS", "localhost:49153")
+    monkeypatch.setenv("CARILLON", "/nowhere/carillon")
+    with Carillon.start() as attached:
+        assert attached.url == "https://localhost:49153"
+        assert attached.ca_pem == started.ca_pem
+        with attached.team() as apns:
+            assert apns.requests() == []
+    # It was not started here, so it does not end here.
+    with started.team():
+        pass
+
+
+def test_the_service_ends_with_a_process_that_is_killed(tmp_path):
+    script = """
+        import os, signal
+        os.environ.pop("CARILLON_MANAGEMENT_URL", None)
+        from carillon_testing import Carillon
+        print(Carillon.start()._program._process.pid, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, timeout=120, cwd=tmp_path)
+    assert run.returncode == -signal.SIGKILL
+    pid = int(run.stdout)
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    readable, _, _ = select.select([handle], [], [], 60)
+    os.close(handle)
+    assert readable, "the service still runs"
+
+
+def test_a_service_that_does_not_start_is_tried_once(pytester, program, tmp_path):
+    program(f"#!/bin/sh\necho start >>{tmp_path}/starts\nexit 3\n".encode())
+    pytester.makepyfile("""
+        def test_one(apns): pass
+        def test_other(apns): pass
+    """)
+    result = pytester.runpytest_subprocess("-p", "no:xdist")
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*did not start: exit status 3*", "*did not start: exit status 3*"])
+    assert (tmp_path / "starts").read_text() == "start\n"
+
+
+def test_a_failed_test_shows_what_the_backend_sent(pytester, monkeypatch):
+    pytester.makepyfile("""
+        import ssl, urllib.request, pytest
+
+        def test_it(apns):
+            apns.carillon.management.ask("POST", "/v1/notifications", {
+                "token": apns.device().token, "topic": apns.bundle_id, "payload": {"aps": {"alert": "Hello"}}})
+            assert False
+    """)
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*What the backend sent to apns*", "#*200, delivered, topic com.example.test-*Hello*"])

@@ -1,0 +1,55 @@
+"""What a backend that sends with httpx does."""
+
+import os
+import secrets
+import time
+
+import httpx
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+
+def notify(token, payload, age=0):
+    """The backend, which gets its configuration from environment variables."""
+    claims = {"iss": os.environ["APNS_TEAM_ID"], "iat": int(time.time()) - age}
+    authorization = jwt.encode(claims, os.environ["APNS_PRIVATE_KEY"], "ES256", {"kid": os.environ["APNS_KEY_ID"]})
+    with httpx.Client(http2=True, base_url=os.environ["APNS_URL"]) as client:
+        answer = client.post("/3/device/" + token, json=payload, headers={
+            "authorization": "bearer " + authorization, "apns-topic": os.environ["APNS_TOPIC"], "apns-push-type": "alert"})
+        return answer.status_code, answer.json().get("reason") if answer.content else None
+
+
+def test_a_notification_is_delivered(apns, apns_environment):
+    assert notify(apns.device().token, {"aps": {"alert": "Hello"}}) == (200, None)
+    apns.wait(outcome="delivered", payload={"aps": {"alert": "Hello"}})
+
+
+def test_an_hour_later_the_provider_token_is_too_old(apns, apns_environment):
+    token = apns.device().token
+    before = apns.clock.now
+    assert notify(token, {"aps": {"alert": "Hello"}}) == (200, None)
+    assert apns.clock.advance("PT1H1M") > before
+    # A provider token from before the advance is as old as the team's clock says.
+    assert notify(token, {"aps": {"alert": "Hello"}}, age=30) == (403, "ExpiredProviderToken")
+    assert "provider-token-too-old" in [finding["id"] for finding in apns.report()]
+
+
+@pytest.mark.apns(options=["--conformance", "strict"])
+def test_a_service_with_other_options(apns, apns_environment):
+    status, _ = notify(apns.device().token, {"alert": "outside of aps"})
+    assert status == 403
+
+
+@pytest.mark.apns(accept="any")
+def test_a_backend_with_data_of_its_own(apns, apns_environment, monkeypatch):
+    key = ec.generate_private_key(ec.SECP256R1()).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    for name, value in {"TEAM_ID": "STRANGE001", "KEY_ID": "STRANGEKEY", "PRIVATE_KEY": key.decode(), "TOPIC": "com.example.own"}.items():
+        monkeypatch.setenv("APNS_" + name, value)
+    token = secrets.token_hex(32)
+    assert notify(token, {"aps": {"alert": "Hello"}}) == (200, None)
+    (request,) = apns.wait(topic="com.example.own", outcome="delivered")
+    assert (request["team"], request["token"]) == ("STRANGE001", token)
+    assert apns.requests(token=token) == [request]

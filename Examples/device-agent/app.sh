@@ -1,0 +1,31 @@
+#!/bin/sh
+# An app of the device agent. Usage: app.sh BUNDLE-ID. It needs curl and jq.
+set -eu
+
+app=http://agent/v1/apps/${1:?usage: app.sh BUNDLE-ID}
+socket=${CARILLON_AGENT_SOCKET:-/run/carillon-device/agent.sock}
+folder=$(mktemp -d)
+stream=
+trap 'kill "$stream" 2>/dev/null || true; rm -r "$folder"' EXIT
+trap 'exit 0' TERM INT
+
+ask() { curl --silent --show-error --fail-with-body --unix-socket "$socket" "$@"; }
+
+# Register at each start, and hand the device token to your backend.
+echo "device token $(ask --request PUT "$app" | jq --raw-output .token)"
+
+mkfifo "$folder/events"
+while true; do
+    # Call curl directly and not through the function, because this curl is ended with the script.
+    curl --silent --show-error --no-buffer --unix-socket "$socket" "$app/events" >"$folder/events" &
+    stream=$!
+    while IFS= read -r event; do
+        printf '%s\n' "$event" | jq --raw-output '"\(.event) \(.content.title // "") \(.content.body // "")"'
+        # Until this is said, the event comes again.
+        printf '%s\n' "$event" | jq --compact-output '{deliveries: [.delivery]}' |
+            ask --header "Content-Type: application/json" --data-binary @- "$app/handled" >/dev/null
+    done <"$folder/events"
+    # The agent was restarted. What was not handled is still there.
+    wait "$stream" || true
+    sleep 1
+done

@@ -1,0 +1,39 @@
+import ArgumentParser
+import CommandSupport
+import DeviceAgent
+import Foundation
+
+extension DeviceAgentCommand {
+    /// Becomes the command of an app, without access to the agent's files. The agent calls it; it is not for people.
+    struct Confine: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Run a program that cannot read some files and folders.", shouldDisplay: false)
+
+        /// The words with which this process was started to run the agent, and this command instead.
+        static var start: [String] {
+            let words = Array(CommandLine.arguments.dropFirst().prefix { !$0.hasPrefix("-") })
+            return words.filter { $0 != "run" } + [_commandName]
+        }
+
+        @Argument(help: "The number of paths to hide.")
+        var count: Int
+
+        @Argument(parsing: .captureForPassthrough, help: "The paths, and then the program and its arguments.")
+        var words: [String]
+
+        func run() throws {
+            do {
+                // Each adds rules to the earlier ones.
+                for path in words.prefix(max(0, count)) { try Confinement.hide(path) }
+            } catch {
+                throw CommandError("The command of an app does not run, because \(error).")
+            }
+            let command = words.dropFirst(max(0, count))
+            guard let program = command.first else { throw CommandError("No program is named.") }
+            var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) }
+            arguments.append(nil)
+            execv(program, arguments)
+            throw CommandError("\(program) cannot be run: \(String(cString: strerror(errno))).")
+        }
+    }
+}

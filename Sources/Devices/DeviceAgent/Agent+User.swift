@@ -1,0 +1,86 @@
+import APNSDevice
+import Logging
+import Storage
+
+// The user's side: settings, and responses to notifications.
+extension Agent {
+    /// Whether the user does not want to be disturbed.
+    func setQuiet(_ isOn: Bool) async throws(AgentError) {
+        do {
+            try await store.keep(isOn ? "on" : "off", as: Self.quietSetting)
+        } catch {
+            throw AgentError(error)
+        }
+        isQuiet = isOn
+    }
+
+    /// The user changes the settings of an app.
+    func change(_ document: AppSettingsDocument, of bundleID: String) async throws(AgentError) -> AppSettings {
+        guard var record = records[bundleID] else { throw Self.notRegistered(bundleID) }
+        record.settings = AppSettingsDocument(document.applied(to: record.currentSettings))
+        do {
+            try await store.keep(record, of: bundleID)
+        } catch {
+            throw AgentError(error)
+        }
+        records[bundleID] = record
+        state.change(record.currentSettings, of: bundleID)
+        return record.currentSettings
+    }
+
+    /// The app changes its badge.
+    func setBadge(_ badge: Int, of bundleID: String) async throws(AgentError) {
+        guard records[bundleID] != nil else { throw Self.notRegistered(bundleID) }
+        do {
+            try await store.keepBadge(badge, of: bundleID)
+        } catch {
+            throw AgentError(error)
+        }
+        state.centre.setBadge(badge, of: bundleID)
+        if desktop != nil { screen.continuation.yield(.badge(bundleID)) }
+    }
+
+    /// The user responds to a notification, on the desktop or on the app's own screen.
+    /// - Returns: whether it was on show, and has the action.
+    @discardableResult
+    func respond(
+        to id: String, _ response: NotificationResponse, of app: String? = nil
+    ) async throws(AgentError) -> Bool {
+        guard
+            let shown = state.centre.notifications.first(where: { $0.id == id && (app ?? $0.bundleID) == $0.bundleID }),
+            let (_, _) = state.respond(to: id, response)
+        else { return false }
+        do {
+            _ = try await store.add([EventLine.responded(shown, response).text], of: shown.bundleID)
+        } catch {
+            throw AgentError(error)
+        }
+        // A response means that the user wants the app, even after ending it.
+        if response != .dismiss {
+            launch(shown.bundleID)
+            await keepLaunch(of: shown.bundleID)
+        }
+        await desktop?.remove(id)
+        await announce(to: shown.bundleID)
+        return true
+    }
+
+    func respondOnDesktop(to id: String, _ response: NotificationResponse) async {
+        do {
+            try await respond(to: id, response)
+        } catch {
+            logger.error("A user's response is lost", metadata: ["cause": "\(error.cause)"])
+        }
+    }
+
+    /// An app takes a notification off the screen.
+    /// - Returns: whether it was on show.
+    func withdraw(_ id: String, of bundleID: String) async -> Bool {
+        guard state.centre.notifications.contains(where: { $0.id == id && $0.bundleID == bundleID }) else {
+            return false
+        }
+        state.centre.remove(id)
+        await desktop?.remove(id)
+        return true
+    }
+}

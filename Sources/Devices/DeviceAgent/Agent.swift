@@ -1,0 +1,284 @@
+package import APNSDevice
+import Connections
+import Foundation
+package import Logging
+import NIOCore
+import PrivateFiles
+import Rates
+import Storage
+import Synchronization
+
+/// What the operating system is in the documents of APNs: it has the one connection of the device, hands each
+/// notification to its app, keeps it until the app has handled it, and wakes the app.
+///
+/// `SystemState` decides what becomes of a notification. The agent stores what the decision means for the app, and then
+/// carries it out.
+package actor Agent {
+    nonisolated let settings: AgentSettings
+    nonisolated let store: AgentStore
+    nonisolated let logger: Logger
+    nonisolated let connection = ConnectionStatus()
+    package nonisolated let identity: DeviceIdentity
+    /// The user that the agent runs as. It may change the settings, as root may.
+    nonisolated let agentUser: UInt32
+    /// Held until the agent is closed.
+    private var lock: FolderLock?
+
+    var state: SystemState
+    var records: [String: AppRecord]
+    var manifests: [String: Manifest] = [:]
+    var refusedManifests: [ManifestFolder.Refused] = []
+    /// The open streams of each app.
+    var streams: [String: [UInt64: AsyncStream<Void>.Continuation]] = [:]
+    var lastStream: UInt64 = 0
+    var isEnding = false
+    /// Whether the device was closed, so that nothing can be acknowledged any more.
+    private var isClosed = false
+    /// Why the agent cannot go on; nil if it can.
+    private var failure: AgentError?
+    /// Whether the user does not want to be disturbed.
+    var isQuiet: Bool
+    /// The notifications that reached neither their app nor the user, by reason, since the start.
+    var dropped: [DropReason: Int] = [:]
+    /// The apps that were started after the user had ended them, and of which the disk does not know that yet.
+    var launched: Set<String> = []
+    /// The apps whose queue is full. Their oldest events are removed.
+    var overflowing: Set<String> = []
+    private var manifestReadings = RateBucket()
+    var registrationRates = RateTable<String>(AgentLimits.registrations)
+    var device: Device?
+    var waker: Waker?
+    var desktop: (any Desktop)?
+    /// What is to be shown on the desktop. A desktop that hangs must not delay acknowledgements.
+    let screen = AsyncStream.makeStream(
+        of: ScreenChange.self, bufferingPolicy: .bufferingNewest(AgentLimits.waitingAlerts))
+
+    /// Opens the agent's folder.
+    /// - Throws: ``AgentError`` with what to do.
+    package static func open(_ settings: AgentSettings, logger: Logger) async throws -> Agent {
+        do {
+            try makeFolder(settings.folder)
+            let lock = try FolderLock(settings.folder, file: "agent.lock", of: "agent")
+            let store = try AgentStore(folder: settings.folder)
+            if let place = store.damaged {
+                logger.error(
+                    "The database was damaged; the agent begins with an empty one, and apps register again",
+                    metadata: ["damaged": "\(place)"])
+            }
+            let identity = try await AgentIdentity.load(settings, logger)
+            return Agent(
+                settings, store, lock, identity, records: try await store.records(), badges: try await store.badges(),
+                isQuiet: try await store.setting(Self.quietSetting) == "on", logger)
+        } catch let error as StoreError {
+            throw AgentError(error)
+        } catch let error as DeviceError {
+            throw AgentError(.state, error.cause)
+        }
+    }
+
+    static let quietSetting = "do-not-disturb"
+
+    private static func makeFolder(_ path: String) throws(StoreError) {
+        if try !Files.exists(path) { try Files.makeFolder(path) }
+    }
+
+    private init(
+        _ settings: AgentSettings,
+        _ store: AgentStore,
+        _ lock: FolderLock,
+        _ identity: DeviceIdentity,
+        records: [String: AppRecord],
+        badges: [String: Int],
+        isQuiet: Bool,
+        _ logger: Logger,
+    ) {
+        (self.settings, self.store, self.lock, self.identity) = (settings, store, lock, identity)
+        (self.records, self.isQuiet, self.logger) = (records, isQuiet, logger)
+        agentUser = UInt32(geteuid())
+        var state = SystemState(languages: settings.languages)
+        for (bundleID, record) in records { Self.install(bundleID, record, in: &state) }
+        for (bundleID, badge) in badges { state.centre.setBadge(badge, of: bundleID) }
+        self.state = state
+    }
+
+    /// Puts an app that has registered on the device.
+    static func install(_ bundleID: String, _ record: AppRecord, in state: inout SystemState) {
+        state.install(bundleID, record.localizations, wasLaunched: true)
+        state.register(record.registration.categories ?? [], of: bundleID)
+        state.change(record.currentSettings, of: bundleID)
+        if record.isForceQuit { state.forceQuit(bundleID) }
+    }
+
+    // MARK: Running
+
+    /// Reads the manifests. Call this before the socket is opened.
+    package func prepare() { readManifests() }
+
+    /// Answers if the agent's work goes on, for systemd's watchdog.
+    package var isAlive: Bool { !isEnding }
+
+    /// Connects and stays connected, until the task is cancelled or ``close()`` is called.
+    /// - Throws: an error that another attempt cannot solve: the identity was revoked, or another connection of the
+    ///   same device is in use.
+    package func run() async throws {
+        guard !isEnding else { return }
+        var configuration = Device.Configuration()
+        configuration.received = QueuedIdentifiers(store: store)
+        configuration.software = settings.version.isEmpty ? nil : "carillon-agent " + settings.version
+        let device = try Device(
+            identity, at: settings.courier, delegate: AgentDelegate(agent: self), configuration: configuration)
+        self.device = device
+        waker = Waker(self)
+        if let address = settings.desktopBus {
+            desktop = DesktopNotifications(address: address, logger: logger) { [weak self] id, response in
+                await self?.respondOnDesktop(to: id, response)
+            }
+        }
+        let network = NetworkChanges { [logger] in
+            logger.debug("An address was added to a network interface")
+            device.networkIsBack()
+        }
+        defer { network.end() }
+        async let refreshed: Void = refreshWhenConnected()
+        async let shown: Void = showOnDesktop()
+        for bundleID in records.keys { await wakeIfNeeded(bundleID) }
+        let result: Result<Void, DeviceError>
+        do {
+            result = .success(try await device.run())
+        } catch {
+            result = .failure(error)
+        }
+        connection.finish()
+        screen.continuation.finish()
+        _ = await (refreshed, shown)
+        if let failure { throw failure }
+        if case .failure(let error) = result { throw AgentError(.unavailable, error.cause) }
+    }
+
+    private func showOnDesktop() async {
+        for bundleID in records.keys.sorted() where state.centre.badge(of: bundleID) > 0 {
+            await showBadge(of: bundleID)
+        }
+        for await change in screen.stream {
+            switch change {
+            case .alert(let shown):
+                // The app or the user may have removed it meanwhile.
+                guard state.centre.notifications.contains(where: { $0.id == shown.id }) else { continue }
+                await desktop?.show(shown, of: DesktopApp(shown.bundleID, manifests[shown.bundleID]))
+            case .badge(let bundleID): await showBadge(of: bundleID)
+            }
+        }
+    }
+
+    /// Shows the newest badge of an app.
+    private func showBadge(of bundleID: String) async {
+        await desktop?.setBadge(state.centre.badge(of: bundleID), of: DesktopApp(bundleID, manifests[bundleID]))
+    }
+
+    /// Closes the connection after what is stored was acknowledged, and ends all streams.
+    package func close() async {
+        isEnding = true
+        for continuation in streams.values.flatMap(\.values) { continuation.finish() }
+        await waker?.close()
+        await desktop?.close()
+        await device?.close()
+        isClosed = true
+        // The waker, the device and the desktop refer to this agent.
+        (waker, device, desktop) = (nil, nil, nil)
+        lock = nil
+    }
+
+    /// Reads the manifests again, because somebody may have changed them. Any process can cause this, so it is limited.
+    func readManifestsAgain(now: NIODeadline = .now()) {
+        if manifestReadings.admits(AgentLimits.manifestReadings, at: now.uptimeNanoseconds) { readManifests() }
+    }
+
+    private func readManifests() {
+        let contents = ManifestFolder(path: settings.manifests, agentUser: agentUser).read()
+        manifests = contents.manifests
+        // Say it once, and again if it changes.
+        for refused in contents.refused where !refusedManifests.contains(refused) {
+            logger.warning(
+                "A manifest is not used", metadata: ["file": "\(refused.file)", "cause": "\(refused.cause)"])
+        }
+        refusedManifests = contents.refused
+    }
+
+    /// Registers the apps again at each start, and tells the service of removed ones: the service may have been reset.
+    private func refreshWhenConnected() async {
+        for await _ in connection.connects {
+            await tellOfRemovedApps()
+            for bundleID in records.keys.sorted() { await refresh(bundleID) }
+        }
+    }
+
+    // MARK: Notifications
+
+    /// Takes a notification: when this returns, what it means for the app is on the disk.
+    func take(_ notification: ReceivedNotification) async {
+        let outcome = outcome(of: notification)
+        let delay = GrowingDelay(first: AgentLimits.storing.first, longest: AgentLimits.storing.longest)
+        var failures = 0
+        // The notification is acknowledged after this function, so it must not return before it is stored.
+        while !isClosed {
+            do throws(StoreError) {
+                let removed = try await store.add(
+                    outcome.events.map(\.text), of: notification.bundleID, from: notification.id,
+                    badge: outcome.badge)
+                noteRoom(removed, of: notification.bundleID)
+                break
+            } catch {
+                guard error.code != .unreadable else { return await endDamaged() }
+                failures += 1
+                if failures == 1 {
+                    logger.error(
+                        "A notification cannot be stored; it is not acknowledged until it is",
+                        metadata: ["cause": "\(error.cause)"])
+                }
+                let wait = delay.delay(afterFailures: failures, random: .random(in: 0...1))
+                // The process ends if this is cancelled, and the service sends the notification again.
+                try? await Task.sleep(for: .nanoseconds(wait.nanoseconds))
+            }
+        }
+        await keepLaunch(of: notification.bundleID)
+        if !outcome.events.isEmpty { await announce(to: notification.bundleID) }
+        guard desktop != nil else { return }
+        if let shown = outcome.shown { screen.continuation.yield(.alert(shown)) }
+        if outcome.badge != nil { screen.continuation.yield(.badge(notification.bundleID)) }
+    }
+
+    /// Ends the agent because its database is damaged: the next start puts it aside. Returns when nothing can be
+    /// acknowledged any more.
+    private func endDamaged() async {
+        failure = AgentError(
+            .state,
+            "The database in \(settings.folder) is damaged. The next start puts it aside, and apps register again.")
+        isEnding = true
+        let device = device
+        // Closing waits for this notification for some seconds.
+        await device?.close()
+    }
+
+    private func noteRoom(_ removed: Int, of bundleID: String) {
+        guard removed > 0, overflowing.insert(bundleID).inserted else { return }
+        logger.warning(
+            "An app does not handle its events; its oldest ones are removed",
+            metadata: ["app": "\(bundleID)", "limit": "\(AgentLimits.queuedEvents)"])
+    }
+
+    /// Passes new events to an app: through its streams, or by waking it.
+    func announce(to bundleID: String) async {
+        if let open = streams[bundleID], !open.isEmpty {
+            for continuation in open.values { continuation.yield() }
+        } else {
+            await wakeIfNeeded(bundleID)
+        }
+    }
+
+    func wakeIfNeeded(_ bundleID: String) async {
+        guard !isEnding, let manifest = manifests[bundleID], manifest.canBeWoken, streams[bundleID]?.isEmpty != false,
+            state.life(of: bundleID) != .forceQuit
+        else { return }
+        await waker?.wake(manifest)
+    }
+}

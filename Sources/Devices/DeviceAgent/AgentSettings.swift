@@ -1,0 +1,61 @@
+package import APNSDevice
+
+/// How the agent is started.
+package struct AgentSettings: Sendable {
+    /// The folder for the identity and what apps have not handled.
+    package var folder: String
+    /// The path of the Unix socket that the apps use.
+    package var socket: String
+    /// The service's courier.
+    package var courier: CourierAddress
+    /// The environment in which the device is activated.
+    package var environment = DeviceIdentity.Environment.development
+    /// The code for the first activation, if the service needs one.
+    package var code: String?
+    /// An identity to use instead of an activation.
+    package var identityFile: String?
+    /// The folder with the manifests.
+    package var manifests: String
+    /// The languages of the user, the preferred one first.
+    package var languages: [String]
+    /// The address of the D-Bus on which alerts are shown; nil if they are not shown on a desktop.
+    package var desktopBus: String?
+    /// A program and arguments that keep ``hidden`` from a command: the number of paths, the paths and the command are added to
+    /// them. Empty if commands run as they are.
+    package var confining: [String] = []
+    /// The files and folders with secrets beside ``folder``.
+    package var hidden: [String] = []
+    /// The version of this program, for the status.
+    package var version: String
+
+    package init(
+        folder: String,
+        socket: String,
+        courier: CourierAddress,
+        manifests: String,
+        languages: [String] = ["en"],
+        version: String = "",
+    ) {
+        self.folder = folder
+        self.socket = socket
+        self.courier = courier
+        self.manifests = manifests
+        self.languages = languages
+        self.version = version
+    }
+
+    /// The address of the user's bus; nil if there is none.
+    package static func sessionBus(_ environment: [String: String]) -> String? {
+        DesktopNotifications.sessionAddress(environment)
+    }
+
+    /// The command that cannot read the agent's folder, the manifests and ``hidden``, if the system can do that. It cannot put something else
+    /// in their places, nor in that of the socket, to which it can connect.
+    func confined(_ command: [String]) -> [String] {
+        let paths = [folder, socket, manifests] + hidden
+        return confining.isEmpty ? command : confining + ["\(paths.count)"] + paths + command
+    }
+
+    /// The file with the device's identity.
+    package var ownIdentityFile: String { folder + "/identity.pem" }
+}

@@ -1,0 +1,198 @@
+import APNSDevice
+import HTTPAPI
+import HTTPTypes
+import Hummingbird
+import Notifications
+
+typealias AgentOperation = APIOperation<AgentAPI>
+
+/// The table of operations. docs/device-agent.md has the same list, and a test compares them.
+enum AgentOperations {
+    static let all: [AgentOperation] = device + apps + user
+
+    private static let bundleID = Parameter.path("bundleID", .bundleID, "The app's bundle ID.")
+
+    // MARK: The device
+
+    private static let device = [
+        AgentOperation(
+            method: .get, path: "/v1/status", summary: "The device, its connection, and the caller's apps",
+            answer: .json(AgentSchemas.status)
+        ) { api, call in
+            try await api.agent.status(for: call.caller.peer).response()
+        },
+        AgentOperation(
+            method: .get, path: "/openapi.json", summary: "This description",
+            answer: .json(.openObject)
+        ) { _, _ in
+            OpenAPI<AgentAPI>.document(
+                title: "Carillon's device agent",
+                description: "For the apps on this machine. docs/device-agent.md explains it.",
+                key: "No request needs a key: the system says which user a process belongs to."
+            ).response()
+        },
+    ]
+
+    // MARK: Apps
+
+    private static let apps = [
+        AgentOperation(
+            method: .put, path: "/v1/apps/{bundleID}", summary: "Register an app, at each of its starts",
+            parameters: [bundleID],
+            body: Body(
+                schema: AgentSchemas.registration, maximumBytes: AgentLimits.registrationBytes, isOptional: true),
+            answer: .json(AgentSchemas.tokens), problems: [409, 413, 429]
+        ) { api, call in
+            let name = try await api.own(call)
+            let record = try await api.agent.register(name, try call.message())
+            let services = record.services.mapValues { JSONValue.string($0) }
+            let answer: JSONValue = ["token": .string(record.token), "services": .object(services)]
+            return answer.response()
+        },
+        AgentOperation(
+            method: .delete, path: "/v1/apps/{bundleID}", summary: "Remove an app; its device tokens end",
+            parameters: [bundleID], answer: .nothing
+        ) { api, call in
+            try await api.agent.remove(try await api.own(call))
+            return Response(status: .noContent)
+        },
+        AgentOperation(
+            method: .get, path: "/v1/apps/{bundleID}/events",
+            summary: "The app's events: those that it has not handled, and then those that come",
+            parameters: [bundleID],
+            answer: .other([MediaType.lines]), problems: [404, 429]
+        ) { api, call in
+            let name = try await api.own(call)
+            let stream = EventStream(
+                agent: api.agent, bundleID: name, stream: try await api.agent.openStream(of: name),
+                connectionEnd: call.caller.connectionEnd)
+            return Response(
+                status: .ok, headers: [.contentType: MediaType.lines],
+                body: ResponseBody { writer in try await stream.write(to: &writer) })
+        },
+        AgentOperation(
+            method: .post, path: "/v1/apps/{bundleID}/handled",
+            summary: "The app has handled events; they do not come again",
+            parameters: [bundleID], body: Body(schema: AgentSchemas.handled), answer: .json(AgentSchemas.count),
+            problems: [413]
+        ) { api, call in
+            let name = try await api.own(call)
+            let message: Handled = try call.message()
+            let answer: JSONValue = ["handled": .integer(try await api.agent.handled(message.deliveries, of: name))]
+            return answer.response()
+        },
+        AgentOperation(
+            method: .post, path: "/v1/apps/{bundleID}/state",
+            summary: "The app, or its user, says in which state it is",
+            parameters: [bundleID], body: Body(schema: AgentSchemas.state), answer: .nothing, problems: [404, 413]
+        ) { api, call in
+            let name = try await api.own(call, orAdministrator: true)
+            let message: NewState = try call.message()
+            try await api.agent.change(name, to: AppState(rawValue: message.state) ?? .background)
+            return Response(status: .noContent)
+        },
+        AgentOperation(
+            method: .put, path: "/v1/apps/{bundleID}/badge", summary: "The app changes its badge; 0 removes it",
+            parameters: [bundleID], body: Body(schema: AgentSchemas.badge), answer: .nothing, problems: [404, 413]
+        ) { api, call in
+            let name = try await api.own(call)
+            let message: Badge = try call.message()
+            try await api.agent.setBadge(message.badge, of: name)
+            return Response(status: .noContent)
+        },
+        AgentOperation(
+            method: .delete, path: "/v1/apps/{bundleID}/notifications/{id}",
+            summary: "Take one of the app's notifications off the screen",
+            parameters: [bundleID, .path("id", .uuid, "The notification's identifier.")], answer: .nothing,
+            problems: [404]
+        ) { api, call in
+            let name = try await api.own(call)
+            guard await api.agent.withdraw(try call.parameter("id").lowercased(), of: name) else {
+                throw Problem.notFound("The notification is not on show.")
+            }
+            return Response(status: .noContent)
+        },
+        AgentOperation(
+            method: .post, path: "/v1/apps/{bundleID}/notifications/{id}",
+            summary: "The user responds to a notification on the app's own screen",
+            parameters: [bundleID, .path("id", .uuid, "The notification's identifier.")],
+            body: Body(schema: AgentSchemas.response), answer: .nothing, problems: [404, 413]
+        ) { api, call in
+            let name = try await api.own(call)
+            let message: UserResponse = try call.message()
+            let isKnown = try await api.agent.respond(
+                to: try call.parameter("id").lowercased(), try message.value(), of: name)
+            guard isKnown else { throw Problem.notFound("The notification is not on show, or has no such action.") }
+            return Response(status: .noContent)
+        },
+    ]
+
+    // MARK: The user
+
+    private static let user = [
+        AgentOperation(
+            method: .get, path: "/v1/settings", summary: "The user's settings for the device and its apps",
+            answer: .json(AgentSchemas.settings), access: .administrator
+        ) { api, _ in
+            await api.agent.settingsDocument().response()
+        },
+        AgentOperation(
+            method: .put, path: "/v1/settings", summary: "Whether the user does not want to be disturbed",
+            body: Body(schema: AgentSchemas.quiet), answer: .json(AgentSchemas.settings), problems: [413],
+            access: .administrator
+        ) { api, call in
+            let message: Quiet = try call.message()
+            try await api.agent.setQuiet(message.doNotDisturb)
+            return await api.agent.settingsDocument().response()
+        },
+        AgentOperation(
+            method: .put, path: "/v1/apps/{bundleID}/settings", summary: "Change the user's settings for an app",
+            parameters: [bundleID], body: Body(schema: AgentSchemas.appSettings),
+            answer: .json(AgentSchemas.appSettings),
+            problems: [404, 413], access: .administrator
+        ) { api, call in
+            let settings = try await api.agent.change(try call.message(), of: try call.parameter("bundleID"))
+            return try .json(AppSettingsDocument(settings))
+        },
+    ]
+}
+
+extension AgentAPI {
+    /// The bundle ID in the path, if the caller may be that app.
+    fileprivate func own(_ call: Call<AgentCaller>, orAdministrator: Bool = false) async throws -> String {
+        let name = try call.parameter("bundleID")
+        if orAdministrator, agent.isAdministrator(call.caller.peer) { return name }
+        _ = try await agent.manifest(of: name, for: call.caller.peer)
+        return name
+    }
+}
+
+private struct Handled: Decodable {
+    let deliveries: [Int64]
+}
+
+private struct NewState: Decodable {
+    let state: String
+}
+
+private struct Badge: Decodable {
+    let badge: Int
+}
+
+private struct Quiet: Decodable {
+    let doNotDisturb: Bool
+}
+
+private struct UserResponse: Decodable {
+    let response: String
+    let action: String?
+
+    func value() throws -> NotificationResponse {
+        switch (response, action) {
+        case ("open", nil): .open
+        case ("dismiss", nil): .dismiss
+        case ("action", let action?): .action(action)
+        default: throw Problem.invalid("/action", "The response action names an action, and the others do not.")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Connections
+import Foundation
+import HTTPAPI
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOPosix
+
+/// Serves the agent's API over HTTP/1.1 on a Unix socket. Any user may connect; what a user may do follows from the
+/// manifests.
+///
+/// It has no timer of its own, as `Listener` has: an idle device must not wake up.
+package final class AgentServer: Sendable {
+    private let path: String
+    private let listener: any Channel
+    private let connections: AgentConnections
+    private let tasks: ConnectionTasks
+    private let group: MultiThreadedEventLoopGroup
+
+    /// Begins to listen at the agent's socket.
+    /// - Throws: ``AgentError`` if another process uses the path.
+    package static func start(_ agent: Agent) async throws(AgentError) -> AgentServer {
+        let path = agent.settings.socket
+        do {
+            try await SocketFile.prepare(path, user: agent.agentUser)
+        } catch {
+            throw AgentError(.socket, error.cause)
+        }
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let (tasks, connections) = (ConnectionTasks(), AgentConnections())
+        let responder = AgentAPI(agent: agent).router().buildResponder()
+        let logger = agent.logger
+        let bootstrap = ServerBootstrap(group: group)
+            .childChannelInitializer { channel in
+                do {
+                    let peer = try connections.add(channel)
+                    return try serve(channel, peer, responder, tasks, logger)
+                } catch {
+                    return channel.eventLoop.makeFailedFuture(error)
+                }
+            }
+        do {
+            let listener = try await bootstrap.bind(unixDomainSocketPath: path).get()
+            // Every user of the machine may be an app. The manifests say which one.
+            chmod(path, 0o666)
+            return AgentServer(path, listener, connections, tasks, group)
+        } catch {
+            try? await group.shutdownGracefully()  // The error of the socket is the one to report.
+            throw AgentError(
+                .socket, "The socket \(path) cannot be opened (\(ConnectionFailure.cause(of: error))).")
+        }
+    }
+
+    private init(
+        _ path: String,
+        _ listener: any Channel,
+        _ connections: AgentConnections,
+        _ tasks: ConnectionTasks,
+        _ group: MultiThreadedEventLoopGroup,
+    ) {
+        (self.path, self.listener, self.connections, self.tasks) = (path, listener, connections, tasks)
+        self.group = group
+    }
+
+    /// Adds Hummingbird's handlers to a connection, and answers its requests in a task until it ends.
+    private static func serve(
+        _ channel: any Channel,
+        _ peer: LocalPeer,
+        _ responder: RouterResponder<AgentContext>,
+        _ tasks: ConnectionTasks,
+        _ logger: Logger,
+    ) throws -> EventLoopFuture<Void> {
+        try channel.pipeline.syncOperations.addHandler(ConnectionGuard(AgentLimits.connectionTimes))
+        let requests = NIOLoopBound(RequestGuard(AgentLimits.requests), eventLoop: channel.eventLoop)
+        let http = HTTP1Channel(
+            responder: { request, writer, channel in
+                let context = AgentContext(
+                    source: .init(logger: logger, peer: peer, connectionEnd: channel.closeFuture))
+                let response = try await responder.respond(to: request, context: context)
+                try await writer.write(response: response.head, body: response.body)
+            },
+            configuration: .init(
+                additionalChannelHandlers: [requests.value], httpDecoderConfiguration: RequestLimits.decoder))
+        return http.setup(channel: channel, logger: logger).map { value in
+            tasks.add { await http.handle(value: value, logger: logger) }
+        }
+    }
+
+    /// Ends all connections. Close the agent before, so that the streams have ended.
+    package func close() async {
+        unlink(path)
+        // This fails if the listener was closed already.
+        try? await listener.close()
+        connections.end()
+        await tasks.finish()
+        // This can fail only if the threads have ended already.
+        try? await group.shutdownGracefully()
+    }
+}

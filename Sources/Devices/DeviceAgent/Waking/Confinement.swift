@@ -1,0 +1,94 @@
+import Foundation
+
+#if os(Linux)
+    import CLandlock
+#endif
+
+/// Keeps a folder from the commands of apps, although they run as the agent's user: with Landlock, by which a process gives up
+/// rights without needing any (landlock(7), Linux 5.13).
+package enum Confinement {
+    /// The folder cannot be kept from this process.
+    package struct Failed: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Keeps a folder with everything in it, or a file, from this thread and from the program that it becomes. Such a program cannot read the
+    /// memory of the agent either, nor gain rights by set-user-ID programs.
+    ///
+    /// Landlock has rules that allow, and none that forbid. So this allows everything beside the path to the folder. What others
+    /// make there later, such as a new folder in `/`, is kept from this program too.
+    /// - Parameter path: if there is nothing at this path, there is nothing to hide.
+    package static func hide(_ path: String) throws(Failed) {
+        #if os(Linux)
+            // A rule applies to what a link leads to.
+            guard let resolved = realpath(path, nil) else {
+                guard errno == ENOENT else { throw failed("find \(path)") }
+                return
+            }
+            defer { free(resolved) }
+            let version = carillon_landlock_version()
+            guard version >= 1 else { throw Failed(description: "the kernel has no Landlock") }
+            let all = Access.all(version)
+            let rules = carillon_landlock_create(all)
+            guard rules >= 0 else { throw failed("make rules") }
+            defer { close(rules) }
+            // Names may be listed everywhere. Many programs list the folders that they look for files in.
+            try allow(Access.readFolder, "/", rules)
+            var place = "/"
+            for name in String(cString: resolved).split(separator: "/") {
+                // Of a folder that cannot be listed, the program gets nothing but the way to the next one.
+                let others = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
+                for other in others where other != name {
+                    try allow(all, (place == "/" ? "" : place) + "/" + other, rules)
+                }
+                place = (place == "/" ? "" : place) + "/" + name
+            }
+            guard carillon_landlock_restrict(rules) == 0 else { throw failed("apply the rules") }
+        #else
+            throw Failed(description: "this system has no Landlock")
+        #endif
+    }
+
+    /// Whether this system can do it.
+    package static var isPossible: Bool {
+        #if os(Linux)
+            carillon_landlock_version() >= 1
+        #else
+            false
+        #endif
+    }
+
+    #if os(Linux)
+        /// The kinds of access (linux/landlock.h).
+        private enum Access {
+            static let readFolder: UInt64 = 1 << 3
+            /// Those that a file can have: execute, write, read, and later truncate and control of devices.
+            static let ofFiles: UInt64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
+
+            /// All kinds that a version knows: 13, then renaming between folders, truncating, and control of devices.
+            static func all(_ version: CInt) -> UInt64 {
+                switch version {
+                case 1: 1 << 13 - 1
+                case 2: 1 << 14 - 1
+                case 3, 4: 1 << 15 - 1
+                default: 1 << 16 - 1
+                }
+            }
+        }
+
+        private static func allow(_ access: UInt64, _ path: String, _ rules: CInt) throws(Failed) {
+            // A link needs no rule, nor a file that was removed since the folder was listed.
+            let place = open(path, carillon_open_path | O_CLOEXEC | O_NOFOLLOW)
+            guard place >= 0 else { return }
+            defer { close(place) }
+            let kind = carillon_is_folder(place)
+            guard kind >= 0 else { return }
+            let possible = kind == 1 ? access : access & Access.ofFiles
+            guard carillon_landlock_allow(rules, place, possible) == 0 else { throw failed("allow \(path)") }
+        }
+
+        private static func failed(_ what: String) -> Failed {
+            Failed(description: "Landlock cannot \(what): \(String(cString: strerror(errno)))")
+        }
+    #endif
+}

@@ -1,0 +1,93 @@
+import Foundation
+import Subprocess
+import SystemPackage
+
+/// Runs a program with a payload on its standard input, and never a shell.
+package enum Program {
+    /// How a program ended.
+    package enum End: Sendable, Hashable, CustomStringConvertible {
+        case exited(Int32)
+        case signaled(Int32)
+        case timedOut
+        case notStarted(String)
+
+        package var isSuccess: Bool { self == .exited(0) }
+
+        package var description: String {
+            switch self {
+            case .exited(let status): "it ended with the status \(status)"
+            case .signaled(let number): "the signal \(number) ended it"
+            case .timedOut: "it took too long and was ended"
+            case .notStarted(let cause): "it could not be started: \(cause)"
+            }
+        }
+    }
+
+    /// The payloads that fit into a pipe, in bytes: the kernel's default (pipe(7)). So writing never waits for a program
+    /// that does not read.
+    package static let inputBytes = 65_536
+
+    /// Runs a program and waits for its end. It has a process group of its own. After the limit, or when the task is
+    /// cancelled, the group gets SIGTERM, and then SIGKILL.
+    /// - Parameters:
+    ///   - command: the program, a path or a name in the search path, and its arguments.
+    ///   - environment: all of its environment.
+    ///   - folder: its working directory.
+    ///   - input: all of its standard input.
+    package static func run(
+        _ command: [String],
+        environment: [String: String],
+        folder: String = "/",
+        input: [UInt8],
+        limit: Duration,
+    ) async -> End {
+        guard let program = command.first else { return .notStarted("no program is named") }
+        guard input.count <= inputBytes else { return .notStarted("the payload has \(input.count) bytes") }
+        let pipe: (readEnd: FileDescriptor, writeEnd: FileDescriptor)
+        do {
+            pipe = try FileDescriptor.pipe()
+            _ = try pipe.writeEnd.writeAll(input)
+            try pipe.writeEnd.close()
+        } catch {
+            return .notStarted("\(error)")
+        }
+        var options = PlatformOptions()
+        options.processGroupID = 0
+        options.teardownSequence = [
+            .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: AgentLimits.ending),
+            .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: AgentLimits.ending),
+        ]
+        let variables = environment.map { (Environment.Key(stringLiteral: $0.key), $0.value) }
+        let configuration = Configuration(
+            executable: program.hasPrefix("/") ? .path(FilePath(program)) : .name(program),
+            arguments: Arguments(Array(command.dropFirst())),
+            environment: .custom(Dictionary(uniqueKeysWithValues: variables)), workingDirectory: FilePath(folder),
+            platformOptions: options)
+        let running = Task { () throws -> End in
+            let result = try await Subprocess.run(
+                configuration, input: .fileDescriptor(pipe.readEnd, closeAfterSpawningProcess: true),
+                output: .fileDescriptor(.standardError, closeAfterSpawningProcess: false),
+                error: .fileDescriptor(.standardError, closeAfterSpawningProcess: false))
+            return switch result.terminationStatus {
+            case .exited(let status): .exited(status)
+            case .signaled(let number): .signaled(number)
+            }
+        }
+        let timer = Task { () -> Bool in
+            guard (try? await Task.sleep(for: limit)) != nil else { return false }
+            running.cancel()
+            return true
+        }
+        let end: Result<End, any Error> = await withTaskCancellationHandler {
+            await running.result
+        } onCancel: {
+            running.cancel()
+        }
+        timer.cancel()
+        if await timer.value { return .timedOut }
+        switch end {
+        case .success(let end): return end
+        case .failure(let error): return .notStarted("\(error)")
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import NIOCore
+
+/// Asks a proxy for a tunnel (RFC 9110, 9.3.6), and then makes way for TLS. Confined to its event loop.
+final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// The largest head of a proxy's answer, in bytes. Proxies add a few headers.
+    static let maximumAnswerBytes = 8_192
+
+    private let request: String
+    /// Adds the handlers that use the tunnel.
+    private let opened: (any Channel) throws -> Void
+    /// Called with the reason if there is no tunnel. The channel is closed then.
+    private let failed: (String) -> Void
+    private var answer = ByteBuffer()
+    private var isOver = false
+
+    init(
+        _ proxy: HTTPProxy,
+        to host: String,
+        _ port: Int,
+        opened: @escaping (any Channel) throws -> Void,
+        failed: @escaping (String) -> Void,
+    ) {
+        let place = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        let authorization = proxy.authorization.map { "proxy-authorization: \($0)\r\n" } ?? ""
+        request = "CONNECT \(place) HTTP/1.1\r\nhost: \(place)\r\n\(authorization)\r\n"
+        self.opened = opened
+        self.failed = failed
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: request)), promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOver else { return context.fireChannelRead(data) }
+        var bytes = unwrapInboundIn(data)
+        answer.writeBuffer(&bytes)
+        guard let end = Self.end(of: answer.readableBytesView) else {
+            if answer.readableBytes > Self.maximumAnswerBytes {
+                fail("the proxy's answer is longer than \(Self.maximumAnswerBytes) bytes", context)
+            }
+            return
+        }
+        let head = answer.readSlice(length: end).map { String(buffer: $0) } ?? ""
+        let words = head.prefix { !$0.isNewline }.split(separator: " ", maxSplits: 2)
+        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
+            return fail("the proxy does not speak HTTP", context)
+        }
+        guard (200..<300).contains(status) else {
+            return fail(
+                status == 407 ? "the proxy asks for a name and a password" : "the proxy refused with status \(status)",
+                context)
+        }
+        isOver = true
+        do {
+            try opened(context.channel)
+        } catch {
+            isOver = false
+            return fail("TLS cannot begin", context)
+        }
+        if answer.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(answer)) }
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        fail("the proxy closed the connection", context)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !isOver else { return context.fireErrorCaught(error) }
+        fail("the connection to the proxy failed", context)
+    }
+
+    private func fail(_ cause: String, _ context: ChannelHandlerContext) {
+        guard !isOver else { return }
+        isOver = true
+        failed(cause)
+        context.close(promise: nil)
+    }
+
+    /// The number of bytes up to the empty line after the head; nil if it has not come.
+    private static func end(of bytes: ByteBufferView) -> Int? {
+        var newlines = 0
+        for (offset, byte) in bytes.enumerated() {
+            switch byte {
+            case 0x0a: newlines += 1
+            case 0x0d: break
+            default: newlines = 0
+            }
+            if newlines == 2 { return offset + 1 }
+        }
+        return nil
+    }
+}

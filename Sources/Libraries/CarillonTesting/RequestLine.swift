@@ -1,0 +1,31 @@
+import APNSProvider
+import Foundation
+
+/// Texts about a request of the journal, for the messages of failed tests.
+enum RequestLine {
+    /// A request in one line.
+    static func text(of request: [String: JSONValue]) -> String {
+        func text(_ key: String) -> String? {
+            guard case .string(let text)? = request[key] else { return nil }
+            return text
+        }
+        let status = request["status"].map { ([shown($0)] + [text("reason")].compactMap { $0 }).joined(separator: " ") }
+        var parts = ["#" + shown(request["number"]), status ?? "no answer yet"]
+        if let outcome = text("outcome") { parts.append(outcome) }
+        for key in ["topic", "token", "channel"] {
+            if let value = text(key) { parts.append("\(key) \(value)") }
+        }
+        parts.append(request["payload"].map { "payload " + shown($0) } ?? "no payload")
+        if let rule = text("rule") { parts.append("fault \(rule)") }
+        return parts.joined(separator: ", ")
+    }
+
+    /// A value as JSON, with at most 300 characters of it.
+    static func shown(_ value: JSONValue?) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let value, let data = try? encoder.encode(value) else { return "nothing" }
+        let text = String(decoding: data, as: UTF8.self)
+        return text.count <= 300 ? text : text.prefix(300) + "…"
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+
+extension TestAPNs {
+    /// Where a service is, and what to trust.
+    struct Place: Sendable {
+        let provider: (host: String, port: Int)
+        let binaryPort: Int
+        let authorityPEM: String
+        let management: ManagementCalls
+
+        static func parts(of address: String) -> (host: String, port: Int)? {
+            guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...])
+            else { return nil }
+            return (String(address[..<colon]), port)
+        }
+    }
+}
+
+extension TestAPNs.Place {
+    /// The service that `CARILLON_MANAGEMENT_URL` and `CARILLON_MANAGEMENT_KEY` name; nil if they name none.
+    init?(environment: [String: String]) async throws(TestAPNsError) {
+        guard let url = environment["CARILLON_MANAGEMENT_URL"], !url.isEmpty else { return nil }
+        try await self.init(url: url, key: environment["CARILLON_MANAGEMENT_KEY"] ?? "", environment: environment)
+    }
+
+    /// Asks a service that runs already where it is.
+    /// - Parameter environment: may name the address of a container's ports, as `CARILLON_PROVIDER_ADDRESS` and
+    ///   `CARILLON_BINARY_ADDRESS`.
+    init(url: String, key: String, environment: [String: String]) async throws(TestAPNsError) {
+        struct Made: Decodable {
+            struct Service: Decodable {
+                struct Addresses: Decodable {
+                    let provider: String
+                    let binary: String
+                }
+                let development: Addresses?
+                let caPEM: String
+            }
+            let service: Service
+        }
+        guard let place = URL(string: url), ["http", "https"].contains(place.scheme), let host = place.host else {
+            throw TestAPNsError(
+                .refused, "CARILLON_MANAGEMENT_URL is \(url): set it to a URL such as http://localhost:2198.")
+        }
+        management = ManagementCalls(url: url, key: key)
+        // A fixture without teams makes nothing. Its answer has the addresses and the authority.
+        let made: Made = try await management.ask("POST", "/v1/fixtures", ["teams": [String]()])
+        guard let addresses = made.service.development else {
+            throw TestAPNsError(
+                .refused,
+                "The service at \(url) does not serve the development environment: start it with --environment development."
+            )
+        }
+        provider = try Self.reached("CARILLON_PROVIDER_ADDRESS", addresses.provider, host, environment)
+        binaryPort = try Self.reached("CARILLON_BINARY_ADDRESS", addresses.binary, host, environment).port
+        authorityPEM = made.service.caPEM
+    }
+
+    /// Where this machine reaches a port of the service.
+    private static func reached(
+        _ variable: String,
+        _ address: String,
+        _ host: String,
+        _ environment: [String: String],
+    ) throws(TestAPNsError) -> (host: String, port: Int) {
+        let mapped = environment[variable]
+        guard var place = parts(of: mapped ?? address) else {
+            throw TestAPNsError(
+                .refused, "\(variable) is \(mapped ?? address): set it to a host and a port, such as localhost:2197.")
+        }
+        // An address that only that machine can reach, or every address of it: it is reached as the management API is.
+        if mapped == nil, ["127.0.0.1", "0.0.0.0", "[::1]", "[::]"].contains(place.host) { place.host = host }
+        return place
+    }
+}

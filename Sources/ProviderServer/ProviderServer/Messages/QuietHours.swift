@@ -1,0 +1,40 @@
+import Foundation
+import HTTPAPI
+import Notifications
+
+/// The times of day between which a recipient, in their own time zone, does not get a message.
+struct QuietHours: Sendable, Hashable {
+    /// Minutes since midnight.
+    private let from: Int
+    private let to: Int
+
+    init(_ reader: DocumentReader) throws(Problem) {
+        from = try reader.required("from", try Self.minutes("from", reader))
+        to = try reader.required("to", try Self.minutes("to", reader))
+        guard from != to else { throw reader.fault("to", "another time than from") }
+    }
+
+    private static func minutes(_ key: String, _ reader: DocumentReader) throws(Problem) -> Int? {
+        guard let text = try reader.text(key, maximum: 5) else { return nil }
+        guard let match = text.wholeMatch(of: /([01]\d|2[0-3]):([0-5]\d)/), let hours = Int(match.1),
+            let minutes = Int(match.2)
+        else { throw reader.fault(key, "a time of day such as 22:00") }
+        return hours * 60 + minutes
+    }
+
+    /// Returns when recipients in a time zone get a message that starts at a moment: then, or at the end of their quiet hours.
+    func moment(after start: Timestamp, in zone: String) -> Timestamp {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = TimeZone(identifier: zone) ?? .gmt
+        let date = Date(timeIntervalSince1970: Double(start.milliseconds) / 1000)
+        let parts = calendar.dateComponents([.hour, .minute], from: date)
+        let now = (parts.hour ?? 0) * 60 + (parts.minute ?? 0)
+        let isQuiet = from < to ? (from..<to).contains(now) : now >= from || now < to
+        guard isQuiet,
+            let end = calendar.nextDate(
+                after: date, matching: DateComponents(hour: to / 60, minute: to % 60, second: 0),
+                matchingPolicy: .nextTime)
+        else { return start }
+        return Timestamp(nearest: end)
+    }
+}

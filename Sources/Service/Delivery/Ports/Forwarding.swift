@@ -1,0 +1,123 @@
+package import Notifications
+package import Storage
+
+/// Forwards notifications to upstreams. The gateway hands a notification over after it has judged the request.
+package protocol Forwarding: Sendable {
+    /// Forwards a notification. The answer comes once, on any thread, at the latest after
+    /// ``ForwardingLimits/answerTime``.
+    ///
+    /// The notification is sent again only if the upstream has certainly not processed it.
+    func forward(
+        _ push: ForwardedPush,
+        to upstream: AppUpstream,
+        answer: @escaping @Sendable (ForwardingAnswer) -> Void,
+    )
+}
+
+/// A notification on its way to an upstream, with the headers as the client sent them.
+package struct ForwardedPush: Sendable, Hashable {
+    /// The device token of the upstream.
+    package var deviceToken: [UInt8]
+    package var topic: String?
+    /// The client's identifier, or one that the gateway has made.
+    package var id: String
+    package var expiration: String?
+    package var priority: String?
+    package var collapseID: String?
+    package var pushType: String?
+    /// A JSON dictionary in UTF-8, as it came.
+    package var payload: [UInt8]
+    package var share: ForwardingShare
+    /// The client's `authorization`, for an upstream with ``AppUpstream/Credentials/passthrough``; nil otherwise.
+    package var authorization: PassedAuthorization?
+    /// The value of `via` (RFC 9110, 7.6.3), with this gateway at its end.
+    package var via: String
+
+    package init(
+        deviceToken: [UInt8],
+        topic: String?,
+        id: String,
+        payload: [UInt8],
+        share: ForwardingShare,
+        via: String,
+    ) {
+        self.deviceToken = deviceToken
+        self.topic = topic
+        self.id = id
+        self.payload = payload
+        self.share = share
+        self.via = via
+    }
+}
+
+/// A provider token that goes on as it came. Each key has connections of its own, because an upstream accepts only
+/// related keys on one connection.
+package struct PassedAuthorization: Sendable, Hashable {
+    package let team: TeamID
+    package let key: KeyID
+    /// The value of the header.
+    package let value: String
+
+    package init(team: TeamID, key: KeyID, value: String) {
+        self.team = team
+        self.key = key
+        self.value = value
+    }
+}
+
+/// Who a forwarded notification is from: a team, or a grant. All have the same share of an upstream's streams when there are
+/// not enough for everything.
+package struct ForwardingShare: RawRepresentable, Sendable, Hashable {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package init(_ team: TeamID) { rawValue = "team \(team.rawValue)" }
+}
+
+/// How forwarding a notification ended.
+package enum ForwardingAnswer: Sendable, Hashable {
+    case answered(UpstreamAnswer)
+    /// The upstream has no valid answer: it cannot be reached, closed the connection, or is not a push service.
+    /// - Parameter mayHaveBeenTaken: whether the upstream may have accepted the notification all the same.
+    case failed(String, mayHaveBeenTaken: Bool)
+}
+
+/// The answer of an upstream, with the values of the response (Guide, Tables 8-3 to 8-5).
+package struct UpstreamAnswer: Sendable, Hashable {
+    package var status: Int
+    package var apnsID: String?
+    package var uniqueID: String?
+    package var reason: String?
+    /// In milliseconds since 1970.
+    package var timestamp: UInt64?
+    package var detail: String?
+    /// The value of `retry-after`, in seconds.
+    package var retryAfter: Int?
+
+    package init(status: Int, reason: String? = nil) {
+        self.status = status
+        self.reason = reason
+    }
+}
+
+/// Notifications that are not forwarded, but kept until a person releases them (docs/gateway.md).
+package protocol CapturedPushes: Sendable {
+    /// Keeps a notification.
+    /// - Parameter number: the request's number in the journal.
+    /// - Throws: ``StoreError`` if it cannot be written.
+    func keep(_ push: ForwardedPush, of place: UpstreamPlace, number: UInt64) async throws(StoreError)
+}
+
+package enum ForwardingLimits {
+    /// The time within which an upstream has to answer. Providers wait longer than this for an answer, so they learn that
+    /// the upstream is late instead of giving up.
+    package static let answerTime = Duration.seconds(10)
+    /// The largest number of gateways that a request may have passed. A chain of two is known to be useful; a longer one is
+    /// more likely a loop over services that do not name themselves.
+    package static let hops = 4
+    /// The largest number of notifications that wait for one upstream on a node. With payloads of 4 KB they take 40 MB.
+    package static let waiting = 10_000
+    /// The longest time for which a notification is held: that of ``Expiration`` without a date. In milliseconds.
+    package static let hold: UInt64 = 30 * 24 * 3_600_000
+}

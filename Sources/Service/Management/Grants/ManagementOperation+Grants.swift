@@ -1,0 +1,72 @@
+import Delivery
+import HTTPAPI
+import HTTPTypes
+import Hummingbird
+import Notifications
+
+// What instances may send through the gateway (docs/gateway.md).
+extension ManagementOperations {
+    static let grants = [
+        ManagementOperation(
+            method: .get, path: "/v1/grants", summary: "All grants of instances, and what they sent",
+            parameters: .list(after: "grant's ID", .grantID), answer: .json(.array(ManagementSchemas.grant))
+        ) { api, call in
+            try await api.listGrants(call)
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/grants", summary: "Make a grant for an instance",
+            body: Body(schema: ManagementSchemas.newGrant), answer: .json(ManagementSchemas.grantMade),
+            problems: [409, 413, 415]
+        ) { api, call in
+            try .json(try await api.createGrant(call.message()))
+        },
+        ManagementOperation(
+            method: .get, path: "/v1/grants/{id}", summary: "One grant, and what it sent", parameters: [grantID],
+            answer: .json(ManagementSchemas.grant), problems: [404]
+        ) { api, call in
+            try .json(try await api.grant(call.parameter("id")))
+        },
+        ManagementOperation(
+            method: .patch, path: "/v1/grants/{id}", summary: "Change, suspend or resume a grant",
+            parameters: [grantID], body: Body(schema: ManagementSchemas.grantChange),
+            answer: .json(ManagementSchemas.grant), problems: [404, 409, 413, 415]
+        ) { api, call in
+            try .json(try await api.changeGrant(call.parameter("id"), call.message()))
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/grants/{id}", summary: "Revoke a grant with its keys and its handles",
+            parameters: [grantID], answer: .json(ManagementSchemas.grant), problems: [404]
+        ) { api, call in
+            try .json(try await api.revokeGrant(call.parameter("id")))
+        },
+    ]
+
+    static let grantInvitations = [
+        ManagementOperation(
+            method: .get, path: "/v1/grant-invitations",
+            summary: "The unused invitations to make a grant, by their IDs",
+            parameters: .list(after: "invitation's ID", .invitationID),
+            answer: .json(.array(ManagementSchemas.grantInvitation))
+        ) { api, call in
+            try await api.listGrantInvitations(call)
+        },
+        ManagementOperation(
+            method: .post, path: "/v1/grant-invitations", summary: "Let an instance make its own grant, once",
+            body: Body(schema: ManagementSchemas.newGrantInvitation),
+            answer: .json(ManagementSchemas.grantInvitationMade), problems: [409, 413, 415]
+        ) { api, call in
+            try .json(try await api.inviteGrant(call.message()))
+        },
+        ManagementOperation(
+            method: .delete, path: "/v1/grant-invitations/{id}",
+            summary: "Withdraw an invitation, so that no instance can use it", parameters: [invitationID],
+            answer: .json(ManagementSchemas.grantInvitation), problems: [404]
+        ) { api, call in
+            try .json(try await api.withdrawGrantInvitation(call.parameter("id")))
+        },
+    ]
+
+    private static let grantID = Parameter.path("id", .grantID, "The grant's ID.")
+    private static let invitationID = Parameter.path(
+        "id", .invitationID, "The invitation's ID. It is not the code, which is a secret.")
+}

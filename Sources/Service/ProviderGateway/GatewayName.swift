@@ -1,0 +1,37 @@
+import Crypto
+package import Notifications
+
+/// The name of a gateway in `via` (RFC 9110, 7.6.3), by which it recognises a request that it has forwarded before.
+package struct GatewayName: Sendable, Hashable, CustomStringConvertible {
+    /// A pseudonym: a token of RFC 9110.
+    package let description: String
+
+    /// - Parameter identity: what all nodes of the service have in common, and no other service has.
+    package init(of identity: [UInt8], _ environment: Environment) {
+        let digest = SHA256.hash(data: identity).prefix(8)
+        description = "carillon-\(Hexadecimal.string(digest))-\(environment.rawValue)"
+    }
+
+    /// What a request has passed.
+    enum Passed: Hashable {
+        /// Other gateways, this many.
+        case others(Int)
+        /// This gateway.
+        case this
+    }
+
+    /// Reads the value of `via`: `received-protocol received-by [comment]`, with commas between the gateways.
+    func passed(_ via: String) -> Passed {
+        var count = 0
+        for element in via.split(separator: ",") {
+            let words = element.split { $0 == " " || $0 == "\t" }
+            guard !words.isEmpty else { continue }
+            count += 1
+            if words.count > 1, words[1].lowercased() == description { return .this }
+        }
+        return .others(count)
+    }
+
+    /// The value with which a request goes on.
+    func via(after via: String) -> String { (via.isEmpty ? "" : via + ", ") + "2 \(description)" }
+}

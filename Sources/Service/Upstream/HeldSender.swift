@@ -1,0 +1,195 @@
+package import Delivery
+import Notifications
+package import Storage
+
+/// Sends held notifications when their upstream can be reached again.
+///
+/// What a grant has sent is checked again before it goes on: the grant may have been suspended or revoked since, and the
+/// handle deleted.
+package struct HeldSender: Sendable {
+    private let accounts: any Accounts
+    private let held: any HeldPushes
+    private let grants: any GrantStore
+    private let forwarder: any Forwarding
+    private let log: any DeliveryLog
+    private let clock: ServiceClock
+
+    package init(
+        _ accounts: any Accounts,
+        _ held: any HeldPushes,
+        _ grants: any GrantStore,
+        _ forwarder: any Forwarding,
+        log: any DeliveryLog,
+        clock: ServiceClock,
+    ) {
+        self.accounts = accounts
+        self.held = held
+        self.grants = grants
+        self.forwarder = forwarder
+        self.log = log
+        self.clock = clock
+    }
+
+    /// Looks for notifications to send until the task is cancelled.
+    package func run() async {
+        // The sleep fails only if the task is cancelled, which ends the loop.
+        while (try? await Task.sleep(for: HeldLimits.interval)) != nil {
+            // An app that is delivered here has none, unless its upstream was removed. These expire.
+            guard !accounts.current.upstreams.isEmpty else { continue }
+            do throws(StoreError) {
+                try await round()
+            } catch {
+                // The store is in trouble, which the service reports. The next round tries again.
+                continue
+            }
+        }
+    }
+
+    /// Sends what can be sent now.
+    package func round() async throws(StoreError) {
+        for push in try await held.removeExpiredHeld(at: clock.time, limit: HeldLimits.batch) {
+            record(.expired, push)
+        }
+        // A node that is cut off from the accounts does not know which grants were revoked.
+        guard accounts.isCurrent else { return }
+        let places = try await held.heldPlaces(at: clock.time)
+        // Side by side, so that an upstream that hangs does not delay what is for the others.
+        await withDiscardingTaskGroup { group in
+            for place in places {
+                // What is captured now must not reach a device by itself.
+                guard let upstream = accounts.current.upstreams[place], upstream.sendsHeld else { continue }
+                group.addTask {
+                    do throws(StoreError) {
+                        try await sendAll(to: upstream)
+                    } catch {
+                        // The store is in trouble, which the service reports. The next round tries again.
+                        return
+                    }
+                }
+            }
+        }
+    }
+
+    private func sendAll(to upstream: AppUpstream) async throws(StoreError) {
+        // One notification shows whether the upstream can be reached.
+        var (taking, sending) = (1, 1)
+        while true {
+            switch try await send(to: upstream, taking: taking, sending: sending) {
+            case .done: return
+            case .skipped: taking = HeldLimits.batch
+            case .sent: (taking, sending) = (HeldLimits.batch, HeldLimits.batch)
+            }
+        }
+    }
+
+    private enum Progress {
+        /// There is nothing more to send, or the upstream cannot be reached.
+        case done
+        /// Nothing of what was taken is to be sent now, and there may be more.
+        case skipped
+        /// The upstream has answered, and there may be more.
+        case sent
+    }
+
+    /// - Parameters:
+    ///   - taking: how many to look at.
+    ///   - sending: how many of them to send.
+    private func send(to upstream: AppUpstream, taking: Int, sending: Int) async throws(StoreError) -> Progress {
+        let now = clock.time
+        let batch = try await held.takeHeld(
+            of: upstream.place, limit: taking, at: now, until: now.advanced(by: HeldLimits.sendTime))
+        guard !batch.isEmpty else { return .done }
+        let all = try await due(batch, at: now)
+        let due = all.prefix(sending)
+        try await held.giveBackHeld(all.dropFirst(sending).map(\.number))
+        guard !due.isEmpty else { return .skipped }
+        let ended = await withTaskGroup(of: (HeldPush, ForwardingAnswer).self) { group in
+            for push in due { group.addTask { (push, await forward(push, to: upstream)) } }
+            var ended: [(push: HeldPush, answer: ForwardingAnswer)] = []
+            for await end in group { ended.append(end) }
+            return ended
+        }
+        for (push, answer) in ended {
+            guard case .answered(let answer) = answer else { continue }
+            record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), push)
+            try await remember(answer, push)
+        }
+        try await held.removeHeld(ended.filter { Self.next($0.answer) == .remove }.map(\.push.number))
+        try await held.giveBackHeld(ended.filter { Self.next($0.answer) == .giveBack }.map(\.push.number))
+        return ended.allSatisfy { Self.isReached($0.answer) } ? .sent : .done
+    }
+
+    /// Removes what must not be sent any more, and leaves for later what must not be sent now.
+    /// - Returns: what is to be sent.
+    private func due(_ batch: [HeldPush], at now: Timestamp) async throws(StoreError) -> [HeldPush] {
+        let accounts = accounts.current
+        let sought = batch.compactMap(\.handle)
+        let found = sought.isEmpty ? [] : try await grants.handles(sought)
+        let valid = Set(found.compactMap { $0 }.filter { $0.end == nil }.map(\.handle))
+        var due: [HeldPush] = []
+        var invalid: [HeldPush] = []
+        for push in batch {
+            guard let id = push.grant else {
+                due.append(push)
+                continue
+            }
+            guard let grant = accounts.grants[id], grant.revoked == nil,
+                grant.limits.expires.map({ now.milliseconds < $0 }) ?? true,
+                push.handle.map({ valid.contains($0) }) ?? true
+            else {
+                invalid.append(push)
+                continue
+            }
+            // It stays taken, and so comes again after HeldLimits.sendTime.
+            if !grant.isSuspended { due.append(push) }
+        }
+        try await held.removeHeld(invalid.map(\.number))
+        for push in invalid { record(.discarded(.revoked), push) }
+        return due
+    }
+
+    /// If the upstream no longer knows the device token, the handle is answered the same from now on.
+    private func remember(_ answer: UpstreamAnswer, _ push: HeldPush) async throws(StoreError) {
+        guard answer.status == 410, let handle = push.handle,
+            let reason = answer.reason.flatMap(Rejection.Reason.init(rawValue:))
+        else { return }
+        let moment = answer.timestamp.map { Timestamp(milliseconds: $0) } ?? clock.time
+        try await grants.end(handle, HandleEnd(reason: reason, moment: moment))
+    }
+
+    /// What becomes of a notification after an attempt.
+    private enum Next {
+        case remove
+        /// It is the next one again.
+        case giveBack
+        /// It stays taken, and so comes again after ``HeldLimits/sendTime``. Meanwhile others are sent, so that one
+        /// that the upstream never takes does not keep back all the others.
+        case putOff
+    }
+
+    private static func next(_ answer: ForwardingAnswer) -> Next {
+        switch answer {
+        case .failed(_, let mayHaveBeenTaken): mayHaveBeenTaken ? .putOff : .giveBack
+        case .answered(let answer): answer.status == 429 || answer.status >= 500 ? .putOff : .remove
+        }
+    }
+
+    /// Whether the upstream takes notifications now. A 429 is about one device token.
+    private static func isReached(_ answer: ForwardingAnswer) -> Bool {
+        switch answer {
+        case .failed: false
+        case .answered(let answer): answer.status < 500
+        }
+    }
+
+    private func forward(_ push: HeldPush, to upstream: AppUpstream) async -> ForwardingAnswer {
+        record(.forwarded, push)
+        return await withCheckedContinuation { continuation in
+            forwarder.forward(push.push, to: upstream) { continuation.resume(returning: $0) }
+        }
+    }
+
+    private func record(_ step: DeliveryStep, _ push: HeldPush) {
+        log.record(DeliveryEvent(time: clock.time, step: step, subject: push.subject))
+    }
+}

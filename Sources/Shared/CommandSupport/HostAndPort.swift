@@ -1,0 +1,18 @@
+import Foundation
+
+/// An address in the forms that commands read and print: `127.0.0.1:2197`, `[::1]:2197`, `https://host:port`.
+package struct HostAndPort {
+    package let host: String
+    package let port: Int
+
+    /// - Parameter text: an address with or without `https://`. If it has no port, the port is 443 (Guide, 2.3.3).
+    package init(_ text: String, defaultPort: Int = 443) throws {
+        let url = text.contains("://") ? text : "https://" + text
+        guard let parts = URLComponents(string: url), parts.scheme == "https", let host = parts.host, !host.isEmpty
+        else {
+            throw CommandError("\(text) is not an address; write https://host:port.")
+        }
+        self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        port = parts.port ?? defaultPort
+    }
+}

@@ -1,0 +1,34 @@
+package import ArgumentParser
+
+extension AsyncParsableCommand {
+    /// Runs the command that the process's arguments name, and ends the process. A wrong option prints one line. The
+    /// parser would add the whole usage, which pushes the line off the screen.
+    /// - Parameter advice: the cause of an error and what to try next; nil if there is nothing to say beside the error's
+    ///   own text.
+    package static func runAsMain(advice: (any Error) -> String? = { _ in nil }) async {
+        do {
+            try UnknownCommand.check(CommandLine.arguments.dropFirst(), under: Self.self)
+            let command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                var command = command
+                try command.run()
+            }
+        } catch {
+            if let advice = advice(error) {
+                Output.printDiagnostic("Error: \(advice)")
+                exit(withError: ExitCode.failure)
+            }
+            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+            let message = message(for: error).split(separator: "\n").joined(separator: " ")
+            Output.printDiagnostic("Error: \(message.asSentence) See the command's --help.")
+            exit(withError: ExitCode.validationFailure)
+        }
+    }
+}
+
+extension String {
+    /// The text with a full stop, if it has none, so that another sentence can follow.
+    package var asSentence: String { last.map { ".?!".contains($0) } == true ? self : self + "." }
+}

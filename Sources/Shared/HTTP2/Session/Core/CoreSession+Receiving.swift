@@ -1,0 +1,131 @@
+import HTTP2Core
+import NIOCore
+
+// Receiving: the endpoint returns one event after the other.
+extension CoreSession {
+    private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+
+    func readWithEndpoint(_ buffer: ByteBuffer) {
+        runProtocol {
+            buffer.withUnsafeReadableBytes { raw in
+                let bytes = raw.bindMemory(to: UInt8.self)
+                let now = readTime.uptimeNanoseconds
+                var position = 0
+                while state == .active, pendingTeardown == nil, floodKind == nil,
+                    let event = endpoint.next(bytes.span, at: &position, now: now)
+                {
+                    hasNews = true
+                    handle(event, bytes)
+                }
+            }
+        }
+        // Answers and windows may have been queued without an event.
+        if hasQueuedFrames { hasNews = true }
+        guard let floodKind, state == .active else { return }
+        submitGoAway(lastProcessedStream, .enhanceYourCalm, [])
+        endReading(.flood(floodKind))
+    }
+
+    /// Calls the application with the events that submitted frames have caused. Returns whether there were any.
+    func handleQueuedEvents() -> Bool {
+        var hasAny = false
+        while state != .closed, pendingTeardown == nil, let event = endpoint.nextQueued() {
+            hasAny = true
+            handle(event, UnsafeBufferPointer(start: nil, count: 0))
+        }
+        return hasAny
+    }
+
+    private func handle(_ event: Event, _ bytes: UnsafeBufferPointer<UInt8>) {
+        switch event {
+        case .request(let stream, let endStream):
+            request(StreamID(stream), endStream: endStream, isTooLarge: false)
+        case .response(let stream, let endStream):
+            response(StreamID(stream), endStream: endStream, isTooLarge: false)
+        case .fieldsTooLarge(let stream, let endStream):
+            switch role {
+            case .server: request(StreamID(stream), endStream: endStream, isTooLarge: true)
+            case .client: response(StreamID(stream), endStream: endStream, isTooLarge: true)
+            }
+        case .trailers(let stream):
+            remoteEnded(StreamID(stream))
+        case .data(let stream, let range, let endStream):
+            let stream = StreamID(stream)
+            if !range.isEmpty, let index = streams.index(of: stream) {
+                // A flood is in `floodKind`.
+                _ = bodyReceived(index, stream, bytes: UnsafeBufferPointer(rebasing: bytes[range]))
+            }
+            if endStream { remoteEnded(stream) }
+        case .closed(let stream, let code, _):
+            streamClosed(StreamID(stream), HTTP2ErrorCode(code.rawValue))
+        case .settings:
+            settingsReceived()
+        case .ping:
+            pingReceived()
+        case .pingAcknowledged(let payload):
+            pingAcknowledged(payload)
+        case .goAway(let last, let code, let debugData):
+            debugData.withUnsafeBufferPointer {
+                goAwayReceived(StreamID(last), HTTP2ErrorCode(code.rawValue), debugData: $0)
+            }
+        case .windowUpdate:
+            windowUpdateReceived()
+        case .priority(let stream):
+            priorityReceived(StreamID(stream))
+        case .failed(let fault):
+            failed(fault)
+        case .interimResponse, .refused, .settingsAcknowledged:
+            break
+        }
+    }
+
+    private func request(_ stream: StreamID, endStream: Bool, isTooLarge: Bool) {
+        // Trailers that are too large are dropped as others are.
+        if streams.contains(stream) { return remoteEnded(stream) }
+        guard case .admitted = requestBegan(stream) else { return }
+        fieldsReceived(stream)
+        fieldsEnded(stream, endStream: endStream, isTooLarge: isTooLarge)
+        if endStream { remoteEnded(stream) }
+    }
+
+    private func response(_ stream: StreamID, endStream: Bool, isTooLarge: Bool) {
+        guard let index = streams.index(of: stream), !streams[index].flags.contains(.reset) else { return }
+        if streams[index].flags.contains(.responded) { return remoteEnded(stream) }
+        responseBegan(stream)
+        fieldsReceived(stream)
+        fieldsEnded(stream, endStream: endStream, isTooLarge: isTooLarge)
+        if endStream { remoteEnded(stream) }
+    }
+
+    /// Passes the fields on. It needs a copy of the list, because the application may submit frames during the calls.
+    private func fieldsReceived(_ stream: StreamID) {
+        let fields = endpoint.fields
+        let observesEncoding = role == .server && configuration.observesEncoding
+        fields.bytes.withUnsafeBufferPointer { bytes in
+            for index in 0..<fields.count where state == .active {
+                let name = UnsafeBufferPointer(rebasing: bytes[fields.name(index)])
+                let value = UnsafeBufferPointer(rebasing: bytes[fields.value(index)])
+                if observesEncoding {
+                    let form = HeaderForm(fields.form(index))
+                    callApplication { $0.headerEncoded(stream, name: name.span, as: form) }
+                }
+                callApplication { $0.headerReceived(stream, name: name.span, value: value.span) }
+            }
+        }
+    }
+
+    /// The connection has failed, and the endpoint has written GOAWAY.
+    private func failed(_ fault: Fault) {
+        let code = HTTP2ErrorCode(fault.code.rawValue)
+        let isPreface = role == .server && !hasReceivedPreface && !Self.preface.starts(with: prefix)
+        let reason: SessionEnd =
+            if isPreface {
+                PrefaceMismatch.of(prefix)
+            } else if let kind = fault.flood.flatMap({ FloodGuard.Kind($0) }) {
+                .flood(kind)
+            } else {
+                protocolError(code, fault.description)
+            }
+        endReading(reason)
+    }
+}

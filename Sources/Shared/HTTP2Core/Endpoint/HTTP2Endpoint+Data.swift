@@ -1,0 +1,149 @@
+/// A DATA frame that is being received (RFC 9113, 6.1).
+struct DataProgress {
+    var stream: StreamID
+    var endStream: Bool
+    /// The bytes of the payload that have not come, with the padding.
+    var remaining: Int
+    /// The length of the padding; nil if its byte has not come.
+    var padding: Int?
+    /// The stream is closed, or the frame is in error.
+    var isIgnored = false
+}
+
+// DATA: flow control (RFC 9113, 5.2 and 6.9), padding (6.1) and content-length (8.1.1). Content is passed on in the
+// parts in which it comes.
+extension HTTP2Endpoint {
+    mutating func beginData(
+        _ head: FrameHead, _ bytes: Span<UInt8>, _ position: inout Int, _ now: UInt64
+    ) throws(Fault) -> Event? {
+        guard head.stream != .connection else {
+            throw Fault(.protocolError, "RFC 9113, 6.1", "DATA has the stream 0")
+        }
+        // RFC 9113, 6.9: the frame counts for the connection's window, even if it is in error.
+        guard receiveWindow.receive(head.length) else {
+            throw Fault(.flowControlError, "RFC 9113, 6.9.1", "DATA exceeds the connection's window")
+        }
+        receiveWindow.consume(head.length)
+        if let increment = receiveWindow.increment(size: limits.connectionWindowBytes) {
+            writer.windowUpdate(.connection, by: increment)
+            try countReply()
+        }
+        var progress = DataProgress(
+            stream: head.stream, endStream: head.has(FrameFlag.endStream), remaining: head.length,
+            padding: head.has(FrameFlag.padded) ? nil : 0)
+        guard head.length > 0 || progress.padding != nil else { throw Self.tooMuchPadding("RFC 9113, 6.1") }
+        switch place(of: head.stream) {
+        case .idle:
+            throw Fault(.protocolError, "RFC 9113, 5.1", "DATA came on an idle stream")
+        case .closed:
+            // RFC 9113, 5.1 and 5.4.2: what was under way when the stream was reset is discarded.
+            progress.isIgnored = true
+            try flood.countIdleFrame(at: now)
+            // RFC 9113, 6.8: a peer that does not know our GOAWAY yet may send whole requests.
+            if head.stream <= sentGoAway ?? .last { try flood.countIgnored(FrameHead.byteCount + head.length, at: now) }
+        case .open(let slot):
+            if head.length == 0, !progress.endStream { try flood.countIdleFrame(at: now) }
+            progress.isIgnored = try !accept(head, slot, now)
+        }
+        if progress.padding != nil { try countContent(&progress, now) }
+        reading = .data(progress)
+        return try readData(progress, bytes, &position, now)
+    }
+
+    /// Checks a DATA frame of an open stream. Returns false after a stream error.
+    private mutating func accept(_ head: FrameHead, _ slot: Int, _ now: UInt64) throws(Fault) -> Bool {
+        guard let stream = streams.stream(at: slot) else { return false }
+        var fault: Fault?
+        if stream.flags.contains(.remoteEnded) {
+            fault = Fault(.streamClosed, "RFC 9113, 5.1", "DATA came on a stream that is half-closed (remote)")
+        } else if !stream.flags.contains(.hasMessage) {
+            fault = MessageRules.malformed("RFC 9113, 8.1", "DATA came before the response")
+        } else if streams.update(slot, { $0.receiveWindow.receive(head.length) }) == false {
+            fault = Fault(.flowControlError, "RFC 9113, 6.9.1", "DATA exceeds the stream's window")
+        }
+        guard let fault else { return true }
+        try streamError(slot, head.stream, fault, now)
+        return false
+    }
+
+    static func tooMuchPadding(_ section: StaticString) -> Fault {
+        Fault(.protocolError, section, "the padding is not shorter than the payload")
+    }
+
+    /// Reads on in a DATA frame.
+    mutating func readData(
+        _ progress: DataProgress, _ bytes: Span<UInt8>, _ position: inout Int, _ now: UInt64
+    ) throws(Fault) -> Event? {
+        var progress = progress
+        if progress.padding == nil {
+            guard position < bytes.count else { return nil }
+            let padding = Int(bytes[position])
+            position += 1
+            progress.remaining -= 1
+            guard padding <= progress.remaining else { throw Self.tooMuchPadding("RFC 9113, 6.1") }
+            progress.padding = padding
+            // Padding takes no room.
+            if !progress.isIgnored, let slot = streams.slot(of: progress.stream) {
+                _ = streams.update(slot) { $0.receiveWindow.consume(padding + 1) }
+            }
+            try countContent(&progress, now)
+        }
+        let padding = progress.padding ?? 0
+        let content = position..<position + min(max(0, progress.remaining - padding), bytes.count - position)
+        position = content.upperBound
+        progress.remaining -= content.count
+        if progress.remaining <= padding {
+            let rest = min(progress.remaining, bytes.count - position)
+            position += rest
+            progress.remaining -= rest
+        }
+        let isEnd = progress.remaining == 0
+        reading = isEnd ? .head : .data(progress)
+        guard !progress.isIgnored, let slot = streams.slot(of: progress.stream) else { return nil }
+        return try deliver(content, slot, progress, isEnd: isEnd)
+    }
+
+    /// RFC 9113, 8.1.1: compares the frame's content with what is missing by content-length, before any of it is passed
+    /// on.
+    private mutating func countContent(_ progress: inout DataProgress, _ now: UInt64) throws(Fault) {
+        guard !progress.isIgnored, let slot = streams.slot(of: progress.stream) else { return }
+        let content = UInt64(max(0, progress.remaining - (progress.padding ?? 0)))
+        let endStream = progress.endStream
+        let isRight = streams.update(slot) { stream in
+            guard let missing = stream.missingContent else { return true }
+            guard missing >= content else { return false }
+            stream.missingContent = missing - content
+            return !endStream || missing == content
+        }
+        guard isRight == false else { return }
+        progress.isIgnored = true
+        let fault = MessageRules.malformed("RFC 9113, 8.1.1", "the content does not have the content-length")
+        try streamError(slot, progress.stream, fault, now)
+    }
+
+    private mutating func deliver(
+        _ content: Range<Int>, _ slot: Int, _ progress: DataProgress, isEnd: Bool
+    ) throws(Fault) -> Event? {
+        let stream = progress.stream
+        let endStream = isEnd && progress.endStream
+        _ = streams.update(slot) { stream in
+            if !stream.flags.contains(.isPaused) { stream.receiveWindow.consume(content.count) }
+            if endStream { stream.flags.insert(.remoteEnded) }
+        }
+        if endStream {
+            closeIfEnded(slot, stream)
+        } else if isEnd {
+            // Only at a frame's end, so that what is sent does not depend on how the bytes arrive.
+            try openWindow(slot, stream)
+        }
+        return content.isEmpty && !endStream ? nil : .data(stream, content, endStream: endStream)
+    }
+
+    /// Sends WINDOW_UPDATE for a stream if it is due (RFC 9113, 6.9).
+    mutating func openWindow(_ slot: Int, _ stream: StreamID) throws(Fault) {
+        let size = local.inForce.streamWindowBytes
+        guard let due = streams.update(slot, { $0.receiveWindow.increment(size: size) }), let due else { return }
+        writer.windowUpdate(stream, by: due)
+        try countReply()
+    }
+}

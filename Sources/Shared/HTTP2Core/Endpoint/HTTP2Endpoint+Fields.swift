@@ -1,0 +1,195 @@
+// HEADERS and CONTINUATION (RFC 9113, 6.2 and 6.10), and the messages that they begin and end (8.1).
+extension HTTP2Endpoint {
+    mutating func handleHeaders(_ head: FrameHead, _ payload: Span<UInt8>, _ now: UInt64) throws(Fault) -> Event? {
+        // A request allows further frames. Trailers and field blocks of closed streams do not.
+        if role == .server { try flood.countIdleFrame(at: now) }
+        try checkStream(of: head)
+        var range = 0..<payload.count
+        if head.has(FrameFlag.padded) {
+            guard payload.count > 0, Int(payload[0]) < payload.count else {
+                throw Self.tooMuchPadding("RFC 9113, 6.2")
+            }
+            range = 1..<payload.count - Int(payload[0])
+        }
+        if head.has(FrameFlag.priority) {
+            // RFC 9113, 5.3.2: the five bytes are skipped.
+            guard range.count >= 5 else {
+                throw Fault(.frameSizeError, "RFC 9113, 4.2", "HEADERS is too short for its priority")
+            }
+            range = range.lowerBound + 5..<range.upperBound
+        }
+        let fragment = payload.extracting(range)
+        let endStream = head.has(FrameFlag.endStream)
+        if head.has(FrameFlag.endHeaders) { return try endBlock(head.stream, endStream, fragment, now) }
+        var bytes: [UInt8] = []
+        bytes.append(copying: fragment)
+        block = OpenBlock(stream: head.stream, endStream: endStream, bytes: bytes)
+        return nil
+    }
+
+    mutating func handleContinuation(
+        _ head: FrameHead, _ payload: Span<UInt8>, _ now: UInt64
+    ) throws(Fault) -> Event? {
+        guard var open = block.take() else { return nil }
+        open.continuations += 1
+        // RFC 9113, 10.5.1: the number of frames and of bytes is limited, whatever the block is for.
+        guard open.continuations <= limits.maxContinuations,
+            open.bytes.count + payload.count <= limits.maxFieldBlockBytes
+        else { throw Fault(flood: .continuations) }
+        open.bytes.append(copying: payload)
+        if head.has(FrameFlag.endHeaders) { return try endBlock(open.stream, open.endStream, open.bytes.span, now) }
+        block = open
+        return nil
+    }
+
+    /// RFC 9113, 5.1.1: which numbers a peer's HEADERS may have. A number below the last one is that of a closed
+    /// stream, or one that was skipped, which cannot be told apart without remembering every stream: both are discarded
+    /// (5.1).
+    private func checkStream(of head: FrameHead) throws(Fault) {
+        switch role {
+        case .server:
+            guard head.stream.isOfClient else {
+                throw Fault(.protocolError, "RFC 9113, 5.1.1", "a client opens a stream with an even number")
+            }
+        case .client:
+            guard case .idle = place(of: head.stream) else { return }
+            throw Fault(.protocolError, "RFC 9113, 5.1", "HEADERS came on an idle stream of a client")
+        }
+    }
+
+    /// Decodes a complete field block. It is decoded even if its stream is closed (RFC 9113, 4.3).
+    private mutating func endBlock(
+        _ stream: StreamID, _ endStream: Bool, _ block: Span<UInt8>, _ now: UInt64
+    ) throws(Fault) -> Event? {
+        let maximum = limits.maxHeaderListBytes
+        let bomb = maximum.multipliedReportingOverflow(by: max(1, limits.headerBombFactor))
+        try decoder.decode(
+            block, into: &fields, maximum: maximum, bomb: bomb.overflow ? .max : bomb.partialValue)
+        switch place(of: stream) {
+        case .open(let slot):
+            return try fieldsOfOpenStream(slot, stream, endStream, now)
+        case .closed:
+            if role == .client { try flood.countIdleFrame(at: now) }
+            return nil
+        case .idle:
+            return try openStream(stream, endStream, now)
+        }
+    }
+
+    // MARK: Server: a new stream
+
+    private mutating func openStream(
+        _ stream: StreamID, _ endStream: Bool, _ now: UInt64
+    ) throws(Fault) -> Event? {
+        lastPeerStream = stream
+        // RFC 9113, 6.8: streams above the last one of our GOAWAY are ignored.
+        if let last = sentGoAway, stream > last { return nil }
+        flood.streamOpened()
+        let allowed = min(local.maxConcurrentStreams ?? .max, limits.maxConcurrentStreams)
+        guard streams.count < allowed else {
+            let fault = Fault(.refusedStream, "RFC 9113, 5.1.2", "more streams are open than allowed")
+            return try refuse(stream, fault, now)
+        }
+        var new = Stream(
+            stream, sendWindow: peerSettings.streamWindowBytes, receiveWindow: local.inForce.streamWindowBytes)
+        new.flags = endStream ? [.hasMessage, .remoteEnded] : .hasMessage
+        if decoder.isTooLarge {
+            lastProcessedStream = stream
+            streams.insert(new)
+            return .fieldsTooLarge(stream, endStream: endStream)
+        }
+        do throws(Fault) {
+            let rules = try MessageRules.check(fields, as: .request, allowsBlanks: limits.allowsBlanksAroundValues)
+            if rules.isConnect {
+                new.flags.insert(.isTunnel)
+            } else {
+                new.missingContent = rules.contentLength
+            }
+            guard !endStream || (new.missingContent ?? 0) == 0 else {
+                throw MessageRules.malformed("RFC 9113, 8.1.1", "the content does not have the content-length")
+            }
+        } catch {
+            return try refuse(stream, error, now)
+        }
+        lastProcessedStream = stream
+        streams.insert(new)
+        return .request(stream, endStream: endStream)
+    }
+
+    private mutating func refuse(_ stream: StreamID, _ fault: Fault, _ now: UInt64) throws(Fault) -> Event? {
+        try resetForFault(stream, fault, now)
+        return .refused(stream, fault)
+    }
+
+    // MARK: Responses and trailers
+
+    private mutating func fieldsOfOpenStream(
+        _ slot: Int, _ id: StreamID, _ endStream: Bool, _ now: UInt64
+    ) throws(Fault) -> Event? {
+        guard let stream = streams.stream(at: slot) else { return nil }
+        do throws(Fault) {
+            guard !stream.flags.contains(.remoteEnded) else {
+                throw Fault(.streamClosed, "RFC 9113, 5.1", "HEADERS came on a stream that is half-closed (remote)")
+            }
+            guard !stream.flags.contains(.isTunnel) else {
+                throw MessageRules.malformed("RFC 9113, 8.5", "HEADERS came on a tunnel")
+            }
+            return stream.flags.contains(.hasMessage)
+                ? try endWithTrailers(slot, id, endStream) : try respond(slot, id, endStream)
+        } catch {
+            try streamError(slot, id, error, now)
+            return nil
+        }
+    }
+
+    /// RFC 9113, 8.1: trailers end the stream.
+    private mutating func endWithTrailers(_ slot: Int, _ id: StreamID, _ endStream: Bool) throws(Fault) -> Event? {
+        guard endStream else {
+            throw MessageRules.malformed("RFC 9113, 8.1", "HEADERS after the message does not end the stream")
+        }
+        if !decoder.isTooLarge {
+            _ = try MessageRules.check(fields, as: .trailers, allowsBlanks: limits.allowsBlanksAroundValues)
+        }
+        try remoteEnds(slot, id)
+        return decoder.isTooLarge ? .fieldsTooLarge(id, endStream: true) : .trailers(id)
+    }
+
+    /// Client: an interim or the final response (RFC 9113, 8.1).
+    private mutating func respond(_ slot: Int, _ id: StreamID, _ endStream: Bool) throws(Fault) -> Event? {
+        var missing: UInt64?
+        var isTunnel = false
+        if !decoder.isTooLarge {
+            let rules = try MessageRules.check(fields, as: .response, allowsBlanks: limits.allowsBlanksAroundValues)
+            if rules.status < 200 {
+                guard !endStream else {
+                    throw MessageRules.malformed("RFC 9113, 8.1", "an interim response ends the stream")
+                }
+                return .interimResponse(id)
+            }
+            let flags = streams.stream(at: slot)?.flags ?? []
+            if flags.contains(.isConnect), rules.status < 300 {
+                isTunnel = true
+            } else {
+                // RFC 9113, 8.1.1: these have no content, whatever content-length says.
+                let hasNoContent = flags.contains(.isHead) || rules.status == 204 || rules.status == 304
+                missing = hasNoContent ? 0 : rules.contentLength
+            }
+        }
+        _ = streams.update(slot) {
+            $0.flags.insert(isTunnel ? [.hasMessage, .isTunnel] : .hasMessage)
+            $0.missingContent = missing
+        }
+        if endStream { try remoteEnds(slot, id) }
+        return decoder.isTooLarge
+            ? .fieldsTooLarge(id, endStream: endStream) : .response(id, endStream: endStream)
+    }
+
+    /// The peer's fields have ended the stream: the content has to be complete (RFC 9113, 8.1.1).
+    private mutating func remoteEnds(_ slot: Int, _ id: StreamID) throws(Fault) {
+        guard (streams.stream(at: slot)?.missingContent ?? 0) == 0 else {
+            throw MessageRules.malformed("RFC 9113, 8.1.1", "the content does not have the content-length")
+        }
+        _ = streams.update(slot) { $0.flags.insert(.remoteEnded) }
+        closeIfEnded(slot, id)
+    }
+}

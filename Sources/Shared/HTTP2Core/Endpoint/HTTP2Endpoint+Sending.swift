@@ -1,0 +1,240 @@
+// Sending. Each method writes whole frames to the output, and nothing if the protocol does not allow it.
+extension HTTP2Endpoint {
+    /// The number of bytes in the output from which `sendData` takes no more. A caller that does not get rid of the
+    /// output keeps the rest of its bodies itself.
+    package static let maxOutputBytes = 65_536
+
+    /// The reason why a request could not begin.
+    package enum OpenFailure: Error, Sendable {
+        /// The endpoint is a server's, or has failed.
+        case notActive
+        /// GOAWAY was sent or received (RFC 9113, 6.8): use another connection.
+        case goingAway
+        /// All stream numbers are used up (RFC 9113, 5.1.1): use another connection.
+        case streamsUsedUp
+        /// As many streams are open as the peer allows (RFC 9113, 5.1.2).
+        case tooManyStreams
+        /// The fields break a rule (RFC 9113, 8.2 and 8.3).
+        case malformed(Fault)
+    }
+
+    /// The result of sending fields.
+    package enum SendResult: Sendable {
+        case sent
+        /// The stream is not open, or our side has ended.
+        case closed
+        /// The fields break a rule (RFC 9113, 8.2 and 8.3). Nothing was sent.
+        case malformed(Fault)
+    }
+
+    /// The bytes that are to be sent. Call `outputTaken()` after sending them.
+    package var output: [UInt8] { writer.bytes }
+
+    /// Removes the output, which was sent.
+    package mutating func outputTaken() {
+        writer.bytes.removeAll(keepingCapacity: true)
+        unsentReplies = 0
+    }
+
+    /// RFC 9113, 3.4: the preface, and SETTINGS with what differs from the initial values.
+    mutating func begin() {
+        var settings = Settings()
+        settings.headerTableBytes = limits.headerTableBytes
+        settings.streamWindowBytes = min(max(0, limits.streamWindowBytes), Window.maximum)
+        settings.maxFrameBytes = min(
+            max(limits.maxFrameBytes, Settings.frameSizes.lowerBound), Settings.frameSizes.upperBound)
+        settings.maxHeaderListBytes = limits.maxHeaderListBytes
+        var entries: [(Setting, UInt32)] = []
+        switch role {
+        case .server:
+            let streams = min(max(0, limits.announcedConcurrentStreams), limits.maxConcurrentStreams)
+            settings.maxConcurrentStreams = streams
+            entries.append((.maxConcurrentStreams, UInt32(clamping: streams)))
+            // RFC 7540's priorities are ignored (RFC 9113, 5.3.2; RFC 9218, 2.1).
+            entries.append((.noRFC7540Priorities, 1))
+        case .client:
+            settings.enablesPush = false
+            entries.append((.enablePush, 0))
+            writer.bytes.append(literal: Self.preface)
+        }
+        let initial = Settings()
+        func add(_ setting: Setting, _ value: Int, unless initial: Int?) {
+            if value != initial { entries.append((setting, UInt32(clamping: value))) }
+        }
+        add(.headerTableSize, settings.headerTableBytes, unless: initial.headerTableBytes)
+        add(.initialWindowSize, settings.streamWindowBytes, unless: initial.streamWindowBytes)
+        add(.maxFrameSize, settings.maxFrameBytes, unless: initial.maxFrameBytes)
+        add(.maxHeaderListSize, limits.maxHeaderListBytes, unless: nil)
+        writer.settings(entries)
+        local.begin(settings)
+        decoder.setLimit(local.headerTableBytes)
+        // RFC 9113, 6.9.2: only WINDOW_UPDATE changes the connection's window.
+        let more = min(limits.connectionWindowBytes, Window.maximum) - Window.initialOfConnection
+        if more > 0 {
+            writer.windowUpdate(.connection, by: more)
+            receiveWindow.adjust(by: more)
+        }
+    }
+
+    // MARK: Streams
+
+    /// Client: the number of requests that can begin now (RFC 9113, 5.1.2).
+    package var availableStreams: Int {
+        guard role == .client, failure == nil, sentGoAway == nil, receivedGoAway == nil else { return 0 }
+        let peer =
+            hasReceivedSettings
+            ? peerSettings.maxConcurrentStreams ?? .max : limits.concurrentStreamsBeforeSettings
+        return max(0, min(peer, limits.maxConcurrentStreams) - streams.count)
+    }
+
+    /// Client: begins a request. If `endStream` is false, `sendData` sends its content.
+    package mutating func open(_ list: FieldList, endStream: Bool) throws(OpenFailure) -> StreamID {
+        guard role == .client, failure == nil else { throw .notActive }
+        guard sentGoAway == nil, receivedGoAway == nil else { throw .goingAway }
+        guard nextStream <= StreamID.last.rawValue else { throw .streamsUsedUp }
+        guard availableStreams > 0 else { throw .tooManyStreams }
+        let id = StreamID(nextStream)
+        var stream = Stream(
+            id, sendWindow: peerSettings.streamWindowBytes, receiveWindow: local.inForce.streamWindowBytes)
+        do throws(Fault) {
+            let rules = try MessageRules.check(list, as: .request, allowsBlanks: false)
+            if rules.isHead { stream.flags.insert(.isHead) }
+            if rules.isConnect { stream.flags.insert(.isConnect) }
+        } catch {
+            throw .malformed(error)
+        }
+        if endStream { stream.flags.insert(.localEnded) }
+        nextStream += 2
+        streams.insert(stream)
+        write(list, endStream: endStream, on: id)
+        return id
+    }
+
+    /// Sends a response, an interim response, or trailers, which end the stream (RFC 9113, 8.1).
+    package mutating func sendFields(_ list: FieldList, endStream: Bool, on id: StreamID) -> SendResult {
+        guard failure == nil, let slot = streams.slot(of: id), let stream = streams.stream(at: slot),
+            !stream.flags.contains(.localEnded)
+        else { return .closed }
+        do throws(Fault) {
+            let isResponse = role == .server && !list.isEmpty && list.bytes.first == UInt8(ascii: ":")
+            let rules = try MessageRules.check(list, as: isResponse ? .response : .trailers, allowsBlanks: false)
+            guard endStream || isResponse else {
+                throw MessageRules.malformed("RFC 9113, 8.1", "trailers do not end the stream")
+            }
+            guard !endStream || !isResponse || rules.status >= 200 else {
+                throw MessageRules.malformed("RFC 9113, 8.1", "an interim response ends the stream")
+            }
+        } catch {
+            return .malformed(error)
+        }
+        write(list, endStream: endStream, on: id)
+        if endStream { localEnds(slot, id) }
+        return .sent
+    }
+
+    private mutating func write(_ list: FieldList, endStream: Bool, on id: StreamID) {
+        // A member's span cannot be read while another member changes.
+        var block: [UInt8] = []
+        swap(&block, &scratch)
+        encoder.encode(list, to: &block)
+        writer.fields(block.span, endStream: endStream, stream: id, maxFrameBytes: peerSettings.maxFrameBytes)
+        block.removeAll(keepingCapacity: true)
+        swap(&block, &scratch)
+    }
+
+    private mutating func localEnds(_ slot: Int, _ id: StreamID) {
+        _ = streams.update(slot) { $0.flags.insert(.localEnded) }
+        closeIfEnded(slot, id)
+    }
+
+    /// Sends content, as far as both windows and the output allow (RFC 9113, 6.9.1).
+    /// - Parameter endStream: whether the content ends with these bytes. The stream ends if all were taken.
+    /// - Returns: how many bytes were taken. Pass the rest again after `windowUpdate` or `settings`, or when the output
+    ///   was sent. nil if the stream is not open, or our side has ended.
+    package mutating func sendData(_ content: Span<UInt8>, endStream: Bool, on id: StreamID) -> Int? {
+        guard failure == nil, let slot = streams.slot(of: id), let stream = streams.stream(at: slot),
+            !stream.flags.contains(.localEnded)
+        else { return nil }
+        guard !content.isEmpty else {
+            // RFC 9113, 6.9.1: an empty frame that ends the stream needs no window.
+            if endStream {
+                writer.data(content, endStream: true, stream: id)
+                localEnds(slot, id)
+            }
+            return 0
+        }
+        var sent = 0
+        var window = Int(stream.sendWindow)
+        while sent < content.count, writer.bytes.count < Self.maxOutputBytes {
+            let count = min(content.count - sent, peerSettings.maxFrameBytes, window, sendWindow)
+            guard count > 0 else { break }
+            let isLast = endStream && sent + count == content.count
+            writer.data(content.extracting(sent..<sent + count), endStream: isLast, stream: id)
+            flood.dataSent()
+            sent += count
+            window -= count
+            sendWindow -= count
+        }
+        _ = streams.update(slot) { $0.sendWindow = Int32(clamping: window) }
+        if endStream, sent == content.count { localEnds(slot, id) }
+        return sent
+    }
+
+    /// Resets a stream (RFC 9113, 6.4). `closed` follows with the next events.
+    package mutating func reset(_ id: StreamID, _ code: ErrorCode) {
+        guard failure == nil, let slot = streams.slot(of: id) else { return }
+        streams.remove(at: slot)
+        writer.reset(id, code)
+        enqueue(.closed(id, code, nil))
+    }
+
+    /// Stops opening the stream's window. The peer can send at most the window more.
+    package mutating func pauseReading(_ id: StreamID) {
+        guard let slot = streams.slot(of: id) else { return }
+        _ = streams.update(slot) { $0.flags.insert(.isPaused) }
+    }
+
+    /// Opens the stream's window again.
+    /// - Parameter consumed: the bytes that came meanwhile and need no more room.
+    package mutating func resumeReading(_ id: StreamID, consumed: Int) {
+        guard failure == nil, let slot = streams.slot(of: id) else { return }
+        let size = local.inForce.streamWindowBytes
+        let due = streams.update(slot) { stream -> Int? in
+            stream.flags.remove(.isPaused)
+            stream.receiveWindow.consume(max(0, consumed))
+            return stream.flags.contains(.remoteEnded) ? nil : stream.receiveWindow.increment(size: size)
+        }
+        if let due, let due { writer.windowUpdate(id, by: due) }
+    }
+
+    // MARK: The connection
+
+    /// Sends PING (RFC 9113, 6.7). `pingAcknowledged` follows.
+    package mutating func ping(_ payload: UInt64) {
+        guard failure == nil else { return }
+        writer.ping(payload, isAcknowledgement: false)
+        flood.pingSent()
+    }
+
+    /// Sends GOAWAY (RFC 9113, 6.8). Streams of the peer above `lastStream` are ignored from now on. The number never
+    /// increases. A server that passes `StreamID.last` still accepts requests.
+    package mutating func goAway(lastStream: StreamID, _ code: ErrorCode, debugData: [UInt8] = []) {
+        guard failure == nil else { return }
+        let last = min(lastStream, sentGoAway ?? .last)
+        sentGoAway = last
+        writer.goAway(lastStream: last, code, debugData: debugData)
+    }
+
+    /// Server: changes how many streams the client may have open (RFC 9113, 5.1.2 and 6.5.2). Streams that it opened
+    /// before it acknowledged a smaller number are served.
+    package mutating func announce(concurrentStreams: Int) {
+        guard failure == nil, role == .server else { return }
+        let streams = min(max(0, concurrentStreams), limits.maxConcurrentStreams)
+        if local.announce(concurrentStreams: streams) { sendConcurrentStreams() }
+    }
+
+    mutating func sendConcurrentStreams() {
+        guard let streams = local.announcedConcurrentStreams else { return }
+        writer.settings([(.maxConcurrentStreams, UInt32(clamping: streams))])
+    }
+}

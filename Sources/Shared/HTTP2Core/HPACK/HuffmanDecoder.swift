@@ -1,0 +1,97 @@
+/// Decodes strings of RFC 7541, 5.2, with tables.
+///
+/// The next eight bits are the index of a table that has the symbol of each code with at most eight bits, which are all
+/// letters and digits. Longer codes are found by their length: codes of one length are consecutive numbers.
+enum HuffmanDecoder {
+    private static let shortBits = 8
+
+    /// For each eight bits, the symbol and the length of the code that they begin with; 0 if the code is longer.
+    private static let short: [UInt16] = {
+        var table = [UInt16](repeating: 0, count: 1 << shortBits)
+        for symbol in 0..<HuffmanCode.symbolCount where HuffmanCode.lengths[symbol] <= shortBits {
+            let bits = Int(HuffmanCode.lengths[symbol])
+            let first = Int(HuffmanCode.codes[symbol]) << (shortBits - bits)
+            for index in first..<first + 1 << (shortBits - bits) { table[index] = UInt16(symbol << 4 | bits) }
+        }
+        return table
+    }()
+
+    /// The codes of one length.
+    private struct Length {
+        var bits: UInt32
+        /// The first code of the next length, as the highest of 32 bits: every code of this length is below it.
+        var end: UInt64
+        /// The first code, as the highest of 32 bits.
+        var first: UInt32
+        /// The position of its symbol in `HuffmanCode.symbols`.
+        var position: Int
+    }
+
+    /// The lengths that are greater than `shortBits` and have codes, in rising order.
+    private static let long: [Length] = {
+        var lengths: [Length] = []
+        var position = 0
+        for bits in HuffmanCode.minimumBits...HuffmanCode.maximumBits {
+            let symbols = HuffmanCode.symbols.filter { Int(HuffmanCode.lengths[Int($0)]) == bits }
+            if bits > shortBits, let symbol = symbols.first {
+                let first = HuffmanCode.codes[Int(symbol)] << UInt32(32 - bits)
+                let end = UInt64(first) + UInt64(symbols.count) << UInt64(32 - bits)
+                lengths.append(Length(bits: UInt32(bits), end: end, first: first, position: position))
+            }
+            position += symbols.count
+        }
+        return lengths
+    }()
+
+    /// The most bytes that a string of this many bytes can stand for: the shortest code has five bits.
+    static func maximumCount(of encoded: Int) -> Int { encoded * 8 / HuffmanCode.minimumBits }
+
+    /// Decodes a string to the end of `output`, which has to have room for `maximumCount(of:)` bytes.
+    /// - Returns: whether the string is valid. EOS within it, and padding that is not a beginning of EOS or has eight
+    ///   bits or more, are decoding errors (RFC 7541, 5.2).
+    static func decode(_ input: Span<UInt8>, into output: inout OutputSpan<UInt8>) -> Bool {
+        let short = short
+        var (bits, count, next) = (UInt64(0), 0, 0)
+        while true {
+            while count <= 56, next < input.count {
+                bits = bits << 8 | UInt64(input[next])
+                count += 8
+                next += 1
+            }
+            // The next 32 bits have a whole code.
+            while count >= 32 {
+                let window = UInt32(truncatingIfNeeded: bits >> UInt64(count - 32))
+                let (symbol, length) = code(window, short)
+                guard symbol != HuffmanCode.endOfString else { return false }
+                output.append(UInt8(truncatingIfNeeded: symbol))
+                count -= length
+            }
+            guard next == input.count else { continue }
+            guard count > 0 else { return true }
+            // The rest, and ones after it, which are the beginning of EOS.
+            let window = UInt32(truncatingIfNeeded: bits << UInt64(32 - count)) | UInt32.max >> UInt32(count)
+            let (symbol, length) = code(window, short)
+            // If it is shorter than a code, it is padding.
+            guard length <= count else { return count < 8 && window == UInt32.max }
+            guard symbol != HuffmanCode.endOfString else { return false }
+            output.append(UInt8(truncatingIfNeeded: symbol))
+            count -= length
+        }
+    }
+
+    /// The first symbol of 32 bits, and the length of its code.
+    @inline(__always)
+    private static func code(_ window: UInt32, _ short: [UInt16]) -> (symbol: Int, bits: Int) {
+        let entry = short[Int(window >> 24)]
+        return entry == 0 ? longCode(window) : (Int(entry >> 4), Int(entry & 0xf))
+    }
+
+    private static func longCode(_ window: UInt32) -> (symbol: Int, bits: Int) {
+        for length in long where UInt64(window) < length.end {
+            let distance = Int((window &- length.first) >> (32 - length.bits))
+            return (Int(HuffmanCode.symbols[length.position + distance]), Int(length.bits))
+        }
+        // The code is complete, so a length was found: the last one ends at 2^32.
+        return (HuffmanCode.endOfString, HuffmanCode.maximumBits)
+    }
+}

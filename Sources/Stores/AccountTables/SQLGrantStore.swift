@@ -1,0 +1,193 @@
+package import Delivery
+package import Notifications
+package import SQLSupport
+package import Storage
+
+/// The handles, the numbers and the invitations of grants, on either database. The statements are the same for both.
+package struct SQLGrantStore: GrantStore {
+    private let database: any SQLDatabase
+
+    package init(_ database: any SQLDatabase) { self.database = database }
+
+    // MARK: Handles
+
+    package func put(_ handles: [StoredHandle], limit: Int) async throws(StoreError) {
+        // All nodes lock the rows in the same order, so that two never wait for each other.
+        let handles = handles.sorted { $0.grant < $1.grant }
+        try await database.write { transaction in
+            for stored in handles { try Self.put(stored, limit: limit, transaction) }
+        }
+    }
+
+    private static func put(_ stored: StoredHandle, limit: Int, _ transaction: any SQLTransaction) throws {
+        let (table, grant) = (StoredHandle.table, stored.grant.rawValue)
+        let changes = try table.assignments(stored, except: ["handle", "grant_id"])
+        let isKnown = try transaction.run(
+            "UPDATE handle SET \(changes) WHERE handle = \(stored.handle.bytes) AND grant_id = \(grant)")
+        guard isKnown == 0 else { return }
+        try transaction.run(
+            "INSERT INTO handle_count (grant_id, handles) VALUES (\(grant), 0) ON CONFLICT (grant_id) DO NOTHING")
+        // In PostgreSQL this locks the row, so that requests at the same time cannot exceed the limit together.
+        let isCounted = try transaction.run(
+            "UPDATE handle_count SET handles = handles + 1 WHERE grant_id = \(grant) AND handles < \(limit)")
+        guard isCounted == 1 else { throw StoreError.tooManyHandles(limit) }
+        try transaction.run("INSERT INTO handle (\(table.list)) VALUES (\(table.values(stored)))")
+    }
+
+    package func handles(_ handles: [Handle]) async throws(StoreError) -> [StoredHandle?] {
+        let table = StoredHandle.table
+        let wanted = SQLBatch([("wanted", .bytes)], Set(handles).map { [.bytes($0.bytes)] })
+        let rows = try await database.read(
+            "SELECT \(table.columns(of: "h")) FROM \(wanted) JOIN handle h ON h.handle = n.wanted"
+        ) { try table.row($0) }
+        let found = Dictionary(rows.map { ($0.handle, $0) }, uniquingKeysWith: { $1 })
+        return handles.map { found[$0] }
+    }
+
+    package func remove(_ handle: Handle, of grant: GrantID) async throws(StoreError) -> Bool {
+        try await database.write { transaction in
+            let removed = try transaction.run(
+                "DELETE FROM handle WHERE handle = \(handle.bytes) AND grant_id = \(grant.rawValue)")
+            guard removed > 0 else { return false }
+            try transaction.run("UPDATE handle_count SET handles = handles - 1 WHERE grant_id = \(grant.rawValue)")
+            return true
+        }
+    }
+
+    package func end(_ handle: Handle, _ end: HandleEnd) async throws(StoreError) {
+        _ = try await database.write(
+            """
+            UPDATE handle SET ended_reason = \(end.reason.rawValue), ended = \(end.moment.column)
+            WHERE handle = \(handle.bytes) AND registered <= \(end.moment.column)
+            """)
+    }
+
+    package func handleCounts() async throws(StoreError) -> [GrantID: Int] {
+        let rows = try await database.read("SELECT grant_id, handles FROM handle_count WHERE handles > 0") { row in
+            (row.text(0).flatMap(GrantID.init(rawValue:)), Int(clamping: row.integer(1) ?? 0))
+        }
+        return Dictionary(rows.compactMap { grant, count in grant.map { ($0, count) } }, uniquingKeysWith: { $1 })
+    }
+
+    package func hasHandles() async throws(StoreError) -> Bool {
+        try await !database.read("SELECT 1 FROM handle LIMIT 1") { _ in true }.isEmpty
+    }
+
+    package func removeOrphanedHandles(after handle: Handle?, limit: Int) async throws(StoreError) -> [Handle] {
+        let isOrphaned: SQLStatement =
+            "grant_id NOT IN (SELECT id FROM gateway_grant WHERE revoked IS NULL)"
+        // The search reads the whole table once, and must not keep others from writing meanwhile.
+        let found = try await database.read(
+            """
+            SELECT handle FROM handle WHERE handle > \(handle?.bytes ?? []) AND \(isOrphaned)
+            ORDER BY handle LIMIT \(limit)
+            """
+        ) { $0.bytes(0).flatMap { Handle($0) } }.compactMap { $0 }
+        var statements: [SQLStatement] = found.map { "DELETE FROM handle WHERE handle = \($0.bytes)" }
+        if found.count < limit { statements.append("DELETE FROM handle_count WHERE \(isOrphaned)") }
+        try await database.write(statements)
+        return found
+    }
+
+    package func handles(after handle: Handle?, limit: Int) async throws(StoreError) -> [StoredHandle] {
+        let table = StoredHandle.table
+        return try await database.read(
+            """
+            SELECT \(table.columns(of: "handle")) FROM handle WHERE handle > \(handle?.bytes ?? [])
+            ORDER BY handle LIMIT \(limit)
+            """
+        ) { try table.row($0) }
+    }
+
+    // MARK: What was sent
+
+    package func add(_ counts: [GrantCount], on day: UInt64) async throws(StoreError) -> [GrantID: UInt64] {
+        let day = Int64(clamping: day)
+        // All nodes write the rows in the same order, so that two never wait for each other.
+        let counts = counts.sorted { $0.grant < $1.grant }
+        return try await database.write { transaction in
+            var totals: [GrantID: UInt64] = [:]
+            for count in counts {
+                let total = try transaction.rows(
+                    """
+                    INSERT INTO grant_day AS d (grant_id, day, sent)
+                    VALUES (\(count.grant.rawValue), \(day), \(Int64(clamping: count.sent)))
+                    ON CONFLICT (grant_id, day) DO UPDATE SET sent = d.sent + excluded.sent RETURNING sent
+                    """
+                ) { $0.integer(0) }
+                totals[count.grant] = total.first.flatMap { $0 }.map { UInt64(clamping: $0) }
+                for (outcome, answers) in count.answers.sorted(by: { $0.key < $1.key }) {
+                    try transaction.run(
+                        """
+                        INSERT INTO grant_answer AS a (grant_id, outcome, answers)
+                        VALUES (\(count.grant.rawValue), \(outcome), \(Int64(clamping: answers)))
+                        ON CONFLICT (grant_id, outcome) DO UPDATE SET answers = a.answers + excluded.answers
+                        """)
+                }
+                try transaction.run(
+                    "DELETE FROM grant_day WHERE grant_id = \(count.grant.rawValue) AND day < \(day)")
+            }
+            return totals
+        }
+    }
+
+    package func sent(on day: UInt64) async throws(StoreError) -> [GrantID: UInt64] {
+        let rows = try await database.read(
+            "SELECT grant_id, sent FROM grant_day WHERE day = \(Int64(clamping: day))"
+        ) { row in (row.text(0).flatMap(GrantID.init(rawValue:)), UInt64(clamping: row.integer(1) ?? 0)) }
+        return Dictionary(rows.compactMap { grant, sent in grant.map { ($0, sent) } }, uniquingKeysWith: { $1 })
+    }
+
+    package func days() async throws(StoreError) -> [UInt64] {
+        try await database.read("SELECT DISTINCT day FROM grant_day ORDER BY day") {
+            UInt64(clamping: $0.integer(0) ?? 0)
+        }
+    }
+
+    package func answers() async throws(StoreError) -> [GrantID: [String: UInt64]] {
+        let rows = try await database.read("SELECT grant_id, outcome, answers FROM grant_answer") { row in
+            (row.text(0).flatMap(GrantID.init(rawValue:)), row.text(1), UInt64(clamping: row.integer(2) ?? 0))
+        }
+        return rows.reduce(into: [:]) { answers, row in
+            guard let grant = row.0, let outcome = row.1 else { return }
+            answers[grant, default: [:]][outcome] = row.2
+        }
+    }
+
+    // MARK: Invitations
+
+    package func invite(_ invitation: GrantInvitation, at moment: Timestamp) async throws(StoreError) {
+        let table = GrantInvitation.table
+        try await database.write { transaction in
+            try transaction.run("DELETE FROM grant_invitation WHERE expires <= \(moment.column)")
+            let count = try transaction.number("SELECT count(*) FROM grant_invitation")
+            guard count ?? 0 < Int64(GrantInvitation.maximumCount) else { throw StoreError.tooManyGrantInvitations }
+            try transaction.run("INSERT INTO grant_invitation (\(table.list)) VALUES (\(table.values(invitation)))")
+        }
+    }
+
+    package func grantInvitations(at moment: Timestamp) async throws(StoreError) -> [GrantInvitation] {
+        let table = GrantInvitation.table
+        return try await database.read(
+            """
+            SELECT \(table.columns(of: "grant_invitation")) FROM grant_invitation WHERE expires > \(moment.column)
+            ORDER BY digest
+            """
+        ) { try table.row($0) }
+    }
+
+    package func takeGrantInvitation(
+        _ digest: [UInt8],
+        at moment: Timestamp,
+    ) async throws(StoreError) -> GrantInvitation? {
+        let table = GrantInvitation.table
+        return try await database.write { transaction in
+            try transaction.rows(
+                """
+                DELETE FROM grant_invitation WHERE digest = \(digest) AND expires > \(moment.column)
+                RETURNING \(table.list)
+                """
+            ) { try table.row($0) }.first
+        }
+    }
+}

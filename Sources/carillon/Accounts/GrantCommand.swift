@@ -1,0 +1,241 @@
+import ArgumentParser
+import CommandSupport
+import Crypto
+import Foundation
+import HTTPAPIClient
+import Management
+import Notifications
+import Service
+
+/// What instances may send through the gateway (docs/gateway.md).
+struct GrantCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "grant",
+        abstract: "What self-hosted instances may send to an app of yours.",
+        discussion: """
+            An instance gets a key of its own, and sends to the handles that the app on its users' phones has made. It never \
+            sees a device token or your own key.
+            """,
+        subcommands: [
+            Create.self, ListCommand<ManagementMessages.Grant>.self, ShowCommand<ManagementMessages.Grant>.self,
+            Suspend.self, Resume.self, RemoveCommand<ManagementMessages.Grant>.self, Invite.self,
+        ])
+
+    /// The options that limit a grant.
+    struct Limits: ParsableArguments {
+        @Option(name: .customLong("bundle-id"), help: "The app's bundle ID.")
+        var bundleID: String
+
+        @Option(help: "The instance's name, for people.")
+        var name: String
+
+        @Option(
+            name: .customLong("topic"),
+            help: "A topic of the app that it may send to (repeatable); all of them if it is not given.")
+        var topics: [String] = []
+
+        @Option(
+            name: .customLong("push-type"), help: "A push type that it may send (repeatable); all if it is not given.")
+        var pushTypes: [String] = []
+
+        @Option(
+            name: .customLong("priority"), help: "A priority that it may use (repeatable); all if it is not given.")
+        var priorities: [UInt8] = []
+
+        @Option(help: "How many notifications it may send each second.")
+        var rate: Int?
+
+        @Option(help: "How many it may send at once; as many as in a second if it is not given.")
+        var burst: Int?
+
+        @Option(help: "How many it may send on one day (UTC).")
+        var daily: Int?
+
+        @Option(name: .customLong("payload-bytes"), help: "The largest payload, in bytes.")
+        var payloadBytes: Int?
+
+        @Option(
+            help: ArgumentHelp(
+                "The end of the grant: 2027-01-31, or 2027-01-31T12:00:00Z. A date alone is its beginning (UTC).",
+                valueName: "date"))
+        var expires: String?
+
+        @Flag(
+            name: .customLong("encrypted-only"),
+            help: "It may send nothing but one encrypted text beside an aps dictionary that says nothing.")
+        var encryptedOnly = false
+
+        @Option(name: .customLong("maximum-handles"), help: "How many handles it may have.")
+        var maximumHandles: Int?
+
+        func validate() throws {
+            let numbers: [(String, Int?)] = [
+                ("--rate", rate), ("--burst", burst), ("--daily", daily), ("--payload-bytes", payloadBytes),
+                ("--maximum-handles", maximumHandles),
+            ]
+            for (option, number) in numbers {
+                if let number, number < 1 { throw ValidationError("\(option) takes a number from 1 on.") }
+            }
+            if let expires { _ = try Self.milliseconds(expires) }
+        }
+
+        static func milliseconds(_ text: String) throws -> UInt64 {
+            let date =
+                (try? Date(text, strategy: .iso8601))
+                ?? (try? Date(text, strategy: .iso8601.year().month().day()))
+            guard let seconds = date?.timeIntervalSince1970, seconds > 0 else {
+                throw ValidationError("--expires takes a date as 2027-01-31 or 2027-01-31T12:00:00Z.")
+            }
+            return UInt64(seconds * 1000)
+        }
+
+        func message(_ publicKey: String?) throws -> ManagementMessages.NewGrant {
+            var grant = ManagementMessages.NewGrant(bundleID: bundleID, name: name, publicKey: publicKey)
+            grant.topics = topics.isEmpty ? nil : topics
+            grant.pushTypes = pushTypes.isEmpty ? nil : pushTypes
+            grant.priorities = priorities.isEmpty ? nil : priorities
+            (grant.rate, grant.burst, grant.daily, grant.payloadBytes) = (rate, burst, daily, payloadBytes)
+            grant.expires = try expires.map(Self.milliseconds)
+            grant.encryptedOnly = encryptedOnly ? true : nil
+            grant.maximumHandles = maximumHandles
+            return grant
+        }
+    }
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a grant for an instance.",
+            discussion: """
+                With --out, a new key is written to a file, once; give it to the instance. With --public-key the instance \
+                keeps its key, and gives you the public half.
+                """)
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var limits: Limits
+
+        @Option(help: "The folder for AuthKey_<key ID>.p8.")
+        var out: String?
+
+        @Option(
+            name: .customLong("public-key"), help: "A file with the public half of the instance's key (P-256), in PEM.")
+        var publicKey: String?
+
+        func validate() throws {
+            guard (out == nil) != (publicKey == nil) else {
+                throw ValidationError("Give either --out, the folder for a new key, or --public-key.")
+            }
+        }
+
+        func run() async throws {
+            if let publicKey {
+                return report(try await register(try NewKeyFile.publicKey(in: publicKey)), path: nil)
+            }
+            let (key, file) = (P256.Signing.PrivateKey(), try NewKeyFile(folder: out ?? "."))
+            let (made, path) = try await file.fill(with: key) {
+                try await register(key.publicKey)
+            } keyID: {
+                $0.keyID
+            }
+            report(made, path: path)
+        }
+
+        private func register(_ key: P256.Signing.PublicKey) async throws -> ManagementMessages.GrantMade {
+            try await common.management().ask(.POST, "/v1/grants", limits.message(key.pemRepresentation))
+        }
+
+        private func report(_ made: ManagementMessages.GrantMade, path: String?) {
+            let key = path.map { "\nkey file    \($0)" } ?? ""
+            common.output.print(
+                Made(
+                    grant: made.grant, teamID: made.teamID, keyID: made.keyID, path: path, clientKey: made.clientKey),
+                """
+                Made the grant \(made.grant). The instance needs:
+                team ID     \(made.teamID)
+                key ID      \(made.keyID)\(key)
+                client key  \(made.clientKey)
+                """)
+        }
+
+        private struct Made: Encodable {
+            let grant: String
+            let teamID: String
+            let keyID: String
+            let path: String?
+            let clientKey: String
+        }
+    }
+
+    struct Suspend: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Refuse a grant's keys at once, until you resume it.")
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: ArgumentHelp("The grant's ID.", valueName: "grant"))
+        var grant: String
+
+        func run() async throws { try await GrantCommand.change(grant, suspended: true, common) }
+    }
+
+    struct Resume: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Accept a suspended grant's keys again.")
+
+        @OptionGroup var common: CommonOptions
+
+        @Argument(help: ArgumentHelp("The grant's ID.", valueName: "grant"))
+        var grant: String
+
+        func run() async throws { try await GrantCommand.change(grant, suspended: false, common) }
+    }
+
+    fileprivate static func change(_ grant: String, suspended: Bool, _ common: CommonOptions) async throws {
+        let changed: ManagementMessages.Grant = try await common.management().ask(
+            .PATCH, ManagementMessages.Grant.path(of: grant), ManagementMessages.GrantChange(suspended: suspended))
+        common.output.print(changed, "\(suspended ? "Suspended" : "Resumed") the grant \(changed.grant).")
+    }
+
+    struct Invite: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a one-time code with which an instance makes its own grant.",
+            discussion: "The instance sends the code and its public key to the provider port: docs/gateway.md.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var limits: Limits
+
+        func run() async throws {
+            let made: ManagementMessages.GrantInvitationMade = try await common.management().ask(
+                .POST, "/v1/grant-invitations", limits.message(nil))
+            common.output.print(made, "\(made.code)  until \(shown(made.expires))")
+        }
+    }
+}
+
+extension ManagementMessages.Grant: RemovableItem {
+    static let path = "/v1/grants"
+    static let plural = "grants, and what they sent"
+    static let singular = "a grant, and what it sent"
+    static let argument = (help: "The grant's ID", value: "grant")
+
+    static let removal = (
+        command: "revoke",
+        abstract: "Revoke a grant at once, with its keys and its handles. This cannot be undone.",
+        discussion: ""
+    )
+
+    var itemName: String { grant }
+
+    var line: String {
+        let state = revoked.map { "revoked \(shown($0))" } ?? (suspended ? "suspended" : "active")
+        let answers = sent.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        let limits = [
+            rate.map { "\($0) a second" }, daily.map { "\($0) a day" }, payloadBytes.map { "\($0) bytes" },
+            encryptedOnly ? "encrypted only" : nil, expires.map { "until \(shown($0))" },
+        ].compactMap { $0 }.joined(separator: ", ")
+        return [
+            grant, name, bundleID, state, limits.isEmpty ? "no limits" : limits, "\(handles) handles",
+            answers.isEmpty ? "nothing sent" : "sent: \(answers)",
+        ].joined(separator: "  ")
+    }
+
+    static func line(_ revoked: ManagementMessages.Grant) -> String { "Revoked the grant \(revoked.grant)." }
+}

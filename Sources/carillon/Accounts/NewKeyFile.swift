@@ -1,0 +1,75 @@
+import CommandSupport
+import Crypto
+import Foundation
+import Service
+import Trust
+
+/// The file of a new private key, `AuthKey_<key ID>.p8` in a folder. The service chooses the key's identifier, so the file
+/// has another name until the key is registered.
+struct NewKeyFile {
+    let folder: String
+
+    /// - Parameter folder: is made if it does not exist.
+    init(folder name: String) throws {
+        folder = DataFolder(name).path
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw CommandError("The folder \(folder) cannot be made (\(DataFolder.reason(error))); name another.")
+        }
+    }
+
+    func path(_ keyID: String) -> String { folder + "/AuthKey_\(keyID).p8" }
+
+    /// Writes the private half, and then registers the public half. If writing fails, no key is registered: nobody would
+    /// have its private half.
+    /// - Parameter keyID: returns the identifier of the registered key.
+    /// - Returns: what `register` has returned, and the path of the file.
+    func fill<Made>(
+        with key: P256.Signing.PrivateKey,
+        register: () async throws -> Made,
+        keyID: (Made) -> String,
+    ) async throws -> (made: Made, path: String) {
+        let unnamed = folder + "/AuthKey_new_\(UUID().uuidString).p8"
+        try DataFolder.write(key.pemRepresentation + "\n", to: unnamed)
+        let made: Made
+        do {
+            made = try await register()
+        } catch {
+            try? FileManager.default.removeItem(atPath: unnamed)  // Report the first error, not this one.
+            throw error
+        }
+        let path = path(keyID(made))
+        do {
+            try FileManager.default.moveItem(atPath: unnamed, toPath: path)
+        } catch {
+            throw CommandError(
+                "The key \(keyID(made)) was made, and its file \(unnamed) cannot be named \(path) "
+                    + "(\(DataFolder.reason(error))).")
+        }
+        return (made, path)
+    }
+
+    // MARK: Keys that exist
+
+    private static func text(of file: String) throws -> String {
+        String(decoding: try InputFile.read(DataFolder(file).path, "key"), as: UTF8.self)
+    }
+
+    static func privateKey(in file: String) throws -> P256.Signing.PrivateKey {
+        // The error does not say why the key is invalid, because it could quote the key.
+        let text = try text(of: file)
+        guard let key = try? SigningKey.privateKey(pem: text) else {
+            throw CommandError("\(file) is not a P-256 private key in PEM.")
+        }
+        return key
+    }
+
+    static func publicKey(in file: String) throws -> P256.Signing.PublicKey {
+        let text = try text(of: file)
+        guard let key = try? P256.Signing.PublicKey(pemRepresentation: text) else {
+            throw CommandError("\(file) is not a P-256 public key in PEM.")
+        }
+        return key
+    }
+}

@@ -1,0 +1,4 @@
+import ArgumentParser
+import Notifications
+
+extension Conformance: ExpressibleByArgument {}

@@ -1,5 +1,0 @@
-import ArgumentParser
-import Notifications
-
-extension Environment: ExpressibleByArgument {}
-extension Conformance: ExpressibleByArgument {}

@@ -1,0 +1,93 @@
+import ProviderTesting
+import Testing
+
+@testable import APNSProvider
+
+/// A client that reaches the service through an HTTP proxy.
+@Suite(.timeLimit(.minutes(2))) struct ProxyTests {
+    private func run(
+        _ manner: ConnectProxy.Manner = .opens,
+        user: String = "",
+        _ body: (ProviderClient, ScriptedServer, ConnectProxy) async throws -> Void,
+    ) async throws {
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
+            try await ConnectProxy.run(manner) { proxy in
+                let address = try HTTPProxy(url: "http://\(user)127.0.0.1:\(proxy.port)")
+                try await server.withClient({ $0.proxy = address }) { client in
+                    try await body(client, server, proxy)
+                }
+            }
+        }
+    }
+
+    @Test func `Notifications go through a tunnel to the service's own name`() async throws {
+        try await run { client, server, proxy in
+            try await client.accepts(20)
+            #expect(server.log.requests.count == 20)
+            let head = try #require(proxy.requests.first)
+            #expect(head.hasPrefix("CONNECT 127.0.0.1:\(server.port) HTTP/1.1\r\nhost: 127.0.0.1:\(server.port)\r\n"))
+            #expect(!head.contains("authorization"))
+            #expect(proxy.requests.count == server.log.connections)
+        }
+    }
+
+    @Test func `The proxy's name and password are sent to it and to nobody else`() async throws {
+        try await run(user: "me:secret@") { client, server, proxy in
+            try await client.accepts(1)
+            #expect(proxy.requests.first?.contains("proxy-authorization: Basic bWU6c2VjcmV0\r\n") == true)
+            #expect(server.log.requests.allSatisfy { $0.headers["proxy-authorization"] == nil })
+        }
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "name and a password"),
+        ("HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n", "status 503"), ("SSH-2.0\r\n\r\n", "does not speak HTTP"),
+        (String(repeating: "x", count: 9_000), "longer than"),
+    ])
+    func `A proxy that refuses is named as the cause`(answer: String, cause: String) async throws {
+        try await run(.answers(answer)) { client, server, _ in
+            let error = await failure { () async throws(ProviderError) in try await client.connect() }
+            #expect(error?.code == .cannotConnect)
+            #expect(error?.cause.contains(cause) == true, "\(error?.cause ?? "")")
+            #expect(server.log.requests.isEmpty)
+        }
+    }
+
+    @Test func `A proxy that closes the connection is named as the cause`() async throws {
+        try await run(.closes) { client, _, _ in
+            let error = await failure { () async throws(ProviderError) in try await client.connect() }
+            #expect(error?.code == .cannotConnect)
+            #expect(error?.cause.contains("the proxy closed") == true, "\(error?.cause ?? "")")
+        }
+    }
+
+    @Test func `A proxy that is silent is given up`() async throws {
+        try await run(.silent) { client, _, _ in
+            let error = await failure { () async throws(ProviderError) in
+                try await client.connect(within: .milliseconds(300))
+            }
+            #expect(error?.code == .deadlineExceeded || error?.code == .cannotConnect)
+        }
+    }
+
+    @Test(arguments: ["ftp://host:1", "https://host", "host:3128", "http://", "http://host:0", "http://host/path", ""])
+    func `Another address than that of a proxy is refused`(url: String) {
+        #expect(throws: ProviderError.self) { try HTTPProxy(url: url) }
+    }
+
+    @Test func `The environment names the proxy, and exceptions from it`() throws {
+        func proxy(_ variables: [String: String], _ service: APNSEnvironment = .production) throws -> String? {
+            try HTTPProxy.named(by: variables, for: service).map { "\($0.host):\($0.port)" }
+        }
+        #expect(try proxy([:]) == nil)
+        #expect(try proxy(["HTTPS_PROXY": "http://proxy:3128"]) == "proxy:3128")
+        #expect(try proxy(["https_proxy": "http://proxy"]) == "proxy:80")
+        #expect(try proxy(["HTTPS_PROXY": "", "https_proxy": "http://low:1"]) == "low:1")
+        for exception in ["*", "push.apple.com", ".apple.com", "x, API.push.apple.com"] {
+            #expect(try proxy(["HTTPS_PROXY": "http://proxy:1", "NO_PROXY": exception]) == nil)
+        }
+        #expect(try proxy(["HTTPS_PROXY": "http://proxy:1", "NO_PROXY": "apple.com.example.com"]) == "proxy:1")
+        #expect(try proxy(["HTTPS_PROXY": "http://proxy:1"], APNSEnvironment(host: "127.0.0.1")) == nil)
+        #expect(throws: ProviderError.self) { try proxy(["HTTPS_PROXY": "socks5://proxy"]) }
+    }
+}

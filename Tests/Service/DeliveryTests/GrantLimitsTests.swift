@@ -1,0 +1,227 @@
+import Delivery
+import Notifications
+import Testing
+
+/// What the limits of a grant allow.
+@Suite("Limits of a grant")
+struct GrantLimitsTests {
+    private static let now = Timestamp(milliseconds: 1_700_000_000_000)
+    private static let request = GrantLimits.Request(
+        topic: "com.example.app", pushType: .alert, priority: .immediate)
+
+    private func limits(_ change: (inout GrantLimits) -> Void) -> GrantLimits {
+        var limits = GrantLimits()
+        change(&limits)
+        return limits
+    }
+
+    private func refusal(_ limits: GrantLimits, _ request: GrantLimits.Request = request) -> Rejection? {
+        do throws(Rejection) {
+            try limits.check(request, at: Self.now)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func refusal(_ limits: GrantLimits, payload: String) -> Rejection? {
+        do throws(Rejection) {
+            try limits.check(payload: Array(payload.utf8))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `A grant without limits may send everything`() {
+        #expect(refusal(GrantLimits()) == nil)
+        let bare = GrantLimits.Request(topic: "com.example.app.voip", pushType: nil, priority: .low)
+        #expect(refusal(GrantLimits(), bare) == nil)
+        #expect(refusal(GrantLimits(), payload: #"{"aps":{"alert":"Hello"}}"#) == nil)
+    }
+
+    @Test func `Each refusal has the reason of the table, and its detail names the limit`() throws {
+        let refused: [(GrantLimits, Rejection.Reason, String)] = [
+            (limits { $0.topics = ["com.example.app.voip"] }, .topicDisallowed, "topics"),
+            (limits { $0.pushTypes = ["background", "voip"] }, .invalidPushType, "pushTypes"),
+            (limits { $0.priorities = [5, 1] }, .badPriority, "priorities"),
+            (limits { $0.expires = Self.now.milliseconds }, .invalidProviderToken, "expires"),
+        ]
+        for (limits, reason, name) in refused {
+            let found = self.refusal(limits)
+            let refusal = try #require(found)
+            #expect(refusal.reason == reason)
+            #expect(refusal.detail?.contains(name) == true)
+        }
+    }
+
+    @Test func `What a limit names is allowed`() {
+        let limits = limits {
+            $0.topics = ["com.example.app"]
+            $0.pushTypes = ["alert"]
+            $0.priorities = [10]
+            $0.expires = Self.now.milliseconds + 1
+        }
+        #expect(refusal(limits) == nil)
+    }
+
+    @Test func `A grant that is limited to push types needs the header`() {
+        let bare = GrantLimits.Request(topic: "com.example.app", pushType: nil, priority: .immediate)
+        #expect(refusal(limits { $0.pushTypes = ["alert"] }, bare)?.reason == .invalidPushType)
+    }
+
+    @Test func `A payload may be as long as the limit`() {
+        let limits = limits { $0.payloadBytes = 10 }
+        #expect(refusal(limits, payload: #"{"aps":{}}"#) == nil)
+        let refusal = refusal(limits, payload: #"{"aps":{} }"#)
+        #expect(refusal?.reason == .payloadTooLarge)
+        #expect(refusal?.detail?.contains("payloadBytes is 10") == true)
+    }
+
+    // MARK: encryptedOnly
+
+    @Test(
+        arguments: [
+            #"{"aps":{"mutable-content":1},"data":"AAAA"}"#,
+            #"{"aps":{},"e":"aGVsbG8"}"#, #"{"aps":{},"e":"aGVsbG8="}"#,
+            #"{"e":"-_-_","aps":{"alert":{"loc-key":"NEW","title-loc-key":"T","subtitle-loc-key":"S"},"sound":"default","badge":3,"thread-id":"a","mutable-content":1}}"#,
+        ])
+    func `An encrypted payload is allowed`(_ payload: String) {
+        #expect(refusal(limits { $0.encryptedOnly = true }, payload: payload) == nil)
+    }
+
+    @Test(
+        arguments: [
+            #"{"aps":{"alert":"Hello"},"data":"AAAA"}"#,
+            #"{"aps":{"alert":{"body":"Hello"}},"data":"AAAA"}"#,
+            #"{"aps":{"alert":{"loc-key":"NEW","loc-args":["Bob"]}},"data":"AAAA"}"#,
+            #"{"aps":{"alert":{"loc-key":["Bob"]}},"data":"AAAA"}"#,
+            #"{"aps":{"category":"x"},"data":"AAAA"}"#,
+            #"{"aps":{"badge":"Hello"},"data":"AAAA"}"#,
+            #"{"aps":{"sound":{"name":"Hello"}},"data":"AAAA"}"#,
+            #"{"aps":{"thread-id":["Hello"]},"data":"AAAA"}"#,
+            #"{"aps":{"mutable-content":1}}"#,
+            #"{"aps":{},"data":"AAAA","more":"AAAA"}"#,
+            #"{"aps":{},"data":"Hello there"}"#,
+            #"{"aps":{},"data":"AAAAA"}"#, #"{"aps":{},"data":"AAAA="}"#, #"{"aps":{},"data":"A==="}"#,
+            #"{"aps":{},"data":""}"#, #"{"aps":{},"data":1}"#, #"{"aps":{},"data":{"a":"AAAA"}}"#,
+            #"{"data":"AAAA"}"#, #"{"aps":{},"aps":{"alert":"Hello"},"data":"AAAA"}"#,
+            #"{"aps":{"badge":1,"b\u0061dge":2},"data":"AAAA"}"#,
+        ])
+    func `A payload that could say something is refused`(_ payload: String) {
+        let refusal = refusal(limits { $0.encryptedOnly = true }, payload: payload)
+        #expect(refusal?.reason == .payloadEmpty)
+        #expect(refusal?.detail?.contains("encryptedOnly") == true)
+    }
+}
+
+/// How a grant's notifications are counted.
+@Suite("Use of a grant")
+struct GrantUseTests {
+    /// Noon of a day.
+    private static let now = Timestamp(milliseconds: 20_000 * 86_400_000 + 43_200_000)
+    private static let day: UInt64 = 20_000
+
+    private func limits(rate: Int? = nil, burst: Int? = nil, daily: Int? = nil) -> GrantLimits {
+        var limits = GrantLimits()
+        (limits.rate, limits.burst, limits.daily) = (rate, burst, daily)
+        return limits
+    }
+
+    @Test func `Without limits everything is counted and allowed`() {
+        var use = GrantUse(day: Self.day)
+        #expect(use.taken(1000, limits()) == 1000)
+        #expect(use.sent == 1000 && use.unwritten == 1000)
+    }
+
+    @Test func `At once as many are allowed as the burst, and then the rate`() {
+        var use = GrantUse(day: Self.day)
+        let limits = limits(rate: 10, burst: 25)
+        #expect(use.taken(100, limits) == 25)
+        #expect(use.taken(100, limits, at: Self.now.advanced(by: .seconds(1))) == 10)
+        #expect(use.sent == 35, "What is refused is not counted.")
+    }
+
+    @Test func `Without a burst as many are allowed as in a second`() {
+        var use = GrantUse(day: Self.day)
+        #expect(use.taken(100, limits(rate: 7)) == 7)
+    }
+
+    @Test func `Beyond the rate the answer says when to send again`() throws {
+        var use = GrantUse(day: Self.day)
+        let limits = limits(rate: 1)
+        #expect(use.take(limits, at: Self.now) == nil)
+        let found = use.take(limits, at: Self.now)
+        let refusal = try #require(found)
+        #expect(refusal.rejection.reason == .tooManyRequests && refusal.retryAfter == 1)
+        #expect(refusal.rejection.detail?.contains("1 a second") == true)
+    }
+
+    @Test func `A daily number begins again at midnight (UTC)`() throws {
+        var use = GrantUse(day: Self.day)
+        let limits = limits(daily: 3)
+        #expect(use.taken(5, limits) == 3)
+        let found = use.take(limits, at: Self.now)
+        let refusal = try #require(found)
+        #expect(refusal.rejection.reason == .tooManyRequests && refusal.retryAfter == 43_200)
+        #expect(refusal.rejection.detail?.contains("daily is 3") == true)
+        let last = Self.now.advanced(by: .seconds(43_199))
+        #expect(use.taken(1, limits, at: last) == 0)
+        #expect(use.taken(5, limits, at: last.advanced(by: .seconds(1))) == 3)
+        #expect(use.sent == 3 && use.unwritten == 3)
+    }
+
+    @Test func `What was sent before a restart counts`() {
+        var use = GrantUse(day: Self.day, sent: 2)
+        #expect(use.taken(5, limits(daily: 3)) == 1)
+    }
+
+    @Test func `What other nodes have sent counts for the daily number`() {
+        var use = GrantUse(day: Self.day)
+        let limits = limits(daily: 10)
+        #expect(use.taken(3, limits) == 3)
+        // Meanwhile one more is sent here, and the store learns of three of this node and four of another.
+        #expect(use.taken(1, limits) == 1)
+        use.wrote(3, total: 7, on: Self.day, limits, at: Self.now)
+        #expect(use.sent == 8 && use.unwritten == 1)
+        #expect(use.taken(5, limits) == 2)
+    }
+
+    @Test func `What other nodes have sent is charged to the rate`() {
+        var use = GrantUse(day: Self.day)
+        let limits = limits(rate: 10)
+        #expect(use.taken(5, limits) == 5)
+        use.wrote(5, total: 25, on: Self.day, limits, at: Self.now)
+        // Twenty more than this node's five: two seconds' worth, of which half a second's was free.
+        #expect(use.taken(5, limits, at: Self.now.advanced(by: .milliseconds(1500))) == 0)
+        #expect(use.taken(5, limits, at: Self.now.advanced(by: .milliseconds(1700))) > 0)
+    }
+
+    @Test func `Numbers of another day are ignored`() {
+        var use = GrantUse(day: Self.day)
+        #expect(use.taken(3, limits()) == 3)
+        use.wrote(3, total: 100, on: Self.day - 1, limits(), at: Self.now)
+        #expect(use.sent == 3 && use.unwritten == 3)
+    }
+
+    @Test func `A clock that goes back does not begin a new day`() {
+        var use = GrantUse(day: Self.day)
+        let limits = limits(daily: 3)
+        #expect(use.taken(2, limits) == 2)
+        #expect(use.taken(5, limits, at: Self.now.advanced(by: .seconds(-86_400))) == 1)
+    }
+}
+
+extension GrantUse {
+    /// Takes notifications.
+    /// - Returns: how many of them were allowed.
+    fileprivate mutating func taken(
+        _ count: Int,
+        _ limits: GrantLimits,
+        at now: Timestamp = Timestamp(milliseconds: 20_000 * 86_400_000 + 43_200_000),
+    ) -> Int {
+        var allowed = 0
+        for _ in 0..<count where take(limits, at: now) == nil { allowed += 1 }
+        return allowed
+    }
+}

@@ -1,0 +1,117 @@
+import HTTP2Core
+import Testing
+
+/// SETTINGS, PING and GOAWAY (RFC 9113, 6.5, 6.7 and 6.8).
+struct ConnectionTests {
+    private let server = Side.server()
+
+    @Test func `RFC 9113, 6.5.3: SETTINGS are acknowledged at once`() {
+        #expect(server.receive(Wire.settings([(3, 7)])) == ["settings"])
+        #expect(server.output() == ["SETTINGS ack"])
+    }
+
+    @Test func `RFC 9113, 6.5: the last value of a setting counts`() {
+        _ = server.receive(Wire.settings([(3, 7), (3, 9), (6, 100)]))
+        #expect(server.peerSettings.maxConcurrentStreams == 9)
+        #expect(server.peerSettings.maxHeaderListBytes == 100)
+    }
+
+    @Test func `RFC 9113, 6.5.2: unknown settings are ignored`() {
+        #expect(server.receive(Wire.settings([(0xfefe, 1)])) == ["settings"])
+    }
+
+    @Test func `RFC 9113, 6.5.3: streams beyond a smaller number are served until it is acknowledged`() {
+        server.endpoint.announce(concurrentStreams: 1)
+        #expect(server.output() == ["SETTINGS 3=1"])
+        _ = server.receive(Wire.headers(1, Wire.get))
+        #expect(server.receive(Wire.headers(3, Wire.get)).first?.hasPrefix("request 3") == true)
+        _ = server.receive(Wire.settingsAck)
+        #expect(server.receive(Wire.headers(5, Wire.get)) == ["refused 5 REFUSED_STREAM (RFC 9113, 5.1.2)"])
+    }
+
+    @Test func `Announcements wait while the client acknowledges nothing, and the last one is sent`() {
+        for streams in 1...10 { server.endpoint.announce(concurrentStreams: streams) }
+        #expect(server.output() == (1...4).map { "SETTINGS 3=\($0)" })
+        _ = server.receive(Wire.settingsAck)
+        #expect(server.output() == ["SETTINGS 3=10"])
+    }
+
+    @Test func `RFC 9113, 6.7: PING is answered with its payload`() {
+        #expect(server.receive(Wire.ping(9)) == ["ping 9"])
+        #expect(server.output() == ["PING 9 ack"])
+    }
+
+    @Test func `RFC 9113, 6.7: the answer to PING is not answered`() {
+        #expect(server.receive(Wire.ping(9, isAck: true)) == ["ping acknowledged 9"])
+        #expect(server.output() == [])
+    }
+
+    @Test func `RFC 9113, 6.8: after GOAWAY no stream is opened`() throws {
+        let client = Side.client()
+        _ = try client.open()
+        _ = try client.open()
+        #expect(
+            client.receive(Wire.goAway(1, 0, debug: "bye")) == ["goaway 1 NO_ERROR bye", "closed 3 REFUSED_STREAM"])
+        #expect(throws: HTTP2Endpoint.OpenFailure.self) { try client.open() }
+        #expect(!client.isFinished)
+        _ = client.receive(Wire.headers(1, [(":status", "200")]))
+        #expect(client.isFinished)
+    }
+
+    @Test func `RFC 9113, 6.8: streams above the last one of our GOAWAY are ignored, but decoded`() {
+        server.endpoint.goAway(lastStream: StreamID(1), .noError)
+        #expect(server.output() == ["GOAWAY 1 0"])
+        let indexed = Wire.block(Wire.get) + [0x40] + Wire.text("a") + Wire.text("b")
+        #expect(server.receive(Wire.frame(1, 4, 3, indexed) + Wire.data(3, "abc")) == [])
+        // 1 is still served, and refers to the field that came with 3.
+        let server = Side.server()
+        server.endpoint.goAway(lastStream: StreamID(3), .noError)
+        _ = server.receive(Wire.frame(1, 5, 5, indexed))
+        #expect(server.output() == ["GOAWAY 3 0"])
+        #expect(server.receive(Wire.frame(1, 5, 7, Wire.block(Wire.get) + [0xbe])) == [])
+        #expect(!server.hasFailed)
+    }
+
+    @Test func `RFC 9113, 6.8: the last stream of our GOAWAY does not increase`() {
+        server.endpoint.goAway(lastStream: StreamID(3), .noError)
+        server.endpoint.goAway(lastStream: .last, .noError)
+        #expect(server.output() == ["GOAWAY 3 0", "GOAWAY 3 0"])
+    }
+
+    @Test func `RFC 9113, 6.8: a notice with 2^31-1 still lets requests through`() {
+        server.endpoint.goAway(lastStream: .last, .noError)
+        #expect(server.receive(Wire.headers(1, Wire.get)).first?.hasPrefix("request 1") == true)
+    }
+
+    @Test func `RFC 9113, 7: unknown error codes have no special effect`() throws {
+        _ = server.receive(Wire.headers(1, Wire.get))
+        #expect(server.receive(Wire.reset(1, 0xfefe)) == ["closed 1 0xfefe"])
+        #expect(server.receive(Wire.goAway(0, 0xfefe)) == ["goaway 0 0xfefe "])
+    }
+
+    @Test func `RFC 9113, 8.7: GOAWAY of an error names every stream that the application saw`() {
+        _ = server.receive(Wire.headers(1, Wire.get) + Wire.headers(5, Wire.get))
+        // 7 is malformed, and the application did not see it.
+        _ = server.receive(Wire.headers(7, []))
+        _ = server.output()
+        _ = server.receive(Wire.data(0, ""))
+        #expect(server.output() == ["GOAWAY 5 1"])
+    }
+
+    @Test func `The debug data of GOAWAY fits into a frame that every peer accepts`() {
+        server.endpoint.goAway(lastStream: .last, .noError, debugData: [UInt8](repeating: 1, count: 20_000))
+        #expect(server.takeOutput().count == 9 + 16_384)
+    }
+
+    @Test func `Without anything under way, an endpoint holds no buffers`() {
+        for stream in stride(from: UInt32(1), to: 201, by: 2) {
+            _ = server.receive(
+                Wire.headers(stream, Wire.post, endStream: false) + Wire.data(stream, "a", endStream: true))
+            server.respond(stream, [(":status", "200")])
+            _ = server.queued()
+        }
+        _ = server.output()
+        server.endpoint.releaseIdleMemory()
+        #expect(server.heldCapacity == 0)
+    }
+}

@@ -1,0 +1,155 @@
+@testable import HTTP2Core
+
+/// Makes random sessions of a client, as frames. The same seed makes the same session.
+struct SessionGenerator {
+    private var random: SeededRandom
+    private var encoder = FieldEncoder(maximumTableBytes: 4_096)
+    private var nextStream: UInt32 = 1
+    /// The streams whose requests have not ended.
+    private var open: [UInt32] = []
+
+    init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+    private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+    private mutating func pick<Element>(_ elements: [Element]) -> Element {
+        elements[Int.random(in: 0..<elements.count, using: &random)]
+    }
+    private mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8.random(in: 0x61...0x7a, using: &random) }
+    }
+
+    /// A valid session.
+    mutating func session() -> [[UInt8]] {
+        var frames = [Wire.preface, Wire.settings(chance(50) ? [] : [(4, 70_000), (1, 4_096)]), Wire.settingsAck]
+        for _ in 0..<Int.random(in: 5...40, using: &random) { frames += step() }
+        return frames
+    }
+
+    private mutating func step() -> [[UInt8]] {
+        let stream = open.isEmpty ? 0 : pick(open)
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0...4: return request()
+        case 5...7 where stream != 0: return content(stream)
+        case 8 where stream != 0: return trailers(stream)
+        case 9 where stream != 0 && chance(30):
+            open.removeAll { $0 == stream }
+            return [Wire.reset(stream, UInt32.random(in: 0...13, using: &random))]
+        case 9: return [Wire.ping()]
+        case 10: return [Wire.windowUpdate(chance(50) ? 0 : stream, UInt32.random(in: 1...1_000, using: &random))]
+        case 11 where chance(20): return [Wire.settings([(4, UInt32.random(in: 0...100_000, using: &random))])]
+        case 11 where chance(50): return [Wire.frame(UInt8.random(in: 0x20...0x80, using: &random), 0, 0, bytes(9))]
+        default: return [Wire.frame(Wire.priority, 0, nextStream, [0, 0, 0, 0, 7])]
+        }
+    }
+
+    private mutating func form() -> FieldForm { pick([.indexed, .incremental, .withoutIndexing, .neverIndexed]) }
+
+    private mutating func request() -> [[UInt8]] {
+        let stream = nextStream
+        nextStream += chance(10) ? 4 : 2
+        let ends = chance(40)
+        var list = FieldList()
+        func add(_ name: String, _ value: [UInt8], _ form: FieldForm) {
+            list.append(Array(name.utf8).span, value.span, form)
+        }
+        add(":method", Array((ends ? "GET" : "POST").utf8), form())
+        add(":scheme", Array("https".utf8), form())
+        add(":path", Array("/3/device/".utf8) + bytes(Int.random(in: 0...64, using: &random)), form())
+        add(":authority", Array("example.com".utf8), form())
+        for _ in 0..<Int.random(in: 0...6, using: &random) {
+            let name = pick(["apns-id", "apns-topic", "authorization", "user-agent", "cookie", "x-a", "x-b"])
+            add(name, bytes(Int.random(in: 0...40, using: &random)), form())
+        }
+        if !ends { open.append(stream) }
+        return block(list, stream, endStream: ends)
+    }
+
+    private mutating func trailers(_ stream: UInt32) -> [[UInt8]] {
+        open.removeAll { $0 == stream }
+        var list = FieldList()
+        list.append(Array("x-trailer".utf8).span, bytes(5).span, form())
+        return block(list, stream, endStream: true)
+    }
+
+    /// HEADERS with or without padding and priority, in one frame or more.
+    private mutating func block(_ list: FieldList, _ stream: UInt32, endStream: Bool) -> [[UInt8]] {
+        var block: [UInt8] = []
+        encoder.encode(list, to: &block)
+        var flags = endStream ? Wire.endStream : 0
+        var before: [UInt8] = []
+        var after: [UInt8] = []
+        if chance(20) {
+            let count = Int.random(in: 0...20, using: &random)
+            flags |= Wire.padded
+            before.append(UInt8(count))
+            after = [UInt8](repeating: 0, count: count)
+        }
+        if chance(20) {
+            flags |= Wire.hasPriority
+            before += [0, 0, 0, 0, 15]
+        }
+        let parts = chance(25) ? Int.random(in: 2...5, using: &random) : 1
+        let size = max(1, block.count / parts)
+        var pieces = stride(from: 0, to: block.count, by: size).map { Array(block[$0..<min($0 + size, block.count)]) }
+        if pieces.isEmpty { pieces = [[]] }
+        var frame: [UInt8] = []
+        for (index, piece) in pieces.enumerated() {
+            let end = index == pieces.count - 1 ? Wire.endHeaders : 0
+            frame +=
+                index == 0
+                ? Wire.frame(Wire.headers, flags | end, stream, before + piece + after)
+                : Wire.frame(Wire.continuation, end, stream, piece)
+        }
+        return [frame]
+    }
+
+    private mutating func content(_ stream: UInt32) -> [[UInt8]] {
+        let ends = chance(50)
+        if ends { open.removeAll { $0 == stream } }
+        let content = bytes(Int.random(in: ends ? 0...600 : 1...600, using: &random))
+        guard chance(25) else { return [Wire.frame(Wire.data, ends ? 1 : 0, stream, content)] }
+        let count = Int.random(in: 0...30, using: &random)
+        let payload = [UInt8(count)] + content + [UInt8](repeating: 0, count: count)
+        return [Wire.frame(Wire.data, Wire.padded | (ends ? 1 : 0), stream, payload)]
+    }
+
+    // MARK: Mutations
+
+    /// A session with some mistakes. Each frame keeps a length that fits its payload.
+    mutating func mutatedSession() -> [[UInt8]] {
+        var frames = session()
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+            let index = Int.random(in: 3..<frames.count, using: &random)
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0: frames.insert(frames[index], at: index)
+            case 1: frames.remove(at: index)
+            case 2: frames.swapAt(index, Int.random(in: 3..<frames.count, using: &random))
+            case 3: frames[index][4] ^= 1 << UInt8.random(in: 0...7, using: &random)
+            case 4: frames[index][3] = UInt8.random(in: 0...10, using: &random)
+            case 5:
+                frames[index].replaceSubrange(5..<9, with: Wire.word(UInt32.random(in: 0...nextStream, using: &random)))
+            case 6: frames[index] = resized(frames[index])
+            default:
+                guard frames[index].count > 9 else { continue }
+                let place = Int.random(in: 9..<frames[index].count, using: &random)
+                frames[index][place] = UInt8.random(in: 0...255, using: &random)
+            }
+            if frames.count < 4 { break }
+        }
+        return frames
+    }
+
+    /// The first frame with more or fewer bytes.
+    private mutating func resized(_ bytes: [UInt8]) -> [UInt8] {
+        let length = Int(bytes[0]) << 16 | Int(bytes[1]) << 8 | Int(bytes[2])
+        guard bytes.count >= 9 + length else { return bytes }
+        var payload = Array(bytes[9..<9 + length])
+        if chance(50), !payload.isEmpty {
+            payload.removeLast(Int.random(in: 1...payload.count, using: &random))
+        } else {
+            payload += self.bytes(Int.random(in: 1...5, using: &random))
+        }
+        return Array(Wire.word(UInt32(payload.count)).dropFirst()) + Array(bytes[3..<9]) + payload
+            + Array(bytes[(9 + length)...])
+    }
+}

@@ -1,0 +1,175 @@
+import HTTP2Core
+import Testing
+
+/// Stream states and numbers (RFC 9113, 5.1), and the frames that change them (6.1 to 6.4).
+struct StreamTests {
+    private let server = Side.server()
+
+    private func open(_ stream: UInt32 = 1) {
+        _ = server.receive(Wire.headers(stream, Wire.post, endStream: false))
+        _ = server.output()
+    }
+
+    @Test func `RFC 9113, 5.1: a stream is closed when both sides have ended it`() {
+        open()
+        #expect(server.receive(Wire.data(1, "a", endStream: true)) == ["data 1 end a"])
+        server.respond(1, [(":status", "200")])
+        #expect(server.queued() == ["closed 1 NO_ERROR"])
+        #expect(server.openStreams == 0)
+    }
+
+    @Test func `RFC 9113, 5.1: half-closed (remote): DATA is the stream error STREAM_CLOSED`() {
+        _ = server.receive(Wire.headers(1, Wire.get))
+        #expect(server.receive(Wire.data(1, "a")) == ["closed 1 STREAM_CLOSED (RFC 9113, 5.1)"])
+        #expect(server.output() == ["RST_STREAM 1 5"])
+    }
+
+    @Test func `RFC 9113, 5.1: half-closed (remote): HEADERS is the stream error STREAM_CLOSED`() {
+        _ = server.receive(Wire.headers(1, Wire.get))
+        #expect(server.receive(Wire.headers(1, [("a", "b")])) == ["closed 1 STREAM_CLOSED (RFC 9113, 5.1)"])
+        #expect(server.output() == ["RST_STREAM 1 5"])
+    }
+
+    @Test func `RFC 9113, 5.1: half-closed (remote): WINDOW_UPDATE, PRIORITY and RST_STREAM are allowed`() {
+        _ = server.receive(Wire.headers(1, Wire.get))
+        let frames = Wire.windowUpdate(1, 1) + Wire.frame(2, 0, 1, [0, 0, 0, 0, 0]) + Wire.reset(1)
+        #expect(server.receive(frames) == ["window 1", "priority 1", "closed 1 CANCEL"])
+    }
+
+    @Test func `RFC 9113, 5.1: closed: frames that were under way are discarded`() {
+        open()
+        server.endpoint.reset(StreamID(1), .cancel)
+        #expect(server.queued() == ["closed 1 CANCEL"])
+        #expect(server.output() == ["RST_STREAM 1 8"])
+        let frames = Wire.data(1, "abc") + Wire.headers(1, [("a", "b")]) + Wire.windowUpdate(1, 1) + Wire.reset(1)
+        #expect(server.receive(frames) == [])
+        #expect(server.output() == [])
+    }
+
+    @Test func `RFC 9113, 5.1: closed: a field block changes the compression state`() {
+        open()
+        server.endpoint.reset(StreamID(1), .cancel)
+        // The field enters the table with the discarded block, and the next request refers to it.
+        _ = server.receive(Wire.frame(1, 5, 1, [0x40] + Wire.text("a") + Wire.text("b")))
+        let events = server.receive(Wire.frame(1, 5, 3, Wire.block(Wire.get) + [0xbe]))
+        #expect(events.last?.hasSuffix("a=b") == true)
+    }
+
+    @Test func `RFC 9113, 5.1: nothing is sent on a closed stream`() {
+        _ = server.receive(Wire.headers(1, Wire.get) + Wire.reset(1))
+        #expect(server.respond(1, [(":status", "200")]) == "closed")
+        #expect(server.send(1, on: 1) == nil)
+        server.endpoint.reset(StreamID(1), .cancel)
+        #expect(server.output() == [])
+    }
+
+    @Test func `RFC 9113, 5.1: half-closed (local): no DATA and HEADERS are sent`() {
+        open()
+        server.respond(1, [(":status", "200")])
+        _ = server.output()
+        #expect(server.respond(1, [("a", "b")]) == "closed")
+        #expect(server.send(1, on: 1) == nil)
+        #expect(server.output() == [])
+    }
+
+    @Test func `RFC 9113, 5.1: half-closed (local): the peer's frames are received`() {
+        open()
+        server.respond(1, [(":status", "200")])
+        #expect(
+            server.receive(Wire.data(1, "a") + Wire.headers(1, [("a", "b")])) == [
+                "data 1 a", "trailers 1 a=b", "closed 1 NO_ERROR",
+            ])
+    }
+
+    @Test func `RFC 9113, 5.1.1: skipped streams are closed, and not opened again`() {
+        open(5)
+        // 3 was skipped. Its HEADERS are discarded as those of any closed stream.
+        #expect(server.receive(Wire.headers(3, Wire.get)) == [])
+        #expect(server.receive(Wire.headers(7, Wire.get)).count == 1)
+    }
+
+    @Test func `RFC 9113, 5.1.1: a client opens odd streams in rising order`() throws {
+        let client = Side.client()
+        #expect(try [client.open(), client.open(), client.open()] == [1, 3, 5])
+    }
+
+    @Test func `RFC 9113, 5.1.1: a client whose numbers are used up opens no stream`() throws {
+        let client = Side.client()
+        client.skipNumbers(to: 0x7fff_ffff)
+        #expect(try client.open() == 0x7fff_ffff)
+        #expect(throws: HTTP2Endpoint.OpenFailure.self) { try client.open() }
+    }
+
+    @Test func `RFC 9113, 5.1.2: a stream too many is refused with REFUSED_STREAM`() {
+        var limits = EndpointLimits()
+        limits.announcedConcurrentStreams = 1
+        let server = Side.server(limits)
+        _ = server.receive(Wire.headers(1, Wire.get))
+        #expect(server.receive(Wire.headers(3, Wire.get)) == ["refused 3 REFUSED_STREAM (RFC 9113, 5.1.2)"])
+        #expect(server.output() == ["RST_STREAM 3 7"])
+    }
+
+    @Test func `RFC 9113, 5.1.2: a client opens no more streams than the server allows`() throws {
+        let client = Side.client()
+        _ = client.receive(Wire.settings([(3, 1)]))
+        _ = try client.open()
+        #expect(client.availableStreams == 0)
+        #expect(throws: HTTP2Endpoint.OpenFailure.self) { try client.open() }
+    }
+
+    @Test func `RFC 9113, 5.4.2: RST_STREAM does not answer RST_STREAM`() {
+        open()
+        #expect(server.receive(Wire.reset(1) + Wire.reset(1)) == ["closed 1 CANCEL"])
+        #expect(server.output() == [])
+    }
+
+    @Test func `RFC 9113, 6.3: PRIORITY of an open stream that does not have 5 bytes is a stream error`() {
+        open()
+        let events = server.receive(Wire.frame(2, 0, 1, [0]))
+        #expect(events == ["closed 1 FRAME_SIZE_ERROR (RFC 9113, 6.3)"])
+        #expect(server.output() == ["RST_STREAM 1 6"])
+    }
+
+    @Test func `RFC 9113, 6.3: PRIORITY has no effect on a stream in any state`() {
+        let priority: (UInt32) -> [UInt8] = { Wire.frame(2, 0, $0, [0, 0, 0, 1, 7]) }
+        _ = server.receive(Wire.headers(1, Wire.get) + Wire.reset(1))
+        #expect(server.receive(priority(1) + priority(9)) == ["priority 1", "priority 9"])
+        #expect(server.receive(Wire.headers(3, Wire.get)).first?.hasPrefix("request 3") == true)
+    }
+
+    @Test func `RFC 9113, 6.2: the priority and the padding of HEADERS are skipped`() {
+        let payload = [2, 0, 0, 0, 0, 9] + Wire.block(Wire.get) + [0, 0]
+        let events = server.receive(Wire.frame(1, 0x2d, 1, payload))
+        #expect(events.first?.hasPrefix("request 1 end :method=GET") == true)
+    }
+
+    @Test func `RFC 9113, 6.2: a field block with only padding before it is empty`() {
+        open()
+        #expect(server.receive(Wire.frame(1, 0xd, 1, [0])) == ["trailers 1 "])
+    }
+
+    @Test func `RFC 9113, 6.10: CONTINUATION continues a field block, and HEADERS had END_STREAM`() {
+        let block = Wire.block(Wire.get)
+        let frames =
+            Wire.frame(1, 1, 1, Array(block.prefix(5))) + Wire.frame(9, 0, 1, Array(block[5..<9]))
+            + Wire.frame(9, 4, 1, Array(block.dropFirst(9)))
+        #expect(server.receive(frames) == ["request 1 end :method=GET :scheme=https :path=/ :authority=a"])
+    }
+
+    @Test func `RFC 9113, 6.2 and 6.10: a large field block is sent in frames that follow each other`() {
+        _ = server.receive(Wire.headers(1, Wire.get))
+        let value = String(repeating: "~", count: 40_000)
+        server.respond(1, [(":status", "200"), ("a", value)])
+        #expect(server.output() == ["HEADERS 1 end", "CONTINUATION 1", "CONTINUATION 1"])
+    }
+
+    @Test func `RFC 9113, 4.1: unused flags and the reserved bit are ignored`() {
+        let events = server.receive(Wire.frame(1, 0xd7, 0x8000_0001, Wire.block(Wire.get)))
+        #expect(events.first?.hasPrefix("request 1 end") == true)
+    }
+
+    @Test func `RFC 9113, 4.1 and 5.5: frames of unknown types are discarded`() {
+        let events = server.receive(Wire.frame(0xfe, 0xff, 77, [1, 2, 3]) + Wire.headers(1, Wire.get))
+        #expect(events.count == 1)
+    }
+}

@@ -1,0 +1,84 @@
+import Notifications
+import Testing
+
+@testable import HTTPAPI
+
+/// One declaration of a message, from which reading, writing and the description follow.
+struct JSONFormTests {
+    private struct Parcel: Sendable, Equatable {
+        let id: String
+        let weight: Int64
+        let isFragile: Bool?
+        let stops: [Stop]?
+    }
+
+    private struct Stop: Sendable, Equatable {
+        let city: String
+        let extra: JSONValue?
+    }
+
+    private static let stop: JSONForm<Stop> = JSONForm.object(
+        "Stop", { Stop(city: $0, extra: $1) },
+        .required("city", .text(.line(maximumBytes: 5)), \.city),
+        .optional("extra", .json(.openObject), \.extra))
+
+    private static let weight: JSONForm<Int64> = .integer(1...9)
+
+    private static let parcel: JSONForm<Parcel> = JSONForm.object(
+        "Parcel", { Parcel(id: $0, weight: $1, isFragile: $2, stops: $3) },
+        .required("id", .text(.any), \.id, "Its number."),
+        .required("weight", weight, \.weight),
+        .optional("isFragile", .boolean, \.isFragile),
+        .optional("stops", .list(of: stop, count: 0...2), \.stops))
+
+    private static func value(_ text: String) throws -> JSONValue {
+        try #require(JSONValue(any: Array(text.utf8)))
+    }
+
+    @Test(arguments: [
+        #"{"id":"a","isFragile":true,"stops":[{"city":"Ume","extra":{"a":1}},{"city":"Oslo"}],"weight":3}"#,
+        #"{"id":"","weight":9}"#,
+    ])
+    func `What was read is written as it was`(_ text: String) throws {
+        let value = try Self.value(text)
+        #expect(Self.parcel.write(try Self.parcel.read(value)) == value)
+        try Self.parcel.schema.check(value)
+    }
+
+    @Test func `Null counts as missing, and 3.0 as an integer`() throws {
+        let read = try Self.parcel.read(try Self.value(#"{"id":"a","weight":3.0,"isFragile":null}"#))
+        #expect(read == Parcel(id: "a", weight: 3, isFragile: nil, stops: nil))
+    }
+
+    @Test(arguments: [
+        (#"[]"#, ""), (#"{"id":"a"}"#, ""), (#"{"id":"a","weight":null}"#, ""), (#"{"id":1,"weight":3}"#, "/id"),
+        (#"{"id":"a","weight":0}"#, "/weight"), (#"{"id":"a","weight":1.5}"#, "/weight"),
+        (#"{"id":"a","weight":1,"size":2}"#, "/size"), (#"{"id":"a","weight":1,"a/b":2}"#, "/a~1b"),
+        (#"{"id":"a","weight":1,"isFragile":0}"#, "/isFragile"), (#"{"id":"a","weight":1,"stops":{}}"#, "/stops"),
+        (#"{"id":"a","weight":1,"stops":[{"city":"a"},{"city":"Uppsala"}]}"#, "/stops/1/city"),
+        (#"{"id":"a","weight":1,"stops":[{"city":"a"},{"city":"a"},{"city":"a"}]}"#, "/stops"),
+        (#"{"id":"a","weight":1,"stops":[{"city":"a","extra":[]}]}"#, "/stops/0/extra"),
+    ])
+    func `A fault has its place`(_ text: String, _ pointer: String) throws {
+        let value = try Self.value(text)
+        let problem = #expect(throws: Problem.self) { try Self.parcel.read(value) }
+        #expect(problem?.status == 400 && problem?.pointer == pointer)
+    }
+
+    @Test func `The description has every member, and which of them are required`() throws {
+        let text = Self.parcel.schema.definition.text
+        for part in [
+            #""id":{"description":"Its number.","type":"string"}"#, #""required":["id","weight"]"#,
+            #""additionalProperties":false"#, #""stops":{"#,
+        ] { #expect(text.contains(part), "\(text)") }
+        #expect(Self.parcel.schema.references.keys.sorted() == ["Parcel", "Stop"])
+    }
+
+    @Test func `A form for another type has the same description`() throws {
+        let form: JSONForm<Int> = JSONForm.text(.any).map(
+            to: { (number: Int) in String(number) }, from: { Int($0) }, allowed: "a number")
+        #expect(try form.read("7") == 7)
+        #expect(form.write(7) == "7")
+        #expect(throws: Problem.invalid("/a", "The value has to be a number.")) { try form.read("x", at: "/a") }
+    }
+}

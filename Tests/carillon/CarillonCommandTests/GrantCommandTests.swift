@@ -1,0 +1,106 @@
+import CommonTesting
+import Foundation
+import Testing
+
+@testable import ServiceTesting
+
+/// The documented behaviour of `carillon grant`.
+@Suite(.service(), .timeLimit(.minutes(2))) struct GrantCommandTests {
+    private let bundleID = "com.example.app"
+
+    private func carillon(
+        _ arguments: String...
+    ) async throws -> (status: Int32, object: FoundationJSON?, errors: String) {
+        let service = try CarillonProcess.current
+        let result = try await BuiltCommand.run(arguments + ["--data", service.data, "--json"])
+        return (result.status, result.output.isEmpty ? nil : try result.object, result.errors)
+    }
+
+    @Test func `A grant is made with a key file, shown, suspended, resumed and revoked`() async throws {
+        try await withTemporaryFolder { folder in
+            let made = try await carillon(
+                "grant", "create", "--bundle-id", bundleID, "--name", "chat.example.org", "--out", folder + "/keys",
+                "--topic", bundleID, "--push-type", "alert", "--rate", "5", "--daily", "100", "--payload-bytes",
+                "2048", "--expires", "2099-01-31", "--encrypted-only")
+            #expect(made.status == 0, "\(made.errors)")
+            #expect(made.object?.keys == ["clientKey", "grant", "keyID", "path", "teamID"])
+            let grant = try #require(made.object?["grant"]?.text)
+            #expect(grant.hasPrefix("g_") && made.object?["clientKey"]?.text?.hasPrefix("ck_") == true)
+            let (keyID, path) = (
+                try #require(made.object?["keyID"]?.text), try #require(made.object?["path"]?.text)
+            )
+            #expect(path == folder + "/keys/AuthKey_\(keyID).p8")
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+
+            let shown = try await carillon("grant", "show", grant)
+            #expect(shown.object?["name"] == "chat.example.org" && shown.object?["rate"] == 5)
+            #expect(shown.object?["daily"] == 100 && shown.object?["payloadBytes"] == 2048)
+            #expect(shown.object?["expires"] == 4_073_500_800_000)
+            #expect(shown.object?["encryptedOnly"] == .bool(true) && shown.object?["suspended"] == .bool(false))
+            #expect(shown.object?["topics"] == [.string(bundleID)] && shown.object?["pushTypes"] == ["alert"])
+            #expect(shown.object?["clientKey"] == made.object?["clientKey"])
+
+            #expect(try await carillon("grant", "suspend", grant).object?["suspended"] == .bool(true))
+            #expect(try await carillon("grant", "resume", grant).object?["suspended"] == .bool(false))
+            let listed = try await CarillonProcess.current.carillon("grant", "list")
+            #expect(listed.status == 0 && listed.output.contains(grant))
+            #expect(try await carillon("grant", "revoke", grant).object?["revoked"] != nil)
+            #expect(try await carillon("grant", "resume", grant).status == 1)
+            let unknown = try await carillon("grant", "show", "g_aaaaaaaaaaaaaaaa")
+            #expect(unknown.status == 1 && unknown.errors.contains("carillon grant list"))
+        }
+    }
+
+    @Test func `The key of a grant sends, and a device token is refused`() async throws {
+        try await withTemporaryFolder { folder in
+            let made = try await carillon(
+                "grant", "create", "--bundle-id", bundleID, "--name", "sender", "--out", folder)
+            let values = try ["path", "keyID", "teamID"].map { try #require(made.object?[$0]?.text) }
+            let service = try CarillonProcess.current
+            let identity = try await service.activate()
+            let token = try await service.register(bundleID, on: identity)
+            let sent = try await carillon(
+                "send", "--token", token, "--topic", bundleID, "--alert", "Hello", "--key-file", values[0], "--key-id",
+                values[1], "--team-id", values[2])
+            #expect(sent.status == 1 && sent.object?["reason"] == "BadDeviceToken")
+        }
+    }
+
+    @Test func `A grant takes the public half of a key, and an invitation is a code`() async throws {
+        try await withTemporaryFolder { folder in
+            let key = try await ChildProcess.run(
+                "sh",
+                [
+                    "-e", "-c",
+                    "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 | openssl pkey -pubout -out public.pem",
+                ], folder: folder)
+            #expect(key.status == 0, "\(key.errors)")
+            let made = try await carillon(
+                "grant", "create", "--bundle-id", bundleID, "--name", "own key", "--public-key", folder + "/public.pem")
+            #expect(made.status == 0 && made.object?.keys == ["clientKey", "grant", "keyID", "teamID"])
+            let again = try await carillon(
+                "grant", "create", "--bundle-id", bundleID, "--name", "again", "--public-key", folder + "/public.pem")
+            #expect(again.status == 1)
+            let invited = try await carillon("grant", "invite", "--bundle-id", bundleID, "--name", "invited")
+            #expect(invited.status == 0 && invited.object?.keys == ["code", "expires", "id"])
+        }
+    }
+
+    @Test(
+        arguments: [
+            ["--rate", "0"], ["--expires", "tomorrow"], ["--expires", "2001-01-01"], ["--push-type", "telegram"],
+            ["--topic", "com.example.other"], ["--priority", "7"], ["--daily", "-1"],
+        ])
+    func `A wrong limit is refused`(_ options: [String]) async throws {
+        try await withTemporaryFolder { folder in
+            let service = try CarillonProcess.current
+            let made = try await BuiltCommand.run(
+                ["grant", "create", "--data", service.data, "--bundle-id", bundleID, "--name", "x", "--out", folder]
+                    + options)
+            #expect(made.status != 0)
+            // No key file is left of a grant that was not made.
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".p8") } == [])
+        }
+    }
+}
