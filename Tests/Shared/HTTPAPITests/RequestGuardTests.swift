@@ -35,12 +35,20 @@ struct RequestGuardTests {
         try channel.writeOutbound(HTTPResponsePart.end(nil))
     }
 
-    /// The status of the answer that the guard has sent; nil if it has sent none.
-    private func status() throws -> UInt? {
+    /// The head of the answer that the guard has sent; nil if it has sent none.
+    private func head() throws -> HTTPResponseHead? {
         while let part = try channel.readOutbound(as: HTTPServerResponsePart.self) {
-            if case .head(let head) = part { return head.status.code }
+            if case .head(let head) = part { return head }
         }
         return nil
+    }
+
+    private func status() throws -> UInt? { try head()?.status.code }
+
+    @Test func `An answer after which the connection ends says so, for the client's next request`() throws {
+        try addGuard()
+        try send("metrics")
+        #expect(try head()?.headers["connection"] == ["close"])
     }
 
     @Test(arguments: ["http://evil.example/metrics", "HTTP://127.0.0.1/", "evil.example:443", "metrics"])

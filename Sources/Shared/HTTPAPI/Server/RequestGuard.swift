@@ -33,6 +33,8 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
     /// ignores the offer, which is allowed (RFC 9110, 7.8). But SwiftNIO reads nothing after such a request, so the
     /// connection ends after the answer.
     private var hasOfferedUpgrade = false
+    /// Whether the channel is a connection with HTTP/1.1, and not a stream of HTTP/2.
+    private var isHTTP1 = false
     /// The guard of the connection, which counts the requests under way.
     private var connection: ConnectionGuard?
 
@@ -44,6 +46,7 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
         connection = pipelines.lazy.compactMap { try? $0?.syncOperations.handler(type: ConnectionGuard.self) }.first
         // There is no such handler on an HTTP/2 stream.
         if let codec = try? context.pipeline.syncOperations.handler(type: HTTP1ToHTTPServerCodec.self) {
+            isHTTP1 = true
             // This can fail only if the channel is being closed.
             try? context.pipeline.syncOperations.addHandler(RequestTargetCheck(), position: .before(codec))
         }
@@ -179,8 +182,10 @@ package final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler 
         let body = ByteBuffer(string: problem.document.text)
         var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
         head.headerFields[.contentType] = Problem.mediaType
-        // No `connection`: HTTP/2 does not allow it.
         head.headerFields[.contentLength] = String(body.readableBytes)
+        // A client that did not know would send its next request on this connection (RFC 9112, 9.6). HTTP/2 does not
+        // allow the field (RFC 9113, 8.2.2).
+        if isHTTP1 { head.headerFields[.connection] = "close" }
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.write(wrapOutboundOut(.body(body)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
