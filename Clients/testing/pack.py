@@ -46,8 +46,12 @@ def glibc(files):
     """The oldest version of glibc that has all that these files need."""
     versions = {(2, 17)}
     for file in files:
-        for major, minor in re.findall(r"Name: GLIBC_(\d+)\.(\d+)", output("readelf", "--version-info", "--wide", str(file))):
+        needs = output("readelf", "--version-info", "--wide", str(file))
+        for major, minor in re.findall(r"Name: GLIBC_(\d+)\.(\d+)", needs):
             versions.add((int(major), int(minor)))
+        # Packed relocations, which have no number.
+        if "GLIBC_ABI_DT_RELR" in needs:
+            versions.add((2, 36))
     return max(versions)
 
 

@@ -36,6 +36,10 @@ package final class Supervisor: Sendable {
         state.withLock { state in
             guard !state.isEnding, state.watching == nil else { return }
             systemd.ready()
+            // A debugger's breakpoints are written into the code, and would be lost.
+            #if canImport(Glibc) && !DEBUG
+                ProgramCode.giveBack()
+            #endif
             state.watching = Task { [systemd] in await systemd.watch(check) }
         }
     }
