@@ -28,7 +28,9 @@
             maps.split(separator: "\n").compactMap { line in
                 // address, permissions, offset, device, inode, path
                 let parts = line.split(separator: " ", maxSplits: 5)
-                guard parts.count == 6, parts[1] == "r-xp", parts[5].drop(while: { $0 == " " }) == program else { return nil }
+                guard parts.count == 6, parts[1] == "r-xp", parts[5].drop(while: { $0 == " " }) == program else {
+                    return nil
+                }
                 let ends = parts[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
                 return ends.count == 2 && ends[0] < ends[1] ? ends[0]..<ends[1] : nil
             }
