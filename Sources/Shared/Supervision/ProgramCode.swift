@@ -31,7 +31,9 @@
                 guard parts.count == 6, parts[1] == "r-xp", parts[5].drop(while: { $0 == " " }) == program else {
                     return nil
                 }
-                let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false).map { UInt($0, radix: 16) ?? 0 }
+                let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false).map {
+                    UInt($0, radix: 16) ?? 0
+                }
                 return ends.count == 2 && 0 < ends[0] && ends[0] < ends[1] ? ends[0]..<ends[1] : nil
             }
         }
