@@ -147,6 +147,26 @@ struct HPACKTests {
         #expect(encoder.tableBytes == 34)
     }
 
+    @Test func `RFC 7541, 2.3.2: an entry may be in the table twice`() throws {
+        var decoder = FieldDecoder()
+        _ = try decode(literal("a", "b") + literal("a", "b"), &decoder)
+        #expect(decoder.tableBytes == 68)
+        #expect(try decode([0xbe, 0xbf], &decoder) == "a=b a=b")
+    }
+
+    @Test func `RFC 7541, 6.2.3: the form of each field is passed on`() throws {
+        var list = FieldList()
+        for form in FieldForm.allCases { list.append(Array("a".utf8).span, Array("b".utf8).span, form) }
+        var encoder = FieldEncoder(maximumTableBytes: 4_096)
+        var block: [UInt8] = []
+        encoder.encode(list, to: &block)
+        var decoder = FieldDecoder()
+        var decoded = FieldList()
+        try decoder.decode(block.span, into: &decoded, maximum: 100_000, bomb: 100_000)
+        // The first one comes into the table, and the second is its index.
+        #expect((0..<4).map { decoded.form($0) } == [.incremental, .indexed, .withoutIndexing, .neverIndexed])
+    }
+
     // MARK: Huffman code
 
     @Test func `RFC 7541, appendix B: the code is complete`() {

@@ -1,14 +1,19 @@
 import CNghttp2
+import HTTP2Core
 
-/// A server's session of libnghttp2, the reference. Its events become the same texts as those of `Side`.
+/// A session of libnghttp2, the reference. Its events become the same texts as those of `Side`.
 final class LibrarySide {
     private var session: OpaquePointer?
+    private let role: Role
     fileprivate(set) var events: [String] = []
     fileprivate var fields: [UInt32: [String]] = [:]
+    /// The content that is to be sent, by stream.
+    fileprivate var bodies: [UInt32: OutgoingBody] = [:]
     /// Set if the library's session can no longer be used.
     private(set) var hasFailed = false
 
-    init() {
+    init(_ role: Role) {
+        self.role = role
         var callbacks: OpaquePointer?
         nghttp2_session_callbacks_new(&callbacks)
         var option: OpaquePointer?
@@ -23,14 +28,17 @@ final class LibrarySide {
         nghttp2_option_set_max_settings(option, 32)
         nghttp2_option_set_stream_reset_rate_limit(option, .max, .max)
         Self.set(callbacks)
-        nghttp2_session_server_new2(&session, callbacks, Unmanaged.passUnretained(self).toOpaque(), option)
-        var entries = [
-            nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: 1_000),
-            nghttp2_settings_entry(settings_id: 9, value: 1),
-            nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: 8_000),
-        ]
+        let user = Unmanaged.passUnretained(self).toOpaque()
+        var settings: [(UInt32, UInt32)] = [(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue, 8_000)]
+        switch role {
+        case .server:
+            nghttp2_session_server_new2(&session, callbacks, user, option)
+            settings += [(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue, 1_000), (9, 1)]
+        case .client:
+            nghttp2_session_client_new2(&session, callbacks, user, option)
+            settings.append((NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue, 0))
+        }
+        var entries = settings.map { nghttp2_settings_entry(settings_id: Int32($0.0), value: $0.1) }
         nghttp2_submit_settings(session, 0, &entries, entries.count)
         nghttp2_session_set_local_window_size(session, 0, 0, 1_048_576)
         _ = output()
@@ -38,16 +46,15 @@ final class LibrarySide {
 
     deinit { nghttp2_session_del(session) }
 
-    /// Passes bytes to the library, and returns its events.
-    func receive(_ bytes: [UInt8]) -> [String] {
+    /// Passes bytes to the library. What it says is in `events`.
+    func receive(_ bytes: [UInt8]) {
         events = []
-        guard !hasFailed else { return [] }
+        guard !hasFailed else { return }
         let result = bytes.withUnsafeBufferPointer { nghttp2_session_mem_recv(session, $0.baseAddress, $0.count) }
         if result < 0 {
             hasFailed = true
             events.append(result == Int(NGHTTP2_ERR_BAD_CLIENT_MAGIC.rawValue) ? "failed 1" : "failed \(result)")
         }
-        return events
     }
 
     /// Whether the library reads nothing more.
@@ -65,19 +72,80 @@ final class LibrarySide {
         return all
     }
 
-    /// Answers a request without content.
-    func respond(_ stream: UInt32) {
-        let (name, value) = (Array(":status".utf8), Array("200".utf8))
-        name.withUnsafeBufferPointer { name in
-            value.withUnsafeBufferPointer { value in
-                var field = nghttp2_nv(
-                    name: UnsafeMutablePointer(mutating: name.baseAddress),
-                    value: UnsafeMutablePointer(mutating: value.baseAddress), namelen: name.count,
-                    valuelen: value.count, flags: 0)
-                nghttp2_submit_response(session, Int32(stream), &field, 1, nil)
-            }
+    // MARK: Sending
+
+    /// Answers a request. `send` brings the content if `endStream` is false.
+    func respond(_ stream: UInt32, _ list: [(String, String)], endStream: Bool) {
+        events = []
+        withFields(list) { fields, count in
+            withProvider(stream, endStream) { nghttp2_submit_response(session, Int32(stream), fields, count, $0) }
         }
     }
+
+    /// Begins a request. `send` brings the content if `endStream` is false.
+    func open(_ list: [(String, String)], endStream: Bool) {
+        events = []
+        let result = withFields(list) { fields, count in
+            withProvider(0, endStream) { nghttp2_submit_request(session, nil, fields, count, $0, nil) }
+        }
+        let stream = UInt32(max(0, result))
+        bodies[stream] = bodies.removeValue(forKey: 0)
+        events.append("opened \(stream)")
+    }
+
+    func send(_ count: Int, on stream: UInt32, endStream: Bool) {
+        events = []
+        guard bodies[stream] != nil else { return }
+        bodies[stream]?.add(count, endStream: endStream)
+        nghttp2_session_resume_data(session, Int32(stream))
+    }
+
+    func reset(_ stream: UInt32, _ code: UInt32) {
+        events = []
+        nghttp2_submit_rst_stream(session, 0, Int32(stream), code)
+    }
+
+    @discardableResult
+    private func withFields<Result>(
+        _ list: [(String, String)], _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result
+    ) -> Result {
+        // libnghttp2 copies names and values when a message is submitted.
+        var bytes = list.flatMap { Array($0.0.utf8) + Array($0.1.utf8) }
+        return bytes.withUnsafeMutableBufferPointer { buffer in
+            var next = buffer.baseAddress
+            func text(_ count: Int) -> UnsafeMutablePointer<UInt8>? {
+                defer { next = next.map { $0 + count } }
+                return next
+            }
+            let fields = list.map { name, value in
+                let (nameCount, valueCount) = (name.utf8.count, value.utf8.count)
+                return nghttp2_nv(
+                    name: text(nameCount), value: text(valueCount), namelen: nameCount, valuelen: valueCount, flags: 0)
+            }
+            return fields.withUnsafeBufferPointer { body($0.baseAddress, $0.count) }
+        }
+    }
+
+    private func withProvider<Result>(
+        _ stream: UInt32, _ endStream: Bool, _ body: (UnsafePointer<nghttp2_data_provider>?) -> Result
+    ) -> Result {
+        guard !endStream else { return body(nil) }
+        bodies[stream] = OutgoingBody()
+        var provider = nghttp2_data_provider()
+        provider.read_callback = { _, stream, buffer, room, flags, _, user in
+            guard let user else { return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue) }
+            let side = Unmanaged<LibrarySide>.fromOpaque(user).takeUnretainedValue()
+            guard let taken = side.bodies[UInt32(stream)]?.take(room) else {
+                return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+            }
+            buffer?.update(repeating: OutgoingBody.byte, count: taken.count)
+            if taken.isEnd { flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+            return taken.count
+        }
+        return body(&provider)
+    }
+
+    // MARK: Receiving
 
     private static func set(_ callbacks: OpaquePointer?) {
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, user in
@@ -100,7 +168,10 @@ final class LibrarySide {
             return withSide(user) { $0.received(frame.pointee) }
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, code, user in
-            withSide(user) { $0.events.append("closed \(stream) \(code)") }
+            withSide(user) { side in
+                side.events.append("closed \(stream) \(code)")
+                side.bodies[UInt32(stream)] = nil
+            }
         }
     }
 
@@ -113,7 +184,11 @@ final class LibrarySide {
         case NGHTTP2_HEADERS.rawValue:
             let list = (fields.removeValue(forKey: stream) ?? []).joined(separator: " ")
             let isRequest = frame.headers.cat == NGHTTP2_HCAT_REQUEST
-            events.append("\(isRequest ? "request" : "trailers") \(stream) \(list)")
+            let kind =
+                isRequest
+                ? "request"
+                : list.hasPrefix(":status=1") ? "interim" : list.hasPrefix(":status=") ? "response" : "trailers"
+            events.append("\(kind) \(stream) \(list)")
             if isEnd { events.append("end \(stream)") }
         case NGHTTP2_RST_STREAM.rawValue, NGHTTP2_CONTINUATION.rawValue: break
         case NGHTTP2_SETTINGS.rawValue: events.append(isEnd ? "settings acknowledged" : "settings")
@@ -123,6 +198,27 @@ final class LibrarySide {
         case NGHTTP2_PRIORITY.rawValue: events.append("priority \(stream)")
         default: break
         }
+    }
+}
+
+/// Content that a side has to send: all of its bytes are the same.
+struct OutgoingBody {
+    static let byte = UInt8(ascii: "a")
+
+    private(set) var count = 0
+    private(set) var isEnded = false
+
+    mutating func add(_ bytes: Int, endStream: Bool) {
+        count += bytes
+        isEnded = isEnded || endStream
+    }
+
+    /// Takes at most `room` bytes; nil if there is nothing to send for now.
+    mutating func take(_ room: Int) -> (count: Int, isEnd: Bool)? {
+        guard count > 0 || isEnded else { return nil }
+        let taken = min(count, room)
+        count -= taken
+        return (taken, isEnded && count == 0)
     }
 }
 

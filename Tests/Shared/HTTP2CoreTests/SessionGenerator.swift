@@ -1,28 +1,58 @@
 @testable import HTTP2Core
 
-/// Makes random sessions of a client, as frames. The same seed makes the same session.
+/// A step of a session.
+enum Step {
+    /// The peer sends a frame, or a field block of several frames.
+    case frame([UInt8])
+    /// Our side begins a request.
+    case open([(String, String)], endStream: Bool)
+    /// Our side sends content.
+    case send(Int, on: UInt32, endStream: Bool)
+    /// Our side resets a stream.
+    case reset(UInt32)
+
+    var isFrame: Bool { if case .frame = self { true } else { false } }
+}
+
+/// Makes random sessions: what a client sends to a server, and in `ServerSessionGenerator.swift` what happens on a
+/// client's side. The same seed makes the same session.
 struct SessionGenerator {
-    private var random: SeededRandom
+    var random: SeededRandom
     private var encoder = FieldEncoder(maximumTableBytes: 4_096)
-    private var nextStream: UInt32 = 1
+    var nextStream: UInt32 = 1
     /// The streams whose requests have not ended.
     private var open: [UInt32] = []
 
     init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-    private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
-    private mutating func pick<Element>(_ elements: [Element]) -> Element {
+    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+    mutating func pick<Element>(_ elements: [Element]) -> Element {
         elements[Int.random(in: 0..<elements.count, using: &random)]
     }
-    private mutating func bytes(_ count: Int) -> [UInt8] {
+    mutating func bytes(_ count: Int) -> [UInt8] {
         (0..<count).map { _ in UInt8.random(in: 0x61...0x7a, using: &random) }
     }
 
-    /// A valid session.
-    mutating func session() -> [[UInt8]] {
-        var frames = [Wire.preface, Wire.settings(chance(50) ? [] : [(4, 70_000), (1, 4_096)]), Wire.settingsAck]
+    /// The number of steps at the beginning of a session that mutations keep.
+    private static let kept = 4
+
+    /// Opens the connection's window so far that only the windows of streams hold content back. Otherwise both would
+    /// divide it among the streams in their own way.
+    static let openedConnection = Wire.windowUpdate(0, 1 << 30)
+
+    /// A valid session of a client.
+    mutating func session() -> [Step] {
+        var frames = [
+            Wire.preface, Wire.settings(chance(50) ? [] : [(4, 70_000), (1, 4_096)]), Wire.settingsAck,
+            Self.openedConnection,
+        ]
         for _ in 0..<Int.random(in: 5...40, using: &random) { frames += step() }
-        return frames
+        return frames.map { .frame($0) }
+    }
+
+    /// A stream that was opened, or skipped.
+    private mutating func anyStream() -> UInt32 {
+        UInt32.random(in: 0..<max(1, nextStream / 2), using: &random) * 2 + 1
     }
 
     private mutating func step() -> [[UInt8]] {
@@ -35,14 +65,16 @@ struct SessionGenerator {
             open.removeAll { $0 == stream }
             return [Wire.reset(stream, UInt32.random(in: 0...13, using: &random))]
         case 9: return [Wire.ping()]
-        case 10: return [Wire.windowUpdate(chance(50) ? 0 : stream, UInt32.random(in: 1...1_000, using: &random))]
+        case 10 where nextStream > 1 && chance(60):
+            return [Wire.windowUpdate(anyStream(), UInt32.random(in: 1...40_000, using: &random))]
+        case 10: return [Wire.windowUpdate(0, UInt32.random(in: 1...1_000, using: &random))]
         case 11 where chance(20): return [Wire.settings([(4, UInt32.random(in: 0...100_000, using: &random))])]
         case 11 where chance(50): return [Wire.frame(UInt8.random(in: 0x20...0x80, using: &random), 0, 0, bytes(9))]
         default: return [Wire.frame(Wire.priority, 0, nextStream, [0, 0, 0, 0, 7])]
         }
     }
 
-    private mutating func form() -> FieldForm { pick([.indexed, .incremental, .withoutIndexing, .neverIndexed]) }
+    mutating func form() -> FieldForm { pick([.indexed, .incremental, .withoutIndexing, .neverIndexed]) }
 
     private mutating func request() -> [[UInt8]] {
         let stream = nextStream
@@ -72,7 +104,7 @@ struct SessionGenerator {
     }
 
     /// HEADERS with or without padding and priority, in one frame or more.
-    private mutating func block(_ list: FieldList, _ stream: UInt32, endStream: Bool) -> [[UInt8]] {
+    mutating func block(_ list: FieldList, _ stream: UInt32, endStream: Bool) -> [[UInt8]] {
         var block: [UInt8] = []
         encoder.encode(list, to: &block)
         var flags = endStream ? Wire.endStream : 0
@@ -106,7 +138,11 @@ struct SessionGenerator {
     private mutating func content(_ stream: UInt32) -> [[UInt8]] {
         let ends = chance(50)
         if ends { open.removeAll { $0 == stream } }
-        let content = bytes(Int.random(in: ends ? 0...600 : 1...600, using: &random))
+        return data(bytes(Int.random(in: ends ? 0...600 : 1...600, using: &random)), stream, ends)
+    }
+
+    /// DATA with or without padding.
+    mutating func data(_ content: [UInt8], _ stream: UInt32, _ ends: Bool) -> [[UInt8]] {
         guard chance(25) else { return [Wire.frame(Wire.data, ends ? 1 : 0, stream, content)] }
         let count = Int.random(in: 0...30, using: &random)
         let payload = [UInt8(count)] + content + [UInt8](repeating: 0, count: count)
@@ -115,28 +151,36 @@ struct SessionGenerator {
 
     // MARK: Mutations
 
-    /// A session with some mistakes. Each frame keeps a length that fits its payload.
-    mutating func mutatedSession() -> [[UInt8]] {
-        var frames = session()
+    /// A session with some mistakes of the peer. Each frame keeps a length that fits its payload.
+    mutating func mutated(_ session: [Step]) -> [Step] {
+        var steps = session
         for _ in 0..<Int.random(in: 1...4, using: &random) {
-            let index = Int.random(in: 3..<frames.count, using: &random)
+            let frames = steps.indices.filter { $0 >= Self.kept && steps[$0].isFrame }
+            guard frames.count > 1 else { break }
+            let index = pick(frames)
+            guard case .frame(let bytes) = steps[index] else { continue }
             switch Int.random(in: 0..<8, using: &random) {
-            case 0: frames.insert(frames[index], at: index)
-            case 1: frames.remove(at: index)
-            case 2: frames.swapAt(index, Int.random(in: 3..<frames.count, using: &random))
-            case 3: frames[index][4] ^= 1 << UInt8.random(in: 0...7, using: &random)
-            case 4: frames[index][3] = UInt8.random(in: 0...10, using: &random)
-            case 5:
-                frames[index].replaceSubrange(5..<9, with: Wire.word(UInt32.random(in: 0...nextStream, using: &random)))
-            case 6: frames[index] = resized(frames[index])
-            default:
-                guard frames[index].count > 9 else { continue }
-                let place = Int.random(in: 9..<frames[index].count, using: &random)
-                frames[index][place] = UInt8.random(in: 0...255, using: &random)
+            case 0: steps.insert(steps[index], at: index)
+            case 1: steps.remove(at: index)
+            case 2: steps.swapAt(index, pick(frames))
+            default: steps[index] = .frame(changed(bytes))
             }
-            if frames.count < 4 { break }
         }
-        return frames
+        return steps
+    }
+
+    private mutating func changed(_ bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: bytes[4] ^= 1 << UInt8.random(in: 0...7, using: &random)
+        case 1: bytes[3] = UInt8.random(in: 0...10, using: &random)
+        case 2: bytes.replaceSubrange(5..<9, with: Wire.word(UInt32.random(in: 0...nextStream, using: &random)))
+        case 3: return resized(bytes)
+        default:
+            guard bytes.count > 9 else { break }
+            bytes[Int.random(in: 9..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+        }
+        return bytes
     }
 
     /// The first frame with more or fewer bytes.

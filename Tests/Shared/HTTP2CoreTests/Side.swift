@@ -123,12 +123,23 @@ extension Side {
     var heldCapacity: Int {
         endpoint.pending.capacity + endpoint.writer.bytes.capacity + endpoint.scratch.capacity
             + endpoint.fields.bytes.capacity + endpoint.fields.entries.capacity + endpoint.streams.capacity
+            + (endpoint.block?.bytes.capacity ?? 0)
     }
+
+    var outputCapacity: Int { endpoint.writer.bytes.capacity }
+    /// The number of slots for streams.
+    var streamCapacity: Int { endpoint.streams.capacity }
+    /// The bytes that the decoder's table has allocated for names and values.
+    var receivingTableCapacity: Int { endpoint.decoder.tableCapacity }
+
+    /// The bytes in both dynamic tables, as RFC 7541 counts them (4.1).
+    var tableBytes: Int { endpoint.decoder.tableBytes + endpoint.encoder.tableBytes }
 }
 
 // The macros of swift-testing cannot look into a value that is not copyable.
 extension Side {
     var openStreams: Int { endpoint.openStreams }
+    func isOpen(_ stream: UInt32) -> Bool { endpoint.streams.contains(StreamID(stream)) }
     var availableStreams: Int { endpoint.availableStreams }
     var isFinished: Bool { endpoint.isFinished }
     var hasFailed: Bool { endpoint.failure != nil }

@@ -163,6 +163,25 @@ struct StreamTests {
         #expect(server.output() == ["HEADERS 1 end", "CONTINUATION 1", "CONTINUATION 1"])
     }
 
+    @Test(arguments: [Wire.ping(), Wire.frame(0xfe), Wire.headers(3, Wire.get), Wire.frame(9, 4, 3)])
+    func `RFC 9113, 6.10: another frame after an open CONTINUATION is a connection error`(_ frame: [UInt8]) {
+        let open = Wire.headers(1, Wire.get, endHeaders: false) + Wire.frame(9, 0, 1)
+        #expect(server.receive(open + frame) == ["failed PROTOCOL_ERROR (RFC 9113, 6.2)"])
+    }
+
+    @Test func `RFC 9113, 4.2: a frame of 16,384 bytes is read`() {
+        open()
+        let content = [UInt8](repeating: 0x61, count: 16_384)
+        #expect(server.receive(Wire.frame(0, 1, 1, content)).first?.utf8.count == "data 1 end ".utf8.count + 16_384)
+        // The rest of the field block is padding, which is at most 255 bytes, and fields beyond the limit.
+        let field = [0x00] + Wire.text("a") + [0x7f, 0xb4, 0x7e] + [UInt8](repeating: 0x62, count: 16_307)
+        let block = Wire.block(Wire.get) + field
+        let padding = [UInt8](repeating: 0, count: max(0, 16_384 - 1 - block.count))
+        let payload = [UInt8(padding.count)] + block + padding
+        #expect(payload.count == 16_384)
+        #expect(server.receive(Wire.frame(1, 0xd, 3, payload)) == ["too large 3 end"])
+    }
+
     @Test func `RFC 9113, 4.1: unused flags and the reserved bit are ignored`() {
         let events = server.receive(Wire.frame(1, 0xd7, 0x8000_0001, Wire.block(Wire.get)))
         #expect(events.first?.hasPrefix("request 1 end") == true)

@@ -115,20 +115,34 @@ extension HTTP2Endpoint {
         guard failure == nil, let slot = streams.slot(of: id), let stream = streams.stream(at: slot),
             !stream.flags.contains(.localEnded)
         else { return .closed }
+        // Before the final response a server sends interim ones, and after it trailers.
+        let isResponse = role == .server && !stream.flags.contains(.hasSentResponse)
+        let status: Int
         do throws(Fault) {
-            let isResponse = role == .server && !list.isEmpty && list.bytes.first == UInt8(ascii: ":")
             let rules = try MessageRules.check(list, as: isResponse ? .response : .trailers, allowsBlanks: false)
+            status = rules.status
             guard endStream || isResponse else {
                 throw MessageRules.malformed("RFC 9113, 8.1", "trailers do not end the stream")
             }
-            guard !endStream || !isResponse || rules.status >= 200 else {
+            guard !endStream || !isResponse || status >= 200 else {
                 throw MessageRules.malformed("RFC 9113, 8.1", "an interim response ends the stream")
+            }
+            guard isResponse || stream.flags.isDisjoint(with: [.isTunnel, .isConnect]) else {
+                throw MessageRules.malformed("RFC 9113, 8.5", "HEADERS are for a tunnel")
             }
         } catch {
             return .malformed(error)
         }
         write(list, endStream: endStream, on: id)
-        if endStream { localEnds(slot, id) }
+        if endStream {
+            localEnds(slot, id)
+        } else if status >= 200 {
+            _ = streams.update(slot) { stream in
+                stream.flags.insert(.hasSentResponse)
+                // RFC 9110, 9.3.6: only 2xx makes a tunnel.
+                if status >= 300 { stream.flags.remove(.isTunnel) }
+            }
+        }
         return .sent
     }
 
@@ -150,10 +164,11 @@ extension HTTP2Endpoint {
     /// Sends content, as far as both windows and the output allow (RFC 9113, 6.9.1).
     /// - Parameter endStream: whether the content ends with these bytes. The stream ends if all were taken.
     /// - Returns: how many bytes were taken. Pass the rest again after `windowUpdate` or `settings`, or when the output
-    ///   was sent. nil if the stream is not open, or our side has ended.
+    ///   was sent. nil if the stream is not open, our side has ended, or a server has not sent the final response (RFC
+    ///   9113, 8.1).
     package mutating func sendData(_ content: Span<UInt8>, endStream: Bool, on id: StreamID) -> Int? {
         guard failure == nil, let slot = streams.slot(of: id), let stream = streams.stream(at: slot),
-            !stream.flags.contains(.localEnded)
+            !stream.flags.contains(.localEnded), role == .client || stream.flags.contains(.hasSentResponse)
         else { return nil }
         guard !content.isEmpty else {
             // RFC 9113, 6.9.1: an empty frame that ends the stream needs no window.

@@ -17,6 +17,8 @@ struct FieldDecoder {
 
     /// The number of bytes in the dynamic table, as RFC 7541 counts them (4.1).
     var tableBytes: Int { table.size }
+    /// The bytes that the table has allocated for names and values.
+    var tableCapacity: Int { table.bytes.capacity }
 
     /// Changes the largest size of the table: our setting was sent or acknowledged.
     mutating func setLimit(_ bytes: Int) {

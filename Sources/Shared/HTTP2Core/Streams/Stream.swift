@@ -17,6 +17,8 @@ struct Stream {
         static let isTunnel = Flags(rawValue: 1 << 5)
         /// Client: the request was CONNECT.
         static let isConnect = Flags(rawValue: 1 << 6)
+        /// Server: the final response was sent. Content and trailers may follow (RFC 9113, 8.1).
+        static let hasSentResponse = Flags(rawValue: 1 << 7)
     }
 
     let id: StreamID
