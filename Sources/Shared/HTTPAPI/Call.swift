@@ -24,8 +24,11 @@ package struct Call<Caller: Sendable>: Sendable {
     /// Reads the body by the declaration of its message.
     package func read<Message>(_ form: JSONForm<Message>) throws(Problem) -> Message { try form.read(document) }
 
-    /// The body as a message. Its schema was checked before.
-    package func message<Message: Decodable>() throws -> Message {
+    /// The body as a message.
+    package func message<Message: JSONMessage>() throws(Problem) -> Message { try read(Message.form) }
+
+    /// The body as a message that has no form. Its schema was checked before.
+    package func decoded<Message: Decodable>() throws -> Message {
         do {
             return try JSONDecoder().decode(Message.self, from: Data(input.body))
         } catch {

@@ -13,24 +13,17 @@ package import Notifications
 package struct JSONForm<Value>: Sendable {
     package let schema: Schema
     /// Throws a ``Problem`` with the place of the first fault.
-    fileprivate let reading: @Sendable (JSONValue, _ pointer: String) throws -> Value
+    fileprivate let reading: @Sendable (JSONValue, JSONPlace) throws -> Value
     fileprivate let writing: @Sendable (Value) -> JSONValue
 
-    package init(
-        _ schema: Schema,
-        reading: @escaping @Sendable (JSONValue, _ pointer: String) throws -> Value,
-        writing: @escaping @Sendable (Value) -> JSONValue,
-    ) {
-        self.schema = schema
-        self.reading = reading
-        self.writing = writing
-    }
-
     /// Reads a value.
-    /// - Parameter pointer: the place of the value in the document (RFC 6901).
-    package func read(_ value: JSONValue, at pointer: String = "") throws(Problem) -> Value {
+    /// - Parameters:
+    ///   - pointer: the place of the value in the document (RFC 6901).
+    ///   - isStrict: whether unknown keys, and values that the schema does not allow, are faults. A client is not strict,
+    ///     because the server may be newer.
+    package func read(_ value: JSONValue, at pointer: String = "", isStrict: Bool = true) throws(Problem) -> Value {
         do {
-            return try reading(value, pointer)
+            return try reading(value, JSONPlace(pointer: pointer, isStrict: isStrict))
         } catch let problem as Problem {
             throw problem
         } catch {
@@ -48,10 +41,10 @@ package struct JSONForm<Value>: Sendable {
         allowed: String,
     ) -> JSONForm<Other> {
         JSONForm<Other>(
-            schema,
-            reading: { json, pointer in
-                guard let other = value(try reading(json, pointer)) else {
-                    throw Problem.invalid(pointer, "The value has to be \(allowed).")
+            schema: schema,
+            reading: { json, place in
+                guard let other = value(try reading(json, place)) else {
+                    throw Problem.invalid(place.pointer, "The value has to be \(allowed).")
                 }
                 return other
             }, writing: { writing(base($0)) })
@@ -70,16 +63,17 @@ extension JSONForm<String> {
     }
 }
 
-extension JSONForm<Int64> {
-    package static func integer(_ range: ClosedRange<Int64>) -> JSONForm {
-        checked(.integer(range)) { value in
+extension JSONForm where Value: FixedWidthInteger & Sendable {
+    // Two parameters, because the compiler takes seconds for a declaration with several ranges.
+    package static func integer(from lowest: Int = 0, to highest: Int = .max) -> JSONForm {
+        checked(.integer(Int64(clamping: lowest)...Int64(clamping: highest))) { value in
             switch value {
-            case .integer(let number): number
-            case .number(let number): Int64(exactly: number)
+            case .integer(let number): Value(exactly: number)
+            case .number(let number): Value(exactly: number)
             default: nil
             }
         } writing: {
-            .integer($0)
+            .integer(Int64(clamping: $0))
         }
     }
 }
@@ -107,36 +101,66 @@ extension JSONForm {
         writing: @escaping @Sendable (Value) -> JSONValue,
     ) -> JSONForm {
         JSONForm(
-            schema,
-            reading: { json, pointer in
-                try schema.check(json, at: pointer)
-                guard let value = value(json) else { throw Problem.invalid(pointer, "The value has another type.") }
+            schema: schema,
+            reading: { json, place in
+                if place.isStrict { try schema.check(json, at: place.pointer) }
+                guard let value = value(json) else { throw place.wrongType }
                 return value
             }, writing: writing)
     }
 
     package static func list<Element>(
         of element: JSONForm<Element>,
-        count: ClosedRange<Int> = 0...Int(Int32.max),
+        from fewest: Int = 0,
+        to most: Int = Int(Int32.max),
     ) -> JSONForm where Value == [Element] {
         JSONForm(
-            .array(element.schema, count: count),
-            reading: { json, pointer in
+            schema: .array(element.schema, count: fewest...most),
+            reading: { json, place in
                 // Check the type and the number of elements here, and each element when it is read.
-                try Schema.array(.any, count: count).check(json, at: pointer)
-                guard case .array(let values) = json else { return [] }
-                return try values.enumerated().map { try element.reading($1, "\(pointer)/\($0)") }
+                if place.isStrict { try Schema.array(.any, count: fewest...most).check(json, at: place.pointer) }
+                guard case .array(let values) = json else { throw place.wrongType }
+                return try values.enumerated().map { try element.reading($1, place["\($0)"]) }
             }, writing: { .array($0.map(element.writing)) })
     }
+
+    /// An object with any keys. The description does not say of which form its values are.
+    package static func dictionary<Element>(
+        of element: JSONForm<Element>
+    ) -> JSONForm where Value == [String: Element] {
+        JSONForm(
+            schema: .openObject,
+            reading: { json, place in
+                try Schema.openObject.check(json, at: place.pointer)
+                guard case .object(let members) = json else { throw place.wrongType }
+                // Sorted, so that the first fault is always the same.
+                return try members.sorted { $0.key < $1.key }
+                    .reduce(into: [:]) { $0[$1.key] = try element.reading($1.value, place[$1.key]) }
+            }, writing: { .object($0.mapValues(element.writing)) })
+    }
+}
+
+/// Where a value is in a document, and how it is read.
+private struct JSONPlace: Sendable {
+    let pointer: String
+    let isStrict: Bool
+
+    /// The place of a member or of an element.
+    subscript(key: String) -> JSONPlace {
+        JSONPlace(pointer: pointer + "/" + JSONValue.escaped(key), isStrict: isStrict)
+    }
+
+    var wrongType: Problem { .invalid(pointer, "The value has another type.") }
 }
 
 // MARK: - Objects
 
 /// One member of an object: its key, the form of its value, and the property with this value.
 package struct JSONMember<Object, Part>: Sendable {
-    fileprivate let member: Schema.Member
-    fileprivate let read: @Sendable (JSONValue?, _ pointer: String) throws -> Part
-    fileprivate let write: @Sendable (Object) -> JSONValue?
+    /// More than one if the members of another form are here.
+    fileprivate let members: [Schema.Member]
+    fileprivate let read: @Sendable (_ members: [String: JSONValue], JSONPlace) throws -> Part
+    fileprivate let write: @Sendable (Object) -> [(key: String, value: JSONValue)]
 
     package static func required(
         _ key: String,
@@ -145,11 +169,13 @@ package struct JSONMember<Object, Part>: Sendable {
         _ meaning: String = "",
     ) -> JSONMember {
         JSONMember(
-            member: .required(key, form.schema, meaning),
-            read: { value, pointer in
-                guard let value else { throw Problem.invalid(pointer, "The key \(key) is missing.") }
-                return try form.reading(value, place(key, pointer))
-            }, write: { form.writing(property($0)) })
+            members: [.required(key, form.schema, meaning)],
+            read: { values, place in
+                guard let value = values[key] else {
+                    throw Problem.invalid(place.pointer, "The key \(key) is missing.")
+                }
+                return try form.reading(value, place[key])
+            }, write: { [(key, form.writing(property($0)))] })
     }
 
     /// A member that may be missing, or null.
@@ -160,43 +186,76 @@ package struct JSONMember<Object, Part>: Sendable {
         _ meaning: String = "",
     ) -> JSONMember where Part == Wrapped? {
         JSONMember(
-            member: .optional(key, form.schema, meaning),
-            read: { value, pointer in try value.map { try form.reading($0, place(key, pointer)) } },
-            write: { property($0).map(form.writing) })
+            members: [.optional(key, form.schema, meaning)],
+            read: { values, place in try values[key].map { try form.reading($0, place[key]) } },
+            write: { object in property(object).map { [(key, form.writing($0))] } ?? [] })
     }
 
-    private static func place(_ key: String, _ pointer: String) -> String { pointer + "/" + JSONValue.escaped(key) }
+    /// The members of another object, which several objects have in common.
+    package static func members(
+        of form: JSONForm<Part>,
+        _ property: @escaping @Sendable (Object) -> Part,
+    ) -> JSONMember {
+        let keys = Set(form.schema.keys)
+        return JSONMember(
+            members: form.schema.members,
+            read: { values, place in
+                try form.reading(.object(values.filter { keys.contains($0.key) }), place)
+            },
+            write: { object in
+                guard case .object(let values) = form.writing(property(object)) else { return [] }
+                return Array(values)
+            })
+    }
 }
 
 extension JSONForm {
     /// An object with these members and no others.
     /// - Parameters:
-    ///   - name: its name in the description.
+    ///   - name: its name in the description; nil if it is described where it is used.
     ///   - make: makes the value from those of the members, in their order.
     package static func object<each Part>(
-        _ name: String,
+        _ name: String?,
         _ make: @escaping @Sendable (repeat each Part) -> Value,
         _ member: repeat JSONMember<Value, each Part>,
     ) -> JSONForm {
         var members: [Schema.Member] = []
-        var writers: [(key: String, write: @Sendable (Value) -> JSONValue?)] = []
+        var writers: [@Sendable (Value) -> [(key: String, value: JSONValue)]] = []
         for member in repeat each member {
-            members.append(member.member)
-            writers.append((member.member.name, member.write))
+            members += member.members
+            writers.append(member.write)
         }
         let (known, written) = (members.map(\.name), writers)
         return JSONForm(
-            .named(name, .object(members)),
-            reading: { json, pointer in
-                let object = try JSONReader<Problem>(json, at: pointer, keys: known, nullIsMissing: true)
+            schema: name.map { .named($0, .object(members)) } ?? .object(members),
+            reading: { json, place in
+                let object = try JSONReader<Problem>(
+                    json, at: place.pointer, keys: place.isStrict ? known : nil, nullIsMissing: true)
                 func read<Read>(_ member: JSONMember<Value, Read>) throws -> Read {
-                    try member.read(object.members[member.member.name], pointer)
+                    try member.read(object.members, place)
                 }
                 return make(repeat try read(each member))
             },
             writing: { value in
-                let pairs = written.compactMap { writer in writer.write(value).map { (writer.key, $0) } }
-                return .object(Dictionary(pairs, uniquingKeysWith: { $1 }))
+                .object(Dictionary(written.flatMap { $0(value) }, uniquingKeysWith: { $1 }))
             })
     }
+}
+
+// MARK: - Messages
+
+/// A message of an API. Its form says its JSON once, also for encoders and decoders.
+package protocol JSONMessage: Codable, Sendable {
+    static var form: JSONForm<Self> { get }
+}
+
+extension JSONMessage {
+    package static var schema: Schema { form.schema }
+
+    /// Reads an answer of a server, which may be newer.
+    package init(from decoder: any Decoder) throws {
+        self = try Self.form.read(try JSONValue(from: decoder), isStrict: false)
+    }
+
+    package func encode(to encoder: any Encoder) throws { try Self.form.write(self).encode(to: encoder) }
 }

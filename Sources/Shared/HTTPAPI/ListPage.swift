@@ -35,21 +35,21 @@ package struct ListPage {
     }
 
     /// - Parameter items: the items on the page, as they are shown.
-    package func answer(_ items: some Encodable) throws -> Response { try Self.answer(items, next: next) }
+    package func answer(_ items: [some JSONMessage]) -> Response { Self.answer(items, next: next) }
 
     /// The answer with one page of a list, when only the items of this page were read.
     /// - Parameter items: the items of the page, and one more if there is another page.
-    package static func answer<Item: Encodable>(
+    package static func answer<Item: JSONMessage>(
         _ items: [Item],
         name: (Item) -> String,
         _ call: Call<some Sendable>,
-    ) throws -> Response {
+    ) -> Response {
         let page = Array(items.prefix(call.limit))
-        return try answer(page, next: items.count > call.limit ? page.last.map { call.link(after: name($0)) } : nil)
+        return answer(page, next: items.count > call.limit ? page.last.map { call.link(after: name($0)) } : nil)
     }
 
-    private static func answer(_ items: some Encodable, next: String?) throws -> Response {
-        var response = try Response.json(items)
+    private static func answer<Item: JSONMessage>(_ items: [Item], next: String?) -> Response {
+        var response = JSONForm.list(of: Item.form).response(items)
         response.headers[.link] = next
         return response
     }
@@ -58,14 +58,14 @@ package struct ListPage {
     ///   - names: the names of all items, in any order.
     ///   - spelled: returns how the list writes a name that may have other spellings, such as one in hexadecimal.
     ///   - message: returns the item with that name as it is shown; nil if it was deleted meanwhile.
-    package static func make<Message: Encodable>(
+    package static func make<Message: JSONMessage>(
         of names: some Sequence<String>,
         _ call: Call<some Sendable>,
         spelled: (String) -> String = { $0 },
         _ message: (String) -> Message?,
-    ) throws -> Response {
+    ) -> Response {
         let page = ListPage(sorting: names, call, spelled: spelled)
-        return try page.answer(page.names.compactMap(message))
+        return page.answer(page.names.compactMap(message))
     }
 }
 

@@ -16,6 +16,11 @@ package enum MediaType {
 
 extension Response {
     /// An answer with a message.
+    package static func json<Message: JSONMessage>(_ message: Message) -> Response {
+        Message.form.response(message)
+    }
+
+    /// An answer with a message that has no form.
     /// - Throws: never for messages that contain only text, numbers and lists of them.
     package static func json(_ message: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
         let encoder = JSONEncoder()

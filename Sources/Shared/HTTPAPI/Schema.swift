@@ -38,10 +38,13 @@ package indirect enum Schema: Sendable {
 
 extension Schema {
     /// The keys that an object may have; empty for any other schema.
-    package var keys: [String] {
+    package var keys: [String] { members.map(\.name) }
+
+    /// The members that an object may have; empty for any other schema.
+    package var members: [Member] {
         switch self {
-        case .object(let members): members.map(\.name)
-        case .named(_, let schema): schema.keys
+        case .object(let members): members
+        case .named(_, let schema): schema.members
         default: []
         }
     }

@@ -91,13 +91,14 @@ struct GrantCommand: AsyncParsableCommand {
 
         func message(_ publicKey: String?) throws -> ManagementMessages.NewGrant {
             var grant = ManagementMessages.NewGrant(bundleID: bundleID, name: name, publicKey: publicKey)
-            grant.topics = topics.isEmpty ? nil : topics
-            grant.pushTypes = pushTypes.isEmpty ? nil : pushTypes
-            grant.priorities = priorities.isEmpty ? nil : priorities
-            (grant.rate, grant.burst, grant.daily, grant.payloadBytes) = (rate, burst, daily, payloadBytes)
-            grant.expires = try expires.map(Self.milliseconds)
-            grant.encryptedOnly = encryptedOnly ? true : nil
-            grant.maximumHandles = maximumHandles
+            grant.limits.topics = topics.isEmpty ? nil : topics
+            grant.limits.pushTypes = pushTypes.isEmpty ? nil : pushTypes
+            grant.limits.priorities = priorities.isEmpty ? nil : priorities
+            (grant.limits.rate, grant.limits.burst, grant.limits.daily) = (rate, burst, daily)
+            grant.limits.payloadBytes = payloadBytes
+            grant.limits.expires = try expires.map(Self.milliseconds)
+            grant.limits.encryptedOnly = encryptedOnly ? true : nil
+            grant.limits.maximumHandles = maximumHandles
             return grant
         }
     }
@@ -227,12 +228,13 @@ extension ManagementMessages.Grant: RemovableItem {
     var line: String {
         let state = revoked.map { "revoked \(shown($0))" } ?? (suspended ? "suspended" : "active")
         let answers = sent.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-        let limits = [
-            rate.map { "\($0) a second" }, daily.map { "\($0) a day" }, payloadBytes.map { "\($0) bytes" },
-            encryptedOnly ? "encrypted only" : nil, expires.map { "until \(shown($0))" },
+        let limited = [
+            limits.rate.map { "\($0) a second" }, limits.daily.map { "\($0) a day" },
+            limits.payloadBytes.map { "\($0) bytes" }, limits.encryptedOnly == true ? "encrypted only" : nil,
+            limits.expires.map { "until \(shown($0))" },
         ].compactMap { $0 }.joined(separator: ", ")
         return [
-            grant, name, bundleID, state, limits.isEmpty ? "no limits" : limits, "\(handles) handles",
+            grant, name, bundleID, state, limited.isEmpty ? "no limits" : limited, "\(handles) handles",
             answers.isEmpty ? "nothing sent" : "sent: \(answers)",
         ].joined(separator: "  ")
     }

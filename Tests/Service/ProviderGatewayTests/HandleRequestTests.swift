@@ -94,7 +94,7 @@ struct HandleRequestTests {
 
     private func invite(_ test: TestService) async throws -> ManagementMessages.GrantInvitationMade {
         var grant = ManagementMessages.NewGrant(bundleID: test.bundleID, name: "invited")
-        grant.daily = 5
+        grant.limits.daily = 5
         return try await test.administer("POST", "/v1/grant-invitations", grant)
     }
 
@@ -114,7 +114,7 @@ struct HandleRequestTests {
             #expect(answer.status == 200, "\(answer.body)")
             let made = try JSONDecoder().decode(ManagementMessages.GrantMade.self, from: Data(answer.body.utf8))
             let shown = try await test.grant(made.grant)
-            #expect(shown.name == "invited" && shown.daily == 5 && shown.clientKey == made.clientKey)
+            #expect(shown.name == "invited" && shown.limits.daily == 5 && shown.clientKey == made.clientKey)
             let instance = TestInstance(made, key: key)
             let handle = try await test.makeHandle(test.makeDeviceToken(), instance.clientKey)
             let push = WirePush(token: handle, topic: test.bundleID, authorization: try instance.token())

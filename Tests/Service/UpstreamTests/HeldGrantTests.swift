@@ -38,7 +38,7 @@ import Testing
     private func hold(
         _ rig: GatewayRig,
         _ name: String,
-        _ change: (inout ManagementMessages.NewGrant) -> Void = { _ in },
+        _ change: (inout ManagementMessages.GrantBounds) -> Void = { _ in },
     ) async throws -> Held {
         let instance = try await rig.gateway.makeGrant(name, change)
         let handle = try await rig.gateway.makeHandle(GatewayRig.token, instance.clientKey)

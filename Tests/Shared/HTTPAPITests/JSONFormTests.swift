@@ -1,3 +1,4 @@
+import Foundation
 import Notifications
 import Testing
 
@@ -22,14 +23,12 @@ struct JSONFormTests {
         .required("city", .text(.line(maximumBytes: 5)), \.city),
         .optional("extra", .json(.openObject), \.extra))
 
-    private static let weight: JSONForm<Int64> = .integer(1...9)
-
     private static let parcel: JSONForm<Parcel> = JSONForm.object(
         "Parcel", { Parcel(id: $0, weight: $1, isFragile: $2, stops: $3) },
         .required("id", .text(.any), \.id, "Its number."),
-        .required("weight", weight, \.weight),
+        .required("weight", .integer(from: 1, to: 9), \.weight),
         .optional("isFragile", .boolean, \.isFragile),
-        .optional("stops", .list(of: stop, count: 0...2), \.stops))
+        .optional("stops", .list(of: stop, to: 2), \.stops))
 
     private static func value(_ text: String) throws -> JSONValue {
         try #require(JSONValue(any: Array(text.utf8)))
@@ -72,6 +71,51 @@ struct JSONFormTests {
             #""additionalProperties":false"#, #""stops":{"#,
         ] { #expect(text.contains(part), "\(text)") }
         #expect(Self.parcel.schema.references.keys.sorted() == ["Parcel", "Stop"])
+    }
+
+    private struct Order: JSONMessage, Equatable {
+        let number: UInt8
+        let prices: [String: Int]
+        let parcel: Size
+
+        struct Size: JSONMessage, Equatable {
+            let width: Int?
+            let height: Int?
+
+            static let form: JSONForm<Size> = .object(
+                nil, Size.init, .optional("width", .integer(), \.width), .optional("height", .integer(), \.height))
+        }
+
+        static let form: JSONForm<Order> = .object(
+            "Order", Order.init, .required("number", .integer(), \.number),
+            .required("prices", .dictionary(of: .integer()), \.prices), .members(of: Size.form, \.parcel))
+    }
+
+    @Test func `The members of another object stand among an object's own`() throws {
+        let text = #"{"height":2,"number":7,"prices":{"a":1}}"#
+        let order = try Order.form.read(try Self.value(text))
+        #expect(order == Order(number: 7, prices: ["a": 1], parcel: Order.Size(width: nil, height: 2)))
+        #expect(Order.form.write(order).text == text)
+        #expect(Order.form.schema.keys == ["number", "prices", "width", "height"])
+    }
+
+    @Test(arguments: [
+        (#"{"number":7,"prices":{},"depth":1}"#, "/depth"), (#"{"number":256,"prices":{}}"#, "/number"),
+        (#"{"number":7,"prices":{"b/c":"x"}}"#, "/prices/b~1c"), (#"{"number":7,"prices":[]}"#, "/prices"),
+        (#"{"number":7,"prices":{},"width":"x"}"#, "/width"),
+    ])
+    func `A fault in a part of an object has its place`(_ text: String, _ pointer: String) throws {
+        let value = try Self.value(text)
+        let problem = #expect(throws: Problem.self) { try Order.form.read(value) }
+        #expect(problem?.pointer == pointer)
+    }
+
+    @Test func `A message is decoded and encoded by its form, and a decoder ignores unknown keys`() throws {
+        let text = #"{"number":7,"prices":{},"colour":"red"}"#
+        let order = try JSONDecoder().decode(Order.self, from: Data(text.utf8))
+        #expect(order.number == 7)
+        #expect(String(decoding: try JSONEncoder().encode(order), as: UTF8.self).contains(#""number":7"#))
+        #expect(throws: (any Error).self) { try JSONDecoder().decode(Order.self, from: Data("{}".utf8)) }
     }
 
     @Test func `A form for another type has the same description`() throws {

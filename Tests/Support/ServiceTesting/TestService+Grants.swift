@@ -25,12 +25,12 @@ extension TestService {
     /// - Parameter change: sets its limits.
     func makeGrant(
         _ name: String = "instance",
-        _ change: (inout ManagementMessages.NewGrant) -> Void = { _ in },
+        _ change: (inout ManagementMessages.GrantBounds) -> Void = { _ in },
     ) async throws -> TestInstance {
         let key = P256.Signing.PrivateKey()
         var grant = ManagementMessages.NewGrant(
             bundleID: bundleID, name: name, publicKey: key.publicKey.pemRepresentation)
-        change(&grant)
+        change(&grant.limits)
         return TestInstance(try await administer("POST", "/v1/grants", grant), key: key)
     }
 

@@ -44,7 +44,7 @@ enum AgentOperations {
             answer: .json(AgentSchemas.tokens), problems: [409, 413, 429]
         ) { api, call in
             let name = try await api.own(call)
-            let record = try await api.agent.register(name, try call.message())
+            let record = try await api.agent.register(name, try call.decoded())
             let services = record.services.mapValues { JSONValue.string($0) }
             let answer: JSONValue = ["token": .string(record.token), "services": .object(services)]
             return answer.response()
@@ -77,7 +77,7 @@ enum AgentOperations {
             problems: [413]
         ) { api, call in
             let name = try await api.own(call)
-            let message: Handled = try call.message()
+            let message: Handled = try call.decoded()
             let answer: JSONValue = ["handled": .integer(try await api.agent.handled(message.deliveries, of: name))]
             return answer.response()
         },
@@ -87,7 +87,7 @@ enum AgentOperations {
             parameters: [bundleID], body: Body(schema: AgentSchemas.state), answer: .nothing, problems: [404, 413]
         ) { api, call in
             let name = try await api.own(call, orAdministrator: true)
-            let message: NewState = try call.message()
+            let message: NewState = try call.decoded()
             try await api.agent.change(name, to: AppState(rawValue: message.state) ?? .background)
             return Response(status: .noContent)
         },
@@ -96,7 +96,7 @@ enum AgentOperations {
             parameters: [bundleID], body: Body(schema: AgentSchemas.badge), answer: .nothing, problems: [404, 413]
         ) { api, call in
             let name = try await api.own(call)
-            let message: Badge = try call.message()
+            let message: Badge = try call.decoded()
             try await api.agent.setBadge(message.badge, of: name)
             return Response(status: .noContent)
         },
@@ -119,7 +119,7 @@ enum AgentOperations {
             body: Body(schema: AgentSchemas.response), answer: .nothing, problems: [404, 413]
         ) { api, call in
             let name = try await api.own(call)
-            let message: UserResponse = try call.message()
+            let message: UserResponse = try call.decoded()
             let isKnown = try await api.agent.respond(
                 to: try call.parameter("id").lowercased(), try message.value(), of: name)
             guard isKnown else { throw Problem.notFound("The notification is not on show, or has no such action.") }
@@ -141,7 +141,7 @@ enum AgentOperations {
             body: Body(schema: AgentSchemas.quiet), answer: .json(AgentSchemas.settings), problems: [413],
             access: .administrator
         ) { api, call in
-            let message: Quiet = try call.message()
+            let message: Quiet = try call.decoded()
             try await api.agent.setQuiet(message.doNotDisturb)
             return await api.agent.settingsDocument().response()
         },
@@ -151,7 +151,7 @@ enum AgentOperations {
             answer: .json(AgentSchemas.appSettings),
             problems: [404, 413], access: .administrator
         ) { api, call in
-            let settings = try await api.agent.change(try call.message(), of: try call.parameter("bundleID"))
+            let settings = try await api.agent.change(try call.decoded(), of: try call.parameter("bundleID"))
             return try .json(AppSettingsDocument(settings))
         },
     ]

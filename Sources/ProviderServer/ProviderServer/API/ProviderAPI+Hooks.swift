@@ -138,14 +138,11 @@ private struct DeliveryView: Sendable {
         .required("id", .text(.any), \.id, "The same in every attempt."),
         .required("type", .text(.any), \.type, "The type of the event, such as message.finished."),
         .required("createdAt", .text(.any), \.createdAt),
-        .required("attempts", count, \.attempts),
+        .required("attempts", .integer(), \.attempts),
         .required("state", .text(.oneOf(["waiting", "delivered", "given up"])), \.state),
         .optional("nextAttemptAt", .text(.any), \.nextAttemptAt),
-        .optional("status", status, \.status, "The HTTP status of the last attempt."),
+        .optional("status", .integer(to: 999), \.status, "The HTTP status of the last attempt."),
         .optional("cause", .text(.any), \.cause, "Why the last attempt failed."))
-
-    private static let count: JSONForm<Int64> = .integer(0...Int64.max)
-    private static let status: JSONForm<Int64> = .integer(0...999)
 }
 
 extension DeliveryView {

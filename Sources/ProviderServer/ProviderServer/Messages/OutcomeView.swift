@@ -15,12 +15,10 @@ struct OutcomeView: Sendable {
         "Outcome", OutcomeView.init(installation:apnsID:status:reason:at:openedAt:),
         .optional("installation", .text(.any), \.installation, "Missing if it has been deleted."),
         .required("apnsID", .text(.any), \.apnsID),
-        .required("status", status, \.status, "The HTTP status of the service; 0 if nothing was sent."),
+        .required("status", .integer(to: 999), \.status, "The HTTP status of the service; 0 if nothing was sent."),
         .optional("reason", .text(.any), \.reason, "Missing if the service accepted the notification."),
         .required("at", .text(.any), \.at),
         .optional("openedAt", .text(.any), \.openedAt, "When the app said that the notification was opened."))
-
-    private static let status: JSONForm<Int64> = .integer(0...999)
 }
 
 extension OutcomeView {

@@ -1,84 +1,126 @@
-/// The JSON of the management API, documented in docs/administration.md. ``ManagementSchemas`` has the rules for each
-/// value. Moments are milliseconds since 1970.
+import Delivery
+package import HTTPAPI
+import Trust
+
+/// The messages of the management API, documented in docs/administration.md. Moments are milliseconds since 1970.
 package enum ManagementMessages {
     // MARK: Teams and apps
 
-    package struct NewTeam: Codable, Sendable {
-        package var name: String
-        /// The ID that the caller chose; nil if the service chooses one.
-        package var teamID: String?
-        package init(name: String, teamID: String? = nil) {
-            self.name = name
-            self.teamID = teamID
-        }
+    package struct NewTeam: JSONMessage {
+        package let name: String
+        package let teamID: String?
+
+        package init(name: String, teamID: String? = nil) { (self.name, self.teamID) = (name, teamID) }
+
+        package static let form: JSONForm<NewTeam> = .object(
+            "NewTeam", NewTeam.init,
+            .required("name", .text(.teamName), \.name, "The team's name, for people."),
+            .optional("teamID", .text(.accountID), \.teamID, "Your own; without it the service chooses one."))
     }
 
-    package struct TeamMade: Codable, Sendable {
-        package var teamID: String
+    package struct TeamMade: JSONMessage {
+        package let teamID: String
+
+        package static let form: JSONForm<TeamMade> = .object(
+            "TeamMade", TeamMade.init, .required("teamID", .text(.accountID), \.teamID))
     }
 
-    package struct Team: Codable, Sendable {
-        package var teamID: String
-        package var name: String
-        package var bundleIDs: [String]
-        package var keyIDs: [String]
-        package var serials: [String]
+    package struct Team: JSONMessage {
+        package let teamID: String
+        package let name: String
+        package let bundleIDs: [String]
+        package let keyIDs: [String]
+        package let serials: [String]
+
+        package static let form: JSONForm<Team> = .object(
+            "Team", Team.init,
+            .required("teamID", .text(.accountID), \.teamID), .required("name", .text(.any), \.name),
+            .required("bundleIDs", .list(of: .text(.bundleID)), \.bundleIDs),
+            .required("keyIDs", .list(of: .text(.accountID)), \.keyIDs),
+            .required("serials", .list(of: .text(.serial)), \.serials, "The serial numbers of its certificates."))
     }
 
-    package struct NewApp: Codable, Sendable {
-        package var team: String
-        package var bundleID: String
-        /// Whether the app may have broadcast channels; nil means yes.
-        package var broadcast: Bool?
+    package struct NewApp: JSONMessage {
+        package let team: String
+        package let bundleID: String
+        package let broadcast: Bool?
+
         package init(team: String, bundleID: String, broadcast: Bool? = nil) {
-            self.team = team
-            self.bundleID = bundleID
-            self.broadcast = broadcast
+            (self.team, self.bundleID, self.broadcast) = (team, bundleID, broadcast)
         }
+
+        package static let form: JSONForm<NewApp> = .object(
+            "NewApp", NewApp.init,
+            .required("team", .text(.accountID), \.team), .required("bundleID", .text(.bundleID), \.bundleID),
+            .optional("broadcast", .boolean, \.broadcast, meaningOfBroadcast))
     }
 
-    package struct AppChange: Codable, Sendable {
-        package var broadcast: Bool?
+    package struct AppChange: JSONMessage {
+        package let broadcast: Bool?
+
         package init(broadcast: Bool? = nil) { self.broadcast = broadcast }
+
+        package static let form: JSONForm<AppChange> = .object(
+            "AppChange", AppChange.init,
+            .optional("broadcast", .boolean, \.broadcast, meaningOfBroadcast))
     }
 
-    package struct AppMade: Codable, Sendable {
-        package var bundleID: String
-        package var topics: [String]
+    private static let meaningOfBroadcast =
+        "Whether the app may have broadcast channels; true if it is missing in a new app. If it becomes false, its channels "
+        + "are deleted."
+
+    package struct AppMade: JSONMessage {
+        package let bundleID: String
+        package let topics: [String]
+
+        package static let form: JSONForm<AppMade> = .object(
+            "AppMade", AppMade.init,
+            .required("bundleID", .text(.bundleID), \.bundleID), .required("topics", .list(of: .text(.any)), \.topics))
     }
 
-    package struct App: Codable, Sendable {
-        package var bundleID: String
-        package var teamID: String
-        /// Every topic that reaches the app.
-        package var topics: [String]
-        /// Whether the app may have broadcast channels.
-        package var broadcast: Bool
-        /// Where its notifications are forwarded to; nil if they are delivered here in both environments.
-        package var upstreams: [UpstreamAddress]?
+    package struct App: JSONMessage {
+        package let bundleID: String
+        package let teamID: String
+        package let topics: [String]
+        package let broadcast: Bool
+        /// Nil if all notifications are delivered here.
+        package let upstreams: [UpstreamAddress]?
+
+        package static let form: JSONForm<App> = .object(
+            "App", App.init,
+            .required("bundleID", .text(.bundleID), \.bundleID), .required("teamID", .text(.accountID), \.teamID),
+            .required(
+                "topics", .list(of: .text(.any)), \.topics,
+                "The topics of a certificate for the app. A provider token may also send to the topics of other push types."
+            ),
+            .required("broadcast", .boolean, \.broadcast, "Whether the app may have broadcast channels."),
+            .optional(
+                "upstreams", .list(of: UpstreamAddress.form), \.upstreams,
+                "Where its notifications are forwarded to; missing if they are delivered here."))
     }
 
-    package struct UpstreamAddress: Codable, Sendable {
-        package var environment: String
-        package var url: String
+    package struct UpstreamAddress: JSONMessage {
+        package let environment: String
+        package let url: String
+
+        package static let form: JSONForm<UpstreamAddress> = .object(
+            nil, UpstreamAddress.init,
+            .required("environment", .text(.environment), \.environment),
+            .required("url", .text(.upstreamAddress), \.url))
     }
 
     // MARK: Keys
 
     /// A request for a new key. The caller may supply the private or the public half; without either, the service
     /// makes a key.
-    package struct NewKey: Codable, Sendable {
-        package var team: String
-        /// The ID that the caller chose; nil if the service chooses one.
-        package var keyID: String?
-        /// The public half in PEM, or as X9.63 (65 bytes) in Base64.
-        package var publicKey: String?
-        /// The private half in PEM. The service keeps only its public half.
-        package var privateKey: String?
-        /// Nil if the key is valid in both environments.
-        package var environment: String?
-        /// The apps that the key is valid for; nil if it is valid for all apps of the team.
-        package var bundleIDs: [String]?
+    package struct NewKey: JSONMessage {
+        package let team: String
+        package let keyID: String?
+        package let publicKey: String?
+        package let privateKey: String?
+        package let environment: String?
+        package let bundleIDs: [String]?
+
         package init(
             team: String,
             keyID: String? = nil,
@@ -87,51 +129,77 @@ package enum ManagementMessages {
             environment: String? = nil,
             bundleIDs: [String]? = nil,
         ) {
-            self.team = team
-            self.keyID = keyID
-            self.publicKey = publicKey
-            self.privateKey = privateKey
-            self.environment = environment
-            self.bundleIDs = bundleIDs
+            (self.team, self.keyID, self.publicKey, self.privateKey) = (team, keyID, publicKey, privateKey)
+            (self.environment, self.bundleIDs) = (environment, bundleIDs)
         }
+
+        package static let form: JSONForm<NewKey> = .object(
+            "NewKey", NewKey.init,
+            .required("team", .text(.accountID), \.team),
+            .optional("keyID", .text(.accountID), \.keyID, "Your own; without it the service chooses one."),
+            .optional(
+                "publicKey", .text(.any), \.publicKey,
+                """
+                The public half of your key (P-256): in PEM, or the uncompressed point in Base64. Without a key the service \
+                makes one.
+                """),
+            .optional(
+                "privateKey", .text(.pem), \.privateKey,
+                "Your key (P-256) in PEM. The service keeps only its public half."),
+            .optional(
+                "environment", .text(.environment), \.environment,
+                "The only environment that the key is for; without it, both."),
+            .optional(
+                "bundleIDs", .list(of: .text(.bundleID), from: 1, to: TeamKey.maximumBundleIDs), \.bundleIDs,
+                "The only apps that the key is for; without it, all of the team's."))
     }
 
-    package struct KeyMade: Codable, Sendable {
-        package var keyID: String
-        /// The private half in PEM, if the service made the key. Only this answer contains it; the service does not
-        /// keep it.
-        package var privateKey: String?
+    package struct KeyMade: JSONMessage {
+        package let keyID: String
+        package let privateKey: String?
+
+        package static let form: JSONForm<KeyMade> = .object(
+            "KeyMade", KeyMade.init,
+            .required("keyID", .text(.accountID), \.keyID),
+            .optional("privateKey", .text(.any), \.privateKey, "In PEM, if the service made the key; shown this once."))
     }
 
-    package struct KeyRevoked: Codable, Sendable {
-        package var keyID: String
+    package struct KeyRevoked: JSONMessage {
+        package let keyID: String
+
+        package static let form: JSONForm<KeyRevoked> = .object(
+            "KeyRevoked", KeyRevoked.init, .required("keyID", .text(.accountID), \.keyID))
     }
 
-    package struct Key: Codable, Sendable {
-        package var keyID: String
-        package var teamID: String
-        package var environments: [String]
-        package var bundleIDs: [String]?
-        package var revoked: UInt64?
+    package struct Key: JSONMessage {
+        package let keyID: String
+        package let teamID: String
+        package let environments: [String]
+        package let bundleIDs: [String]?
+        package let revoked: UInt64?
+
+        package static let form: JSONForm<Key> = .object(
+            "Key", Key.init,
+            .required("keyID", .text(.accountID), \.keyID), .required("teamID", .text(.accountID), \.teamID),
+            .required("environments", .list(of: .text(.environment)), \.environments),
+            .optional("bundleIDs", .list(of: .text(.bundleID)), \.bundleIDs),
+            .optional("revoked", .integer(), \.revoked))
     }
 
     // MARK: Certificates
 
-    package struct NewCertificate: Codable, Sendable {
-        package var team: String
-        package var bundleID: String
-        /// `development`, `production` or `universal`.
-        package var environment: String
-        /// A certificate signing request (PKCS#10) in PEM. With it, the private key stays with the caller. Without
-        /// it, the service makes the key.
-        package var request: String?
-        /// Whether the certificate lists the app's topics, which is the default. If false, its only topic is its
-        /// subject's UID.
-        package var listsTopics: Bool?
-        /// `pem` or `p12`.
-        package var format: String?
-        /// The passphrase of the PKCS#12 bundle.
-        package var passphrase: String?
+    package struct NewCertificate: JSONMessage {
+        /// The value of ``environment`` for a certificate that is valid in both.
+        package static let universal = "universal"
+
+        package let team: String
+        package let bundleID: String
+        package let environment: String
+        package let request: String?
+        package let listsTopics: Bool?
+        package let format: String?
+        package let passphrase: String?
+
         package init(
             team: String,
             bundleID: String,
@@ -141,97 +209,167 @@ package enum ManagementMessages {
             format: String? = nil,
             passphrase: String? = nil,
         ) {
-            self.team = team
-            self.bundleID = bundleID
-            self.environment = environment
-            self.request = request
-            self.listsTopics = listsTopics
-            self.format = format
-            self.passphrase = passphrase
+            (self.team, self.bundleID, self.environment) = (team, bundleID, environment)
+            (self.request, self.listsTopics) = (request, listsTopics)
+            (self.format, self.passphrase) = (format, passphrase)
         }
+
+        package static let form: JSONForm<NewCertificate> = .object(
+            "NewCertificate", NewCertificate.init,
+            .required("team", .text(.accountID), \.team), .required("bundleID", .text(.bundleID), \.bundleID),
+            .required("environment", .text(.certificateEnvironment), \.environment, "universal: for both."),
+            .optional(
+                "request", .text(.pem), \.request,
+                """
+                A certificate signing request (PKCS#10) in PEM, of which only the public key is taken; without it the \
+                service makes a key.
+                """),
+            .optional(
+                "listsTopics", .boolean, \.listsTopics,
+                "false: the only topic is the UID of the certificate's subject."),
+            .optional(
+                "format", .text(.certificateFormat), \.format, "p12 adds PKCS#12, for a key that the service makes."),
+            .optional("passphrase", .text(.any), \.passphrase, "The passphrase of the PKCS#12, which needs one."))
     }
 
-    package struct CertificateMade: Codable, Sendable {
-        package var serial: String
-        package var topics: [String]
-        /// The certificate and its intermediate in PEM.
-        package var chain: String
-        /// The private key in PEM, if the service made the key. Only this answer contains it; the service does not
-        /// keep it.
-        package var privateKey: String?
-        /// The PKCS#12 bundle in Base64, if the request asked for one.
+    package struct CertificateMade: JSONMessage {
+        package let serial: String
+        package let topics: [String]
+        package let chain: String
+        package let privateKey: String?
         package var p12: String?
+
+        package static let form: JSONForm<CertificateMade> = .object(
+            "CertificateMade", CertificateMade.init,
+            .required("serial", .text(.serial), \.serial), .required("topics", .list(of: .text(.any)), \.topics),
+            .required("chain", .text(.any), \.chain, "The certificate and its intermediate in PEM."),
+            .optional("privateKey", .text(.any), \.privateKey, "In PEM, if the service made the key; shown this once."),
+            .optional("p12", .text(.any), \.p12, "PKCS#12 in Base64, if it was asked for."))
     }
 
-    package struct Certificate: Codable, Sendable {
-        package var serial: String
-        package var teamID: String
-        package var bundleID: String
-        package var environments: [String]
-        package var validUntil: UInt64
-        package var revoked: UInt64?
+    package struct Certificate: JSONMessage {
+        package let serial: String
+        package let teamID: String
+        package let bundleID: String
+        package let environments: [String]
+        package let validUntil: UInt64
+        package let revoked: UInt64?
+
+        package static let form: JSONForm<Certificate> = .object(
+            "Certificate", Certificate.init,
+            .required("serial", .text(.serial), \.serial), .required("teamID", .text(.accountID), \.teamID),
+            .required("bundleID", .text(.bundleID), \.bundleID),
+            .required("environments", .list(of: .text(.environment)), \.environments),
+            .required("validUntil", .integer(), \.validUntil), .optional("revoked", .integer(), \.revoked))
     }
 
-    package struct CertificateRevoked: Codable, Sendable {
-        package var serial: String
+    package struct CertificateRevoked: JSONMessage {
+        package let serial: String
+
+        package static let form: JSONForm<CertificateRevoked> = .object(
+            "CertificateRevoked", CertificateRevoked.init, .required("serial", .text(.serial), \.serial))
     }
 
-    // MARK: Devices
+    // MARK: Devices and administrators
 
-    package struct NewInvitation: Codable, Sendable {
-        package var environment: String
+    package struct NewInvitation: JSONMessage {
+        package let environment: String
+
         package init(environment: String) { self.environment = environment }
+
+        package static let form: JSONForm<NewInvitation> = .object(
+            "NewInvitation", NewInvitation.init,
+            .required("environment", .text(.environment), \.environment))
     }
 
-    package struct InvitationMade: Codable, Sendable {
-        /// The one-time activation code. Only this answer contains it; the service keeps its digest.
-        package var code: String
-        package var id: String
-        package var expires: UInt64
+    package struct InvitationMade: JSONMessage {
+        package let code: String
+        package let id: String
+        package let expires: UInt64
+
+        package static let form: JSONForm<InvitationMade> = .object(
+            "InvitationMade", InvitationMade.init,
+            .required("code", .text(.any), \.code, "The one-time activation code; shown this once."),
+            .required("id", .text(.invitationID), \.id, "The invitation's ID: SHA-256 of the code."),
+            .required("expires", .integer(), \.expires))
     }
 
-    package struct Invitation: Codable, Sendable {
-        package var id: String
-        package var environment: String
-        package var expires: UInt64
+    package struct Invitation: JSONMessage {
+        package let id: String
+        package let environment: String
+        package let expires: UInt64
+
+        package static let form: JSONForm<Invitation> = .object(
+            "Invitation", Invitation.init,
+            .required("id", .text(.invitationID), \.id), .required("environment", .text(.environment), \.environment),
+            .required("expires", .integer(), \.expires))
     }
 
-    package struct RevokedDevice: Codable, Sendable {
-        package var deviceID: String
-        package var environments: [String]
-        /// The number of registrations that ended; 0 may mean that there is no such device.
-        package var registrations: Int
+    package struct RevokedDevice: JSONMessage {
+        package let deviceID: String
+        package let environments: [String]
+        package let registrations: Int
+
+        package static let form: JSONForm<RevokedDevice> = .object(
+            "RevokedDevice", RevokedDevice.init,
+            .required("deviceID", .text(.deviceID), \.deviceID),
+            .required("environments", .list(of: .text(.environment)), \.environments),
+            .required(
+                "registrations", .integer(), \.registrations,
+                "How many registrations ended; 0 if there is no such device."))
     }
 
     /// The key that seals new device tokens from now on.
-    package struct TokenKey: Codable, Sendable {
-        package var tokenKeyID: UInt32
+    package struct TokenKey: JSONMessage {
+        package let tokenKeyID: UInt32
+
+        package static let form: JSONForm<TokenKey> = .object(
+            "TokenKey", TokenKey.init,
+            .required("tokenKeyID", .integer(from: 1, to: TokenKeys.maximumCount), \.tokenKeyID))
     }
 
     /// A certificate with which an administrator uses the API over TLS.
-    package struct AdministratorMade: Codable, Sendable {
-        package var serial: String
-        /// The key, the certificate and its intermediate in PEM. Only this answer contains the key.
-        package var identity: String
-        package var validUntil: UInt64
+    package struct AdministratorMade: JSONMessage {
+        package let serial: String
+        package let identity: String
+        package let validUntil: UInt64
+
+        package static let form: JSONForm<AdministratorMade> = .object(
+            "AdministratorMade", AdministratorMade.init,
+            .required("serial", .text(.serial), \.serial),
+            .required(
+                "identity", .text(.any), \.identity,
+                "The key, the certificate and its intermediate, PEM; shown this once."),
+            .required("validUntil", .integer(), \.validUntil))
     }
 
-    package struct Administrator: Codable, Sendable {
-        package var serial: String
-        /// When it was made; nil if it was not listed until its revocation.
-        package var made: UInt64?
+    package struct Administrator: JSONMessage {
+        package let serial: String
+        package let made: UInt64?
         /// The end of its validity period. If `made` is nil, the real end may be earlier.
-        package var validUntil: UInt64
-        package var revoked: UInt64?
+        package let validUntil: UInt64
+        package let revoked: UInt64?
+
+        package static let form: JSONForm<Administrator> = .object(
+            "Administrator", Administrator.init,
+            .required("serial", .text(.serial), \.serial),
+            .optional(
+                "made", .integer(), \.made, "Missing if the certificate was not listed until its revocation."),
+            .required("validUntil", .integer(), \.validUntil), .optional("revoked", .integer(), \.revoked))
     }
 
-    package struct AdministratorRevoked: Codable, Sendable {
-        package var serial: String
+    package struct AdministratorRevoked: JSONMessage {
+        package let serial: String
+
+        package static let form: JSONForm<AdministratorRevoked> = .object(
+            "AdministratorRevoked", AdministratorRevoked.init, .required("serial", .text(.serial), \.serial))
     }
 
     /// Whether the service is alive (`/health`) or ready (`/ready`).
-    package struct Status: Codable, Sendable {
-        package var status: String
-        package init(status: String) { self.status = status }
+    package struct Status: JSONMessage {
+        package let status: String
+
+        package static let form: JSONForm<Status> = .object(
+            "Status", Status.init, .required("status", .text(.any), \.status))
     }
 }

@@ -1,4 +1,4 @@
-import HTTPAPI
+package import HTTPAPI
 import Hummingbird
 import Notifications
 
@@ -12,10 +12,10 @@ extension ManagementOperations {
                     "after", .integer(0...Int64.max), "Only samples from after this moment, in milliseconds since 1970."
                 )
             ],
-            answer: .json(ManagementSchemas.service)
+            answer: .json(ManagementMessages.Service.schema)
         ) { api, call in
             let reason = await api.parts.unreadiness()
-            return try .json(
+            return .json(
                 ManagementMessages.Service(
                     ready: reason == nil, reason: reason, time: api.now.milliseconds,
                     started: api.parts.started.milliseconds,
@@ -26,35 +26,41 @@ extension ManagementOperations {
 }
 
 extension ManagementMessages {
-    package struct Service: Codable, Sendable {
-        package var ready: Bool
-        /// Why the service is not ready; nil if it is ready.
-        package var reason: String?
-        /// The present moment. All moments are in milliseconds since 1970.
-        package var time: UInt64
-        package var started: UInt64
-        /// `any` if the service accepts what it does not know; otherwise nil.
-        package var accept: String?
-        package var samples: [ServiceSample]
+    package struct Service: JSONMessage {
+        package let ready: Bool
+        package let reason: String?
+        package let time: UInt64
+        package let started: UInt64
+        package let accept: String?
+        package let samples: [ServiceSample]
+
+        package static let form: JSONForm<Service> = .object(
+            "Service", Service.init,
+            .required("ready", .boolean, \.ready),
+            .optional("reason", .text(.any), \.reason, "Why the service is not ready."),
+            .required("time", .integer(), \.time), .required("started", .integer(), \.started),
+            .optional(
+                "accept", .text(.oneOf(["any"])), \.accept,
+                "If unknown teams, keys, topics and device tokens are accepted."),
+            .required(
+                "samples", .list(of: ServiceSample.form), \.samples,
+                "Of the last hour, one each ten seconds, oldest first."))
     }
 
     /// The counts of one period of some seconds.
-    package struct ServiceSample: Codable, Sendable, Hashable {
-        package var time: UInt64
-        /// The length of the period, in milliseconds.
-        package var duration: UInt64
-        package var accepted: UInt64
-        package var rejected: UInt64
-        package var stored: UInt64
-        package var delivered: UInt64
-        package var connectedDevices: UInt64
-        package var pendingStores: UInt64
-        /// The memory of the process, in bytes.
-        package var memory: UInt64?
-        /// How often each limit was exceeded, by its name. Limits that were not exceeded are left out.
-        package var limits: [String: UInt64]
-        package var storing: Latency?
-        package var acknowledging: Latency?
+    package struct ServiceSample: JSONMessage, Hashable {
+        package let time: UInt64
+        package let duration: UInt64
+        package let accepted: UInt64
+        package let rejected: UInt64
+        package let stored: UInt64
+        package let delivered: UInt64
+        package let connectedDevices: UInt64
+        package let pendingStores: UInt64
+        package let memory: UInt64?
+        package let limits: [String: UInt64]
+        package let storing: Latency?
+        package let acknowledging: Latency?
 
         package init(
             time: UInt64,
@@ -70,62 +76,39 @@ extension ManagementMessages {
             storing: Latency?,
             acknowledging: Latency?,
         ) {
-            self.time = time
-            self.duration = duration
-            self.accepted = accepted
-            self.rejected = rejected
-            self.stored = stored
-            self.delivered = delivered
-            self.connectedDevices = connectedDevices
-            self.pendingStores = pendingStores
-            self.memory = memory
-            self.limits = limits
-            self.storing = storing
-            self.acknowledging = acknowledging
+            (self.time, self.duration, self.accepted, self.rejected) = (time, duration, accepted, rejected)
+            (self.stored, self.delivered, self.connectedDevices) = (stored, delivered, connectedDevices)
+            (self.pendingStores, self.memory, self.limits) = (pendingStores, memory, limits)
+            (self.storing, self.acknowledging) = (storing, acknowledging)
         }
-    }
 
-    /// Percentiles of a duration, in microseconds.
-    package struct Latency: Codable, Sendable, Hashable {
-        package var p50: UInt64
-        package var p90: UInt64
-        package var p99: UInt64
-
-        package init(p50: UInt64, p90: UInt64, p99: UInt64) {
-            self.p50 = p50
-            self.p90 = p90
-            self.p99 = p99
-        }
-    }
-}
-
-extension ManagementSchemas {
-    private static let count = Schema.integer(0...Int64.max)
-    private static let latency = Schema.named(
-        "Latency",
-        .object([.required("p50", count, "In microseconds."), .required("p90", count), .required("p99", count)]))
-    static let service = Schema.named(
-        "Service",
-        .object([
-            .required("ready", .boolean), .optional("reason", .string(.any), "Why the service is not ready."),
-            .required("time", count), .required("started", count),
-            .optional(
-                "accept", .string(.oneOf(["any"])), "If unknown teams, keys, topics and device tokens are accepted."),
+        package static let form: JSONForm<ServiceSample> = .object(
+            "ServiceSample", ServiceSample.init,
+            .required("time", .integer(), \.time, "The end of the sample's period."),
+            .required("duration", .integer(), \.duration, "The length of the sample's period, in milliseconds."),
+            .required("accepted", .integer(), \.accepted), .required("rejected", .integer(), \.rejected),
+            .required("stored", .integer(), \.stored),
+            .required("delivered", .integer(), \.delivered, "Notifications that devices acknowledged."),
+            .required("connectedDevices", .integer(), \.connectedDevices),
+            .required("pendingStores", .integer(), \.pendingStores),
+            .optional("memory", .integer(), \.memory, "In bytes, as the system counts it."),
             .required(
-                "samples",
-                .array(
-                    .named(
-                        "ServiceSample",
-                        .object([
-                            .required("time", count, "The end of the sample's period."),
-                            .required("duration", count, "The length of the sample's period, in milliseconds."),
-                            .required("accepted", count), .required("rejected", count), .required("stored", count),
-                            .required("delivered", count, "Notifications that devices acknowledged."),
-                            .required("connectedDevices", count), .required("pendingStores", count),
-                            .optional("memory", count, "In bytes, as the system counts it."),
-                            .required("limits", .openObject, "How often each limit was exceeded, by its name."),
-                            .optional("storing", latency, "From accepting a notification until it is on disk."),
-                            .optional("acknowledging", latency, "From the stream to the acknowledgement."),
-                        ]))), "Of the last hour, one each ten seconds, oldest first."),
-        ]))
+                "limits", .dictionary(of: .integer()), \.limits, "How often each limit was exceeded, by its name."),
+            .optional("storing", Latency.form, \.storing, "From accepting a notification until it is on disk."),
+            .optional("acknowledging", Latency.form, \.acknowledging, "From the stream to the acknowledgement."))
+    }
+
+    /// Percentiles of a duration.
+    package struct Latency: JSONMessage, Hashable {
+        package let p50: UInt64
+        package let p90: UInt64
+        package let p99: UInt64
+
+        package init(p50: UInt64, p90: UInt64, p99: UInt64) { (self.p50, self.p90, self.p99) = (p50, p90, p99) }
+
+        package static let form: JSONForm<Latency> = .object(
+            "Latency", Latency.init,
+            .required("p50", .integer(), \.p50, "In microseconds."),
+            .required("p90", .integer(), \.p90), .required("p99", .integer(), \.p99))
+    }
 }

@@ -13,6 +13,13 @@ extension TextFormat {
         Invitation.digest(withID: $0) != nil
     }
 
+    static let teamName = line(maximumBytes: Team.maximumNameBytes)
+    static let grantName = line(maximumBytes: Grant.maximumNameBytes)
+    static let upstreamAddress = line(maximumBytes: 300)
+    static let certificateFormat = oneOf(CertificateFormat.allCases.map(\.rawValue))
+    static let certificateEnvironment = oneOf(
+        Environment.allCases.map(\.rawValue) + [ManagementMessages.NewCertificate.universal])
+
     /// A duration that `Duration(iso8601:)` can read and that is not negative.
     static let duration = TextFormat(
         "a duration of ISO 8601 in days, hours, minutes and seconds, up to 366 days, such as PT1H or PT0.5S",

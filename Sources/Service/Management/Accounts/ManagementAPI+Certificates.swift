@@ -30,7 +30,7 @@ extension ManagementAPI {
     ) throws -> (made: ManagementMessages.CertificateMade, certificate: TeamCertificate) {
         let (team, bundleID) = (try teamID(request.team), try bundleID(request.bundleID))
         let environments: [Environment] =
-            request.environment == ManagementSchemas.universal
+            request.environment == ManagementMessages.NewCertificate.universal
             ? Environment.allCases : [try environment(request.environment)]
         let choice: CertificateTopicChoice = request.listsTopics == false ? .none : .app
         let key = request.request == nil ? P256.Signing.PrivateKey() : nil

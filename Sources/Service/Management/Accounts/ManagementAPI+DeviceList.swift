@@ -26,7 +26,7 @@ extension ManagementAPI {
             guard seen.count > limit, let last = seen.last?.key.device else { break }
             after = last
         }
-        return try ListPage.answer(messages, name: \.deviceID, call).naming(unanswered: cluster.unanswered)
+        return ListPage.answer(messages, name: \.deviceID, call).naming(unanswered: cluster.unanswered)
     }
 
     /// One device, in the form of the list.
@@ -42,7 +42,7 @@ extension ManagementAPI {
         }
         for seen in try await complete(found, &cluster) {
             guard let message = try await message(seen) else { continue }
-            return try .json(message).naming(unanswered: cluster.unanswered)
+            return .json(message).naming(unanswered: cluster.unanswered)
         }
         let silent = cluster.unanswered.sorted().joined(separator: ", ")
         throw Problem.notFound(

@@ -24,7 +24,7 @@ extension ManagementAPI {
         let after = try call.query("after").map { try invitationDigest($0) }
         // One more than the page has shows whether there is another page.
         let invitations = try await parts.invitations.invitations(after: after, limit: call.limit + 1, at: now)
-        return try ListPage.answer(invitations.map { message($0) }, name: \.id, call)
+        return ListPage.answer(invitations.map { message($0) }, name: \.id, call)
     }
 
     func invitation(_ id: String) async throws -> ManagementMessages.Invitation {

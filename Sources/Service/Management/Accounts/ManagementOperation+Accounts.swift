@@ -11,114 +11,115 @@ extension ManagementOperations {
     static let teams = [
         ManagementOperation(
             method: .get, path: "/v1/teams", summary: "All teams", parameters: .list(after: "team ID"),
-            answer: .json(.array(ManagementSchemas.shownTeam))
+            answer: .json(.array(ManagementMessages.Team.schema))
         ) { api, call in
             let accounts = api.accounts.current
-            return try ListPage.make(of: accounts.teams.keys.map(\.rawValue), call) { name in
+            return ListPage.make(of: accounts.teams.keys.map(\.rawValue), call) { name in
                 TeamID(rawValue: name).flatMap { accounts.teams[$0] }.map { api.message($0, accounts) }
             }
         },
         ManagementOperation(
-            method: .post, path: "/v1/teams", summary: "Make a team", body: Body(schema: ManagementSchemas.newTeam),
-            answer: .json(ManagementSchemas.teamMade), problems: [409, 413, 415]
+            method: .post, path: "/v1/teams", summary: "Make a team",
+            body: Body(schema: ManagementMessages.NewTeam.schema),
+            answer: .json(ManagementMessages.TeamMade.schema), problems: [409, 413, 415]
         ) { api, call in
-            try .json(try await api.createTeam(call.message()))
+            .json(try await api.createTeam(call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/teams/{teamID}", summary: "One team", parameters: [teamID],
-            answer: .json(ManagementSchemas.shownTeam), problems: [404]
+            answer: .json(ManagementMessages.Team.schema), problems: [404]
         ) { api, call in
-            try .json(try api.team(call.parameter("teamID")))
+            .json(try api.team(call.parameter("teamID")))
         },
         ManagementOperation(
             method: .delete, path: "/v1/teams/{teamID}",
             summary: "Delete a team with its apps, keys and certificates", parameters: [teamID],
-            answer: .json(ManagementSchemas.shownTeam), problems: [404]
+            answer: .json(ManagementMessages.Team.schema), problems: [404]
         ) { api, call in
-            try .json(try await api.deleteTeam(call.parameter("teamID")))
+            .json(try await api.deleteTeam(call.parameter("teamID")))
         },
     ]
 
     static let apps = [
         ManagementOperation(
             method: .get, path: "/v1/apps", summary: "All apps", parameters: .list(after: "bundle ID"),
-            answer: .json(.array(ManagementSchemas.app))
+            answer: .json(.array(ManagementMessages.App.schema))
         ) { api, call in
             let accounts = api.accounts.current
-            return try ListPage.make(of: accounts.apps.keys.map(\.rawValue), call) { name in
+            return ListPage.make(of: accounts.apps.keys.map(\.rawValue), call) { name in
                 BundleID(rawValue: name).flatMap { accounts.apps[$0] }.map { api.message($0) }
             }
         },
         ManagementOperation(
             method: .post, path: "/v1/apps", summary: "Make an app of a team",
-            body: Body(schema: ManagementSchemas.newApp), answer: .json(ManagementSchemas.appMade),
+            body: Body(schema: ManagementMessages.NewApp.schema), answer: .json(ManagementMessages.AppMade.schema),
             problems: [409, 413, 415]
         ) { api, call in
-            try .json(try await api.createApp(call.message()))
+            .json(try await api.createApp(call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/apps/{bundleID}", summary: "One app, with every topic that reaches it",
-            parameters: [bundleID], answer: .json(ManagementSchemas.app), problems: [404]
+            parameters: [bundleID], answer: .json(ManagementMessages.App.schema), problems: [404]
         ) { api, call in
-            try .json(try api.app(call.parameter("bundleID")))
+            .json(try api.app(call.parameter("bundleID")))
         },
         ManagementOperation(
             method: .patch, path: "/v1/apps/{bundleID}",
             summary: "Switch an app's broadcast channels on or off, and delete them",
-            parameters: [bundleID], body: Body(schema: ManagementSchemas.appChange),
-            answer: .json(ManagementSchemas.app), problems: [404, 413, 415]
+            parameters: [bundleID], body: Body(schema: ManagementMessages.AppChange.schema),
+            answer: .json(ManagementMessages.App.schema), problems: [404, 413, 415]
         ) { api, call in
-            try .json(try await api.changeApp(call.parameter("bundleID"), call.message()))
+            .json(try await api.changeApp(call.parameter("bundleID"), call.message()))
         },
         ManagementOperation(
             method: .delete, path: "/v1/apps/{bundleID}",
             summary: "Delete an app with its certificates, registrations and stored notifications",
             parameters: [bundleID],
-            answer: .json(ManagementSchemas.app), problems: [404]
+            answer: .json(ManagementMessages.App.schema), problems: [404]
         ) { api, call in
-            try .json(try await api.deleteApp(call.parameter("bundleID")))
+            .json(try await api.deleteApp(call.parameter("bundleID")))
         },
     ]
 
     static let keys = [
         ManagementOperation(
             method: .get, path: "/v1/keys", summary: "All signing keys", parameters: .list(after: "key ID"),
-            answer: .json(.array(ManagementSchemas.shownKey))
+            answer: .json(.array(ManagementMessages.Key.schema))
         ) { api, call in
             let accounts = api.accounts.current
-            return try ListPage.make(of: accounts.keys.keys.map(\.rawValue), call) { name in
+            return ListPage.make(of: accounts.keys.keys.map(\.rawValue), call) { name in
                 KeyID(rawValue: name).flatMap { accounts.keys[$0] }.map { api.message($0) }
             }
         },
         ManagementOperation(
             method: .post, path: "/v1/keys",
             summary: "Make a signing key of a team, or register one that it already has",
-            body: Body(schema: ManagementSchemas.newKey), answer: .json(ManagementSchemas.keyMade),
+            body: Body(schema: ManagementMessages.NewKey.schema), answer: .json(ManagementMessages.KeyMade.schema),
             problems: [409, 413, 415]
         ) { api, call in
-            try .json(try await api.createKey(call.message()))
+            .json(try await api.createKey(call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/keys/{keyID}", summary: "One signing key", parameters: [keyID],
-            answer: .json(ManagementSchemas.shownKey), problems: [404]
+            answer: .json(ManagementMessages.Key.schema), problems: [404]
         ) { api, call in
-            try .json(try api.key(call.parameter("keyID")))
+            .json(try api.key(call.parameter("keyID")))
         },
         ManagementOperation(
             method: .delete, path: "/v1/keys/{keyID}", summary: "Revoke a signing key", parameters: [keyID],
-            answer: .json(ManagementSchemas.keyRevoked), problems: [404]
+            answer: .json(ManagementMessages.KeyRevoked.schema), problems: [404]
         ) { api, call in
-            try .json(try await api.revokeKey(call.parameter("keyID")))
+            .json(try await api.revokeKey(call.parameter("keyID")))
         },
     ]
 
     static let certificates = [
         ManagementOperation(
             method: .get, path: "/v1/certificates", summary: "All provider certificates",
-            parameters: .list(after: "serial"), answer: .json(.array(ManagementSchemas.certificate))
+            parameters: .list(after: "serial"), answer: .json(.array(ManagementMessages.Certificate.schema))
         ) { api, call in
             let accounts = api.accounts.current
-            return try ListPage.make(
+            return ListPage.make(
                 of: accounts.certificates.keys.map(\.description), call, spelled: CertificateSerial.spelling
             ) { name in
                 CertificateSerial(name).flatMap { accounts.certificates[$0] }.map { api.message($0) }
@@ -126,22 +127,23 @@ extension ManagementOperations {
         },
         ManagementOperation(
             method: .post, path: "/v1/certificates", summary: "Make a provider certificate",
-            body: Body(schema: ManagementSchemas.newCertificate), answer: .json(ManagementSchemas.certificateMade),
+            body: Body(schema: ManagementMessages.NewCertificate.schema),
+            answer: .json(ManagementMessages.CertificateMade.schema),
             problems: [409, 413, 415]
         ) { api, call in
-            try .json(try await api.createCertificate(call.message()))
+            .json(try await api.createCertificate(call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/certificates/{serial}", summary: "One provider certificate",
-            parameters: [serial], answer: .json(ManagementSchemas.certificate), problems: [404]
+            parameters: [serial], answer: .json(ManagementMessages.Certificate.schema), problems: [404]
         ) { api, call in
-            try .json(try api.certificate(call.parameter("serial")))
+            .json(try api.certificate(call.parameter("serial")))
         },
         ManagementOperation(
             method: .delete, path: "/v1/certificates/{serial}", summary: "Revoke a provider certificate",
-            parameters: [serial], answer: .json(ManagementSchemas.certificateRevoked), problems: [404]
+            parameters: [serial], answer: .json(ManagementMessages.CertificateRevoked.schema), problems: [404]
         ) { api, call in
-            try .json(try await api.revokeCertificate(call.parameter("serial")))
+            .json(try await api.revokeCertificate(call.parameter("serial")))
         },
         ManagementOperation(
             method: .get, path: "/v1/crl", summary: "The list of revoked provider certificates (RFC 5280)",

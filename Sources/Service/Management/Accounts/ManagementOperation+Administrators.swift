@@ -8,10 +8,10 @@ extension ManagementOperations {
     static let administrators = [
         ManagementOperation(
             method: .get, path: "/v1/administrators", summary: "All administrators' certificates that have not expired",
-            parameters: .list(after: "serial"), answer: .json(.array(ManagementSchemas.administrator))
+            parameters: .list(after: "serial"), answer: .json(.array(ManagementMessages.Administrator.schema))
         ) { api, call in
             let administrators = api.administrators
-            return try ListPage.make(
+            return ListPage.make(
                 of: administrators.keys.map(\.description), call, spelled: CertificateSerial.spelling
             ) { name in
                 CertificateSerial(name).flatMap { administrators[$0] }.map { api.message($0) }
@@ -21,18 +21,18 @@ extension ManagementOperations {
             method: .post, path: "/v1/administrators",
             summary: "Make an administrator's certificate; only over the Unix socket",
             body: Body(schema: ManagementSchemas.nothing, isOptional: true),
-            answer: .json(ManagementSchemas.administratorMade), problems: [409, 413, 415]
+            answer: .json(ManagementMessages.AdministratorMade.schema), problems: [409, 413, 415]
         ) { api, call in
             guard call.caller.kind.mayMakeAdministrators else {
                 throw Problem(403, "Administrators can be made only over the socket in the data folder.")
             }
-            return try .json(try await api.makeAdministrator())
+            return .json(try await api.makeAdministrator())
         },
         ManagementOperation(
             method: .get, path: "/v1/administrators/{serial}", summary: "One administrator's certificate",
-            parameters: [serial], answer: .json(ManagementSchemas.administrator), problems: [404]
+            parameters: [serial], answer: .json(ManagementMessages.Administrator.schema), problems: [404]
         ) { api, call in
-            try .json(try api.administrator(call.parameter("serial")))
+            .json(try api.administrator(call.parameter("serial")))
         },
         ManagementOperation(
             method: .delete, path: "/v1/administrators/{serial}", summary: "Revoke an administrator's certificate",
@@ -40,9 +40,9 @@ extension ManagementOperations {
                 serial,
                 .query("unlisted", .boolean, "true: also if the certificate is not listed; only over the Unix socket."),
             ],
-            answer: .json(ManagementSchemas.administratorRevoked), problems: [404, 409]
+            answer: .json(ManagementMessages.AdministratorRevoked.schema), problems: [404, 409]
         ) { api, call in
-            try .json(
+            .json(
                 try await api.revokeAdministrator(
                     call.parameter("serial"), isUnlisted: call.isOn("unlisted"), by: call.caller.kind))
         },

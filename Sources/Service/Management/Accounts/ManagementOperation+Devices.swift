@@ -9,14 +9,14 @@ extension ManagementOperations {
         ManagementOperation(
             method: .get, path: "/v1/devices", summary: "All devices, virtual ones too",
             parameters: .list(after: "device ID", .deviceID),
-            answer: .json(.array(ManagementSchemas.device)), headers: unanswered
+            answer: .json(.array(ManagementMessages.Device.schema)), headers: unanswered
         ) { api, call in
             try await api.listDevices(call)
         },
         ManagementOperation(
             method: .get, path: "/v1/devices/{deviceID}", summary: "One device",
             parameters: [.path("deviceID", .deviceID, "The device's ID.")],
-            answer: .json(ManagementSchemas.device), headers: unanswered, problems: [404]
+            answer: .json(ManagementMessages.Device.schema), headers: unanswered, problems: [404]
         ) { api, call in
             try await api.showDevice(try call.parameter("deviceID"))
         },
@@ -28,19 +28,19 @@ extension ManagementOperations {
                     "environment", .string(.environment),
                     "The environment to revoke the device in; both if it is not given."),
             ],
-            answer: .json(ManagementSchemas.revokedDevice)
+            answer: .json(ManagementMessages.RevokedDevice.schema)
         ) { api, call in
-            try .json(
+            .json(
                 try await api.revokeDevice(call.parameter("deviceID"), in: call.query("environment")))
         },
         ManagementOperation(
             method: .post, path: "/v1/token-keys",
             summary: "Make a new key that seals the device tokens of new registrations",
             body: Body(schema: ManagementSchemas.nothing, isOptional: true),
-            answer: .json(ManagementSchemas.tokenKey), problems: [409, 413, 415]
+            answer: .json(ManagementMessages.TokenKey.schema), problems: [409, 413, 415]
         ) { api, _ in
             let number = try await api.parts.rotateTokenKey()
-            return try .json(ManagementMessages.TokenKey(tokenKeyID: number))
+            return .json(ManagementMessages.TokenKey(tokenKeyID: number))
         },
     ]
 

@@ -8,29 +8,30 @@ extension ManagementOperations {
         ManagementOperation(
             method: .get, path: "/v1/invitations", summary: "The unused activation codes, by their IDs",
             parameters: .list(after: "invitation's ID", .invitationID),
-            answer: .json(.array(ManagementSchemas.invitation))
+            answer: .json(.array(ManagementMessages.Invitation.schema))
         ) { api, call in
             try await api.listInvitations(call)
         },
         ManagementOperation(
             method: .post, path: "/v1/invitations", summary: "Make a one-time activation code for a device",
-            body: Body(schema: ManagementSchemas.newInvitation), answer: .json(ManagementSchemas.invitationMade),
+            body: Body(schema: ManagementMessages.NewInvitation.schema),
+            answer: .json(ManagementMessages.InvitationMade.schema),
             problems: [409, 413, 415]
         ) { api, call in
-            try .json(try await api.invite(call.message()))
+            .json(try await api.invite(call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/invitations/{id}", summary: "One unused activation code", parameters: [id],
-            answer: .json(ManagementSchemas.invitation), problems: [404]
+            answer: .json(ManagementMessages.Invitation.schema), problems: [404]
         ) { api, call in
-            try .json(try await api.invitation(call.parameter("id")))
+            .json(try await api.invitation(call.parameter("id")))
         },
         ManagementOperation(
             method: .delete, path: "/v1/invitations/{id}",
             summary: "Withdraw an activation code, so that no device can use it", parameters: [id],
-            answer: .json(ManagementSchemas.invitation), problems: [404]
+            answer: .json(ManagementMessages.Invitation.schema), problems: [404]
         ) { api, call in
-            try .json(try await api.withdrawInvitation(call.parameter("id")))
+            .json(try await api.withdrawInvitation(call.parameter("id")))
         },
     ]
 

@@ -10,31 +10,31 @@ extension ManagementOperations {
         ManagementOperation(
             method: .get, path: "/v1/channels", summary: "The broadcast channels of an app in one environment",
             parameters: channelParameters + .list(after: "channel ID", .channelID),
-            answer: .json(.array(ManagementSchemas.channel)), problems: [409]
+            answer: .json(.array(ManagementMessages.Channel.schema)), problems: [409]
         ) { api, call in
             try await api.channels(call)
         },
         ManagementOperation(
             method: .post, path: "/v1/channels", summary: "Make a broadcast channel of an app",
-            body: Body(schema: ManagementSchemas.newChannel), answer: .json(ManagementSchemas.channel),
+            body: Body(schema: ManagementMessages.NewChannel.schema), answer: .json(ManagementMessages.Channel.schema),
             problems: [409, 413, 415]
         ) { api, call in
-            try .json(try await api.createChannel(call.message()))
+            .json(try await api.createChannel(call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/channels/{channelID}", summary: "One broadcast channel",
             parameters: [.path("channelID", .channelID, "The channel's ID.")] + channelParameters,
-            answer: .json(ManagementSchemas.channel), problems: [404, 409]
+            answer: .json(ManagementMessages.Channel.schema), problems: [404, 409]
         ) { api, call in
-            try .json(try await api.channel(call))
+            .json(try await api.channel(call))
         },
         ManagementOperation(
             method: .delete, path: "/v1/channels/{channelID}",
             summary: "Delete a broadcast channel with its stored broadcast and its subscriptions",
             parameters: [.path("channelID", .channelID, "The channel's ID.")] + channelParameters,
-            answer: .json(ManagementSchemas.channel), problems: [404, 409]
+            answer: .json(ManagementMessages.Channel.schema), problems: [404, 409]
         ) { api, call in
-            try .json(try await api.deleteChannel(call))
+            .json(try await api.deleteChannel(call))
         },
     ]
 
@@ -47,11 +47,11 @@ extension ManagementOperations {
                     "dryRun", .boolean,
                     "Whether the broadcast is only checked, also by the rules of strict, and not sent.")
             ],
-            body: Body(schema: ManagementSchemas.newBroadcast),
-            answer: .json(ManagementSchemas.notificationSent), problems: [413, 415]
+            body: Body(schema: ManagementMessages.NewBroadcast.schema),
+            answer: .json(ManagementMessages.NotificationSent.schema), problems: [413, 415]
         ) { api, call in
             let isChecked = call.isOn("dryRun")
-            return try .json(
+            return .json(
                 isChecked
                     ? try await api.check(broadcast: call.message()) : try await api.send(broadcast: call.message()))
         }
@@ -63,36 +63,6 @@ extension ManagementOperations {
         .query(
             "environment", .string(.environment), "The environment of the channels; development if it is not given."),
     ]
-}
-
-extension ManagementSchemas {
-    static let newChannel = Schema.named(
-        "NewChannel",
-        .object([
-            .required("bundleID", .string(.bundleID)),
-            .optional("environment", .string(.environment), "development without it."),
-            .optional(
-                "messageStoragePolicy", .integer(0...1),
-                "0, which it is without it: nothing is kept for devices that are offline. 1: the newest broadcast."),
-        ]))
-    static let newBroadcast = Schema.named(
-        "NewBroadcast",
-        .object([
-            .required("bundleID", .string(.any), "The app of the channel."),
-            .required("channelID", .string(.any)), .required("payload", .openObject),
-            .optional("id", .string(.any), "The value of apns-request-id."),
-            .optional("expiration", .integer(0...Int64.max)), .optional("priority", .integer(0...255)),
-            .optional("pushType", .string(.any), "It has to be liveactivity, as in a provider's request."),
-        ]))
-    static let channel = Schema.named(
-        "Channel",
-        .object([
-            .required("channelID", .string(.channelID)), .required("bundleID", .string(.bundleID)),
-            .required("environment", .string(.environment)), .required("messageStoragePolicy", .integer(0...1)),
-            .required("created", .integer(0...Int64.max)),
-            .required(
-                "connectedSubscribers", .integer(0...Int64.max), "How many connected devices get what is sent to it."),
-        ]))
 }
 
 extension TextFormat {
@@ -109,7 +79,7 @@ extension ManagementAPI {
         let channels = try await carryingOut { broadcasts async throws(Rejection) in
             try await broadcasts.channels(of: list, after: after, limit: call.limit + 1)
         }
-        return try ListPage.answer(channels.map { message($0, of: app) }, name: \.channelID, call)
+        return ListPage.answer(channels.map { message($0, of: app) }, name: \.channelID, call)
     }
 
     fileprivate func createChannel(

@@ -1,6 +1,6 @@
 import Delivery
 import Foundation
-import HTTPAPI
+package import HTTPAPI
 import Hummingbird
 import Matching
 import Notifications
@@ -11,16 +11,17 @@ extension ManagementOperations {
         ManagementOperation(
             method: .get, path: "/v1/clock", summary: "The service's time, or a team's",
             parameters: [.query("team", .string(.accountID), "The team whose clock it is.")],
-            answer: .json(ManagementSchemas.clockReading), problems: [404]
+            answer: .json(ManagementMessages.ClockReading.schema), problems: [404]
         ) { api, call in
-            try .json(try api.clock(of: call.query("team")))
+            .json(try api.clock(of: call.query("team")))
         },
         ManagementOperation(
             method: .post, path: "/v1/clock", summary: "Advance the virtual clock, or a team's own",
-            body: Body(schema: ManagementSchemas.clockAdvance), answer: .json(ManagementSchemas.clockReading),
+            body: Body(schema: ManagementMessages.ClockAdvance.schema),
+            answer: .json(ManagementMessages.ClockReading.schema),
             problems: [404, 409, 413, 415]
         ) { api, call in
-            try .json(try await api.advanceClock(try call.message()))
+            .json(try await api.advanceClock(try call.message()))
         },
     ]
 }
@@ -58,36 +59,31 @@ extension ManagementAPI {
 }
 
 extension ManagementMessages {
-    package struct ClockAdvance: Codable, Sendable {
-        /// By how much to advance the clock: a duration of ISO 8601, for example `PT1H`.
-        package var advance: String
-        /// The team whose clock is advanced; nil for the service's clock.
-        package var team: String?
+    package struct ClockAdvance: JSONMessage {
+        package let advance: String
+        package let team: String?
 
-        package init(advance: String, team: String? = nil) {
-            self.advance = advance
-            self.team = team
-        }
+        package init(advance: String, team: String? = nil) { (self.advance, self.team) = (advance, team) }
+
+        package static let form: JSONForm<ClockAdvance> = .object(
+            "ClockAdvance", ClockAdvance.init,
+            .required("advance", .text(.duration), \.advance, "How far the clock goes forward."),
+            .optional(
+                "team", .text(.accountID), \.team, "The team whose own clock it is; without it, the service's."))
     }
 
-    package struct ClockReading: Codable, Sendable {
-        /// The time of the clock: ISO 8601 in UTC, with milliseconds.
-        package var now: String
+    package struct ClockReading: JSONMessage {
+        package let now: String
 
-        init(_ time: Timestamp) {
-            let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
-            now = date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-        }
+        package static let form: JSONForm<ClockReading> = .object(
+            "ClockReading", ClockReading.init(now:),
+            .required("now", .text(.any), \.now, "The clock's time, ISO 8601 in UTC."))
     }
 }
 
-extension ManagementSchemas {
-    static let clockAdvance = Schema.named(
-        "ClockAdvance",
-        .object([
-            .required("advance", .string(.duration), "How far the clock goes forward."),
-            .optional("team", .string(.accountID), "The team whose own clock it is; without it, the service's."),
-        ]))
-    static let clockReading = Schema.named(
-        "ClockReading", .object([.required("now", .string(.any), "The clock's time, ISO 8601 in UTC.")]))
+extension ManagementMessages.ClockReading {
+    init(_ time: Timestamp) {
+        let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1000)
+        self.init(now: date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+    }
 }

@@ -1,5 +1,5 @@
 import Console
-import HTTPAPI
+package import HTTPAPI
 import HTTPTypes
 import Hummingbird
 import Notifications
@@ -10,31 +10,31 @@ extension ManagementOperations {
         ManagementOperation(
             method: .post, path: "/v1/console/links", summary: "Make a link that signs a browser in, once",
             body: Body(schema: ManagementSchemas.nothing, isOptional: true),
-            answer: .json(ManagementSchemas.consoleLink), problems: [409, 413, 415]
+            answer: .json(ManagementMessages.ConsoleLink.schema), problems: [409, 413, 415]
         ) { api, call in
             // Without this check a session could last for ever, because it could make links for its own successors.
             guard call.caller.session == nil else {
                 throw Problem(
                     403, "A session of the console cannot make links; run carillon console where the service runs.")
             }
-            return try .json(try api.makeConsoleLink())
+            return .json(try api.makeConsoleLink())
         },
         ManagementOperation(
             method: .delete, path: "/v1/console/session", summary: "End the session that asks",
-            answer: .json(ManagementSchemas.endedSessions), problems: [404]
+            answer: .json(ManagementMessages.EndedSessions.schema), problems: [404]
         ) { api, call in
             guard let session = call.caller.session, api.console.end(session) else {
                 throw Problem.notFound("The request is not of a session of the console.")
             }
-            var response = try Response.json(ManagementMessages.EndedSessions(ended: 1))
+            var response = Response.json(ManagementMessages.EndedSessions(ended: 1))
             response.headers[.setCookie] = ConsoleSessions.cookieRemoval(call.request.head.authority ?? "")
             return response
         },
         ManagementOperation(
             method: .delete, path: "/v1/console/sessions", summary: "End all sessions of the console, and its links",
-            answer: .json(ManagementSchemas.endedSessions)
+            answer: .json(ManagementMessages.EndedSessions.schema)
         ) { api, _ in
-            try .json(ManagementMessages.EndedSessions(ended: api.console.endAll()))
+            .json(ManagementMessages.EndedSessions(ended: api.console.endAll()))
         },
     ]
 
@@ -42,9 +42,9 @@ extension ManagementOperations {
     static let reasons = [
         ManagementOperation(
             method: .get, path: "/v1/reasons", summary: "What each reason of a rejection means, and what to do",
-            answer: .json(.array(ManagementSchemas.reason))
+            answer: .json(.array(ManagementMessages.Reason.schema))
         ) { _, _ in
-            try .json(
+            JSONForm.list(of: ManagementMessages.Reason.form).response(
                 Rejection.Reason.allCases.map { reason in
                     ManagementMessages.Reason(
                         reason: reason.rawValue, status: reason.status, meaning: reason.row.meaning,
@@ -70,32 +70,31 @@ extension ManagementAPI {
 // MARK: - Messages
 
 extension ManagementMessages {
-    package struct ConsoleLink: Codable, Sendable {
-        package var url: String
+    package struct ConsoleLink: JSONMessage {
+        package let url: String
+
+        package static let form: JSONForm<ConsoleLink> = .object(
+            "ConsoleLink", ConsoleLink.init,
+            .required("url", .text(.any), \.url, "The link works once, within five minutes."))
     }
 
-    package struct EndedSessions: Codable, Sendable {
-        package var ended: Int
+    package struct EndedSessions: JSONMessage {
+        package let ended: Int
+
+        package static let form: JSONForm<EndedSessions> = .object(
+            "EndedSessions", EndedSessions.init, .required("ended", .integer(to: ConsoleLimits.sessions), \.ended))
     }
 
-    package struct Reason: Codable, Sendable {
-        package var reason: String
-        package var status: Int
-        package var meaning: String
-        package var advice: String
-    }
-}
+    package struct Reason: JSONMessage {
+        package let reason: String
+        package let status: Int
+        package let meaning: String
+        package let advice: String
 
-extension ManagementSchemas {
-    static let consoleLink = Schema.named(
-        "ConsoleLink", .object([.required("url", .string(.any), "The link works once, within five minutes.")]))
-    static let endedSessions = Schema.named(
-        "EndedSessions", .object([.required("ended", .integer(0...Int64(ConsoleLimits.sessions)))]))
-    static let reason = Schema.named(
-        "Reason",
-        .object([
-            .required("reason", .string(.any)), .required("status", .integer(400...599)),
-            .required("meaning", .string(.any), "What the reason says about the request."),
-            .required("advice", .string(.any), "What a provider should do."),
-        ]))
+        package static let form: JSONForm<Reason> = .object(
+            "Reason", Reason.init,
+            .required("reason", .text(.any), \.reason), .required("status", .integer(from: 400, to: 599), \.status),
+            .required("meaning", .text(.any), \.meaning, "What the reason says about the request."),
+            .required("advice", .text(.any), \.advice, "What a provider should do."))
+    }
 }

@@ -16,7 +16,7 @@ extension ManagementAPI {
         let grant = Grant(
             id: .random(using: &random), bundleID: app.bundleID, team: app.team, name: request.name,
             key: .random(using: &random), publicKey: Array(publicKey.x963Representation),
-            clientKey: GrantClientKey().text, limits: try limits(request.change, of: app.bundleID, GrantLimits()),
+            clientKey: GrantClientKey().text, limits: try limits(request.limits, of: app.bundleID, GrantLimits()),
             isSuspended: request.suspended ?? false, made: now)
         _ = try await accounts.apply(.createGrant(grant))
         return ManagementMessages.GrantMade(
@@ -34,7 +34,7 @@ extension ManagementAPI {
             var grant = try known(name, in: accounts)
             grant.name = change.name ?? grant.name
             grant.isSuspended = change.suspended ?? grant.isSuspended
-            grant.limits = try limits(change, of: grant.bundleID, grant.limits)
+            grant.limits = try limits(change.limits, of: grant.bundleID, grant.limits)
             do throws(StoreError) {
                 _ = try await self.accounts.apply(.changeGrant(grant), to: accounts.version)
             } catch {
@@ -58,7 +58,7 @@ extension ManagementAPI {
 
     func listGrants(_ call: ManagementCall) async throws -> Response {
         let (use, grants) = (try await use(), accounts.current.grants)
-        return try ListPage.make(of: grants.keys.map(\.rawValue), call) { name in
+        return ListPage.make(of: grants.keys.map(\.rawValue), call) { name in
             GrantID(rawValue: name).flatMap { grants[$0] }.map { message($0, use) }
         }
     }
@@ -66,14 +66,14 @@ extension ManagementAPI {
     // MARK: Invitations
 
     func inviteGrant(
-        _ request: ManagementMessages.NewGrant
+        _ request: ManagementMessages.NewGrantInvitation
     ) async throws -> ManagementMessages.GrantInvitationMade {
         var random = SystemRandomNumberGenerator()
         let (code, now) = (ActivationCode.random(using: &random), now)
         let app = try app(ofGrant: request.bundleID)
         let invitation = GrantInvitation(
             digest: code.digest, bundleID: app.bundleID, name: request.name,
-            limits: try limits(request.change, of: app.bundleID, GrantLimits()),
+            limits: try limits(request.limits, of: app.bundleID, GrantLimits()),
             expires: now.advanced(by: GrantInvitation.life))
         try await parts.grants.invite(invitation, at: now)
         return ManagementMessages.GrantInvitationMade(
@@ -83,7 +83,7 @@ extension ManagementAPI {
     func listGrantInvitations(_ call: ManagementCall) async throws -> Response {
         let invitations = try await parts.grants.grantInvitations(at: now).map { message($0) }
         let byID = Dictionary(invitations.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        return try ListPage.make(of: byID.keys, call) { byID[$0] }
+        return ListPage.make(of: byID.keys, call) { byID[$0] }
     }
 
     func withdrawGrantInvitation(_ id: String) async throws -> ManagementMessages.GrantInvitation {
@@ -126,7 +126,7 @@ extension ManagementAPI {
 
     /// Changes limits as a request asks for it.
     private func limits(
-        _ change: ManagementMessages.GrantChange,
+        _ change: ManagementMessages.GrantBounds,
         of bundleID: BundleID,
         _ present: GrantLimits,
     ) throws -> GrantLimits {
@@ -166,28 +166,17 @@ extension ManagementAPI {
         return ManagementMessages.Grant(
             grant: grant.id.rawValue, bundleID: grant.bundleID.rawValue, name: grant.name, teamID: grant.team.rawValue,
             keyID: grant.key.rawValue, publicKey: key?.pemRepresentation ?? "", clientKey: grant.clientKey,
-            topics: limits.topics, pushTypes: limits.pushTypes, priorities: limits.priorities, rate: limits.rate,
-            burst: limits.burst, daily: limits.daily, payloadBytes: limits.payloadBytes, expires: limits.expires,
-            encryptedOnly: limits.encryptedOnly, maximumHandles: limits.maximumHandles, suspended: grant.isSuspended,
-            made: grant.made.milliseconds, revoked: grant.revoked?.milliseconds, handles: use.handles[grant.id] ?? 0,
-            today: use.today[grant.id] ?? 0, sent: use.sent[grant.id] ?? [:])
+            suspended: grant.isSuspended, made: grant.made.milliseconds, revoked: grant.revoked?.milliseconds,
+            handles: use.handles[grant.id] ?? 0, today: use.today[grant.id] ?? 0, sent: use.sent[grant.id] ?? [:],
+            limits: ManagementMessages.GrantBounds(
+                topics: limits.topics, pushTypes: limits.pushTypes, priorities: limits.priorities, rate: limits.rate,
+                burst: limits.burst, daily: limits.daily, payloadBytes: limits.payloadBytes, expires: limits.expires,
+                encryptedOnly: limits.encryptedOnly, maximumHandles: limits.maximumHandles))
     }
 
     private func message(_ invitation: GrantInvitation) -> ManagementMessages.GrantInvitation {
         ManagementMessages.GrantInvitation(
             id: Hexadecimal.string(invitation.digest), bundleID: invitation.bundleID.rawValue, name: invitation.name,
             expires: invitation.expires.milliseconds)
-    }
-}
-
-extension ManagementMessages.NewGrant {
-    /// The limits, as a change of a grant that has none.
-    fileprivate var change: ManagementMessages.GrantChange {
-        var change = ManagementMessages.GrantChange()
-        (change.topics, change.pushTypes, change.priorities) = (topics, pushTypes, priorities)
-        (change.rate, change.burst, change.daily) = (rate, burst, daily)
-        (change.payloadBytes, change.expires, change.encryptedOnly) = (payloadBytes, expires, encryptedOnly)
-        change.maximumHandles = maximumHandles
-        return change
     }
 }

@@ -1,42 +1,63 @@
+import Delivery
+package import HTTPAPI
+import Notifications
+
 extension ManagementMessages {
     /// A request for a new grant. Without a public key, the service makes a key.
-    package struct NewGrant: Codable, Sendable {
-        package var bundleID: String
-        package var name: String
-        /// The public half in PEM, or as X9.63 (65 bytes) in Base64.
-        package var publicKey: String?
-        package var topics: [String]?
-        package var pushTypes: [String]?
-        package var priorities: [UInt8]?
-        package var rate: Int?
-        package var burst: Int?
-        package var daily: Int?
-        package var payloadBytes: Int?
-        package var expires: UInt64?
-        package var encryptedOnly: Bool?
-        package var maximumHandles: Int?
-        package var suspended: Bool?
+    package struct NewGrant: JSONMessage {
+        package let bundleID: String
+        package let name: String
+        package let publicKey: String?
+        package var limits: GrantBounds
+        package let suspended: Bool?
 
-        package init(bundleID: String, name: String, publicKey: String? = nil) {
-            self.bundleID = bundleID
-            self.name = name
-            self.publicKey = publicKey
-        }
+        package static let form: JSONForm<NewGrant> = .object(
+            "NewGrant", NewGrant.init(bundleID:name:publicKey:limits:suspended:),
+            .required("bundleID", .text(.bundleID), \.bundleID),
+            .required("name", .text(.grantName), \.name, "For people."),
+            .optional(
+                "publicKey", .text(.any), \.publicKey,
+                """
+                The public half of the instance's key (P-256): in PEM, or the uncompressed point in Base64. Without it the \
+                service makes a key.
+                """),
+            .members(of: GrantBounds.form, \.limits),
+            .optional("suspended", .boolean, \.suspended, meaningOfSuspended))
     }
 
-    package struct GrantMade: Codable, Sendable {
-        package var grant: String
-        package var teamID: String
-        package var keyID: String
-        package var clientKey: String
-        /// The private half in PEM, if the service made the key. Only this answer contains it; the service does not
-        /// keep it.
-        package var privateKey: String?
+    private static let meaningOfSuspended = "Whether its keys are refused for the time being."
+
+    package struct GrantMade: JSONMessage {
+        package let grant: String
+        package let teamID: String
+        package let keyID: String
+        package let clientKey: String
+        package let privateKey: String?
+
+        package static let form: JSONForm<GrantMade> = .object(
+            "GrantMade", GrantMade.init,
+            .required("grant", .text(.grantID), \.grant),
+            .required("teamID", .text(.accountID), \.teamID, "The iss of the grant's provider tokens."),
+            .required("keyID", .text(.accountID), \.keyID, "The kid of the grant's provider tokens."),
+            .required("clientKey", .text(.any), \.clientKey, "With it the app makes handles. It is no secret."),
+            .optional("privateKey", .text(.any), \.privateKey, "In PEM, if the service made the key; shown this once."))
     }
 
     /// Changes a grant. What is missing stays; 0 or an empty list removes a limit.
-    package struct GrantChange: Codable, Sendable {
-        package var name: String?
+    package struct GrantChange: JSONMessage {
+        package let name: String?
+        package let limits: GrantBounds
+        package let suspended: Bool?
+
+        package static let form: JSONForm<GrantChange> = .object(
+            "GrantChange", GrantChange.init(name:limits:suspended:),
+            .optional("name", .text(.grantName), \.name),
+            .members(of: GrantBounds.form, \.limits),
+            .optional("suspended", .boolean, \.suspended, meaningOfSuspended))
+    }
+
+    /// The limits of a grant, as requests and answers have them among their members.
+    package struct GrantBounds: JSONMessage {
         package var topics: [String]?
         package var pushTypes: [String]?
         package var priorities: [UInt8]?
@@ -47,52 +68,127 @@ extension ManagementMessages {
         package var expires: UInt64?
         package var encryptedOnly: Bool?
         package var maximumHandles: Int?
-        package var suspended: Bool?
 
-        package init(suspended: Bool? = nil) { self.suspended = suspended }
+        package static let form: JSONForm<GrantBounds> = .object(
+            nil, GrantBounds.init,
+            .optional(
+                "topics", .list(of: .text(.any), to: GrantLimits.maximumTopics), \.topics,
+                "The only topics of the app that it may send to; without it, all."),
+            .optional(
+                "pushTypes", .list(of: .text(.pushType), to: PushType.all.count), \.pushTypes,
+                "The only push types that it may send; without it, all."),
+            .optional(
+                "priorities", .list(of: .integer(from: 1, to: 10), to: Priority.allCases.count), \.priorities,
+                "The only priorities that it may use; without it, all."),
+            .optional(
+                "rate", .integer(to: GrantLimits.maximumRate), \.rate,
+                "How many notifications each second; without it or with 0, any number."),
+            .optional(
+                "burst", .integer(to: GrantLimits.maximumRate), \.burst,
+                "How many at once; without it or with 0, as many as in a second."),
+            .optional(
+                "daily", .integer(to: GrantLimits.maximumCount), \.daily,
+                "How many on one day (UTC); without it or with 0, any number."),
+            .optional(
+                "payloadBytes", .integer(to: Payload.maximumVoIPBytes), \.payloadBytes,
+                "The largest payload in bytes; without it or with 0, what the topic allows."),
+            .optional("expires", .integer(), \.expires, "The end of the grant; without it or with 0, none."),
+            .optional(
+                "encryptedOnly", .boolean, \.encryptedOnly,
+                "Whether nothing may be sent but one text in base64url beside an aps dictionary that says nothing."),
+            .optional(
+                "maximumHandles", .integer(to: GrantLimits.maximumCount), \.maximumHandles,
+                "How many handles; without it or with 0, \(GrantLimits.usualHandles)."))
     }
 
-    package struct Grant: Codable, Sendable {
-        package var grant: String
-        package var bundleID: String
-        package var name: String
-        package var teamID: String
-        package var keyID: String
-        /// In PEM.
-        package var publicKey: String
-        package var clientKey: String
-        package var topics: [String]?
-        package var pushTypes: [String]?
-        package var priorities: [UInt8]?
-        package var rate: Int?
-        package var burst: Int?
-        package var daily: Int?
-        package var payloadBytes: Int?
-        package var expires: UInt64?
-        package var encryptedOnly: Bool
-        package var maximumHandles: Int
-        package var suspended: Bool
-        package var made: UInt64
-        package var revoked: UInt64?
-        /// How many handles it has.
-        package var handles: Int
-        /// How many notifications count for today's number (UTC).
-        package var today: UInt64
-        /// How its requests were answered: `200` or the reason, with the number of answers.
-        package var sent: [String: UInt64]
+    package struct Grant: JSONMessage {
+        package let grant: String
+        package let bundleID: String
+        package let name: String
+        package let teamID: String
+        package let keyID: String
+        package let publicKey: String
+        package let clientKey: String
+        package let suspended: Bool
+        package let made: UInt64
+        package let revoked: UInt64?
+        package let handles: Int
+        package let today: UInt64
+        package let sent: [String: UInt64]
+        package let limits: GrantBounds
+
+        package static let form: JSONForm<Grant> = .object(
+            "Grant", Grant.init,
+            .required("grant", .text(.grantID), \.grant), .required("bundleID", .text(.bundleID), \.bundleID),
+            .required("name", .text(.any), \.name), .required("teamID", .text(.accountID), \.teamID),
+            .required("keyID", .text(.accountID), \.keyID),
+            .required("publicKey", .text(.any), \.publicKey, "In PEM."),
+            .required("clientKey", .text(.any), \.clientKey), .required("suspended", .boolean, \.suspended),
+            .required("made", .integer(), \.made), .optional("revoked", .integer(), \.revoked),
+            .required("handles", .integer(), \.handles, "How many handles it has."),
+            .required("today", .integer(), \.today, "How many notifications count for today's number (UTC)."),
+            .required(
+                "sent", .dictionary(of: .integer()), \.sent,
+                "How its requests were answered: 200 or the reason, with the number of answers."),
+            .members(of: GrantBounds.form, \.limits))
     }
 
-    package struct GrantInvitationMade: Codable, Sendable {
-        /// The one-time code. Only this answer contains it; the service keeps its digest.
-        package var code: String
-        package var id: String
-        package var expires: UInt64
+    /// A request to invite an instance, which sends its public key when it uses the invitation.
+    package struct NewGrantInvitation: JSONMessage {
+        package let bundleID: String
+        package let name: String
+        package let limits: GrantBounds
+
+        package static let form: JSONForm<NewGrantInvitation> = .object(
+            "NewGrantInvitation", NewGrantInvitation.init,
+            .required("bundleID", .text(.bundleID), \.bundleID),
+            .required("name", .text(.grantName), \.name, "The name of the grant."),
+            .members(of: GrantBounds.form, \.limits))
     }
 
-    package struct GrantInvitation: Codable, Sendable {
-        package var id: String
-        package var bundleID: String
-        package var name: String
-        package var expires: UInt64
+    package struct GrantInvitationMade: JSONMessage {
+        package let code: String
+        package let id: String
+        package let expires: UInt64
+
+        package static let form: JSONForm<GrantInvitationMade> = .object(
+            "GrantInvitationMade", GrantInvitationMade.init,
+            .required("code", .text(.any), \.code, "The one-time code; shown this once."),
+            .required("id", .text(.invitationID), \.id, "The invitation's ID: SHA-256 of the code."),
+            .required("expires", .integer(), \.expires))
     }
+
+    package struct GrantInvitation: JSONMessage {
+        package let id: String
+        package let bundleID: String
+        package let name: String
+        package let expires: UInt64
+
+        package static let form: JSONForm<GrantInvitation> = .object(
+            "GrantInvitation", GrantInvitation.init,
+            .required("id", .text(.invitationID), \.id), .required("bundleID", .text(.bundleID), \.bundleID),
+            .required("name", .text(.any), \.name), .required("expires", .integer(), \.expires))
+    }
+}
+
+extension ManagementMessages.NewGrant {
+    package init(bundleID: String, name: String, publicKey: String? = nil) {
+        self.init(
+            bundleID: bundleID, name: name, publicKey: publicKey, limits: ManagementMessages.GrantBounds(),
+            suspended: nil)
+    }
+}
+
+extension ManagementMessages.GrantChange {
+    package init(suspended: Bool) {
+        self.init(name: nil, limits: ManagementMessages.GrantBounds(), suspended: suspended)
+    }
+}
+
+extension TextFormat {
+    static let grantID = TextFormat("a grant's ID: g_ and 16 letters or digits", pattern: "^g_[a-z2-7]{16}$") {
+        GrantID(rawValue: $0) != nil
+    }
+
+    fileprivate static let pushType = oneOf(PushType.all.map(\.rawValue))
 }

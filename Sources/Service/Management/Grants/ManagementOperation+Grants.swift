@@ -9,35 +9,35 @@ extension ManagementOperations {
     static let grants = [
         ManagementOperation(
             method: .get, path: "/v1/grants", summary: "All grants of instances, and what they sent",
-            parameters: .list(after: "grant's ID", .grantID), answer: .json(.array(ManagementSchemas.grant))
+            parameters: .list(after: "grant's ID", .grantID), answer: .json(.array(ManagementMessages.Grant.schema))
         ) { api, call in
             try await api.listGrants(call)
         },
         ManagementOperation(
             method: .post, path: "/v1/grants", summary: "Make a grant for an instance",
-            body: Body(schema: ManagementSchemas.newGrant), answer: .json(ManagementSchemas.grantMade),
+            body: Body(schema: ManagementMessages.NewGrant.schema), answer: .json(ManagementMessages.GrantMade.schema),
             problems: [409, 413, 415]
         ) { api, call in
-            try .json(try await api.createGrant(call.message()))
+            .json(try await api.createGrant(call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/grants/{id}", summary: "One grant, and what it sent", parameters: [grantID],
-            answer: .json(ManagementSchemas.grant), problems: [404]
+            answer: .json(ManagementMessages.Grant.schema), problems: [404]
         ) { api, call in
-            try .json(try await api.grant(call.parameter("id")))
+            .json(try await api.grant(call.parameter("id")))
         },
         ManagementOperation(
             method: .patch, path: "/v1/grants/{id}", summary: "Change, suspend or resume a grant",
-            parameters: [grantID], body: Body(schema: ManagementSchemas.grantChange),
-            answer: .json(ManagementSchemas.grant), problems: [404, 409, 413, 415]
+            parameters: [grantID], body: Body(schema: ManagementMessages.GrantChange.schema),
+            answer: .json(ManagementMessages.Grant.schema), problems: [404, 409, 413, 415]
         ) { api, call in
-            try .json(try await api.changeGrant(call.parameter("id"), call.message()))
+            .json(try await api.changeGrant(call.parameter("id"), call.message()))
         },
         ManagementOperation(
             method: .delete, path: "/v1/grants/{id}", summary: "Revoke a grant with its keys and its handles",
-            parameters: [grantID], answer: .json(ManagementSchemas.grant), problems: [404]
+            parameters: [grantID], answer: .json(ManagementMessages.Grant.schema), problems: [404]
         ) { api, call in
-            try .json(try await api.revokeGrant(call.parameter("id")))
+            .json(try await api.revokeGrant(call.parameter("id")))
         },
     ]
 
@@ -46,23 +46,23 @@ extension ManagementOperations {
             method: .get, path: "/v1/grant-invitations",
             summary: "The unused invitations to make a grant, by their IDs",
             parameters: .list(after: "invitation's ID", .invitationID),
-            answer: .json(.array(ManagementSchemas.grantInvitation))
+            answer: .json(.array(ManagementMessages.GrantInvitation.schema))
         ) { api, call in
             try await api.listGrantInvitations(call)
         },
         ManagementOperation(
             method: .post, path: "/v1/grant-invitations", summary: "Let an instance make its own grant, once",
-            body: Body(schema: ManagementSchemas.newGrantInvitation),
-            answer: .json(ManagementSchemas.grantInvitationMade), problems: [409, 413, 415]
+            body: Body(schema: ManagementMessages.NewGrantInvitation.schema),
+            answer: .json(ManagementMessages.GrantInvitationMade.schema), problems: [409, 413, 415]
         ) { api, call in
-            try .json(try await api.inviteGrant(call.message()))
+            .json(try await api.inviteGrant(call.message()))
         },
         ManagementOperation(
             method: .delete, path: "/v1/grant-invitations/{id}",
             summary: "Withdraw an invitation, so that no instance can use it", parameters: [invitationID],
-            answer: .json(ManagementSchemas.grantInvitation), problems: [404]
+            answer: .json(ManagementMessages.GrantInvitation.schema), problems: [404]
         ) { api, call in
-            try .json(try await api.withdrawGrantInvitation(call.parameter("id")))
+            .json(try await api.withdrawGrantInvitation(call.parameter("id")))
         },
     ]
 

@@ -1,5 +1,5 @@
 import Delivery
-import HTTPAPI
+package import HTTPAPI
 import Hummingbird
 import Matching
 import Storage
@@ -9,33 +9,34 @@ extension ManagementOperations {
     static let nodes = [
         ManagementOperation(
             method: .get, path: "/v1/nodes", summary: "The nodes that use the store",
-            parameters: .list(after: "name", .nodeName), answer: .json(.array(ManagementSchemas.node)),
+            parameters: .list(after: "name", .nodeName), answer: .json(.array(ManagementMessages.Node.schema)),
             problems: [409]
         ) { api, call in
             let nodes = try await api.cluster().nodes()
-            return try ListPage.make(of: nodes.map(\.name), call) { name in
+            return ListPage.make(of: nodes.map(\.name), call) { name in
                 nodes.first { $0.name == name }.map { ManagementMessages.Node($0) }
             }
         },
         ManagementOperation(
             method: .get, path: "/v1/nodes/{name}", summary: "One node", parameters: [name],
-            answer: .json(ManagementSchemas.node), problems: [404, 409]
+            answer: .json(ManagementMessages.Node.schema), problems: [404, 409]
         ) { api, call in
-            try .json(try await api.node(call.parameter("name")))
+            .json(try await api.node(call.parameter("name")))
         },
         ManagementOperation(
             method: .post, path: "/v1/nodes/{name}/drain",
             summary: "Have a node send its providers and devices to other nodes", parameters: [name],
-            body: Body(schema: ManagementSchemas.nodeDrain, isOptional: true), answer: .json(ManagementSchemas.node),
+            body: Body(schema: ManagementMessages.NodeDrain.schema, isOptional: true),
+            answer: .json(ManagementMessages.Node.schema),
             problems: [404, 409, 413, 415]
         ) { api, call in
-            try .json(try await api.drain(call.parameter("name"), try call.message()))
+            .json(try await api.drain(call.parameter("name"), try call.message()))
         },
         ManagementOperation(
             method: .delete, path: "/v1/nodes/{name}", summary: "Forget a node that does not run", parameters: [name],
-            answer: .json(ManagementSchemas.node), problems: [404, 409]
+            answer: .json(ManagementMessages.Node.schema), problems: [404, 409]
         ) { api, call in
-            try .json(try await api.removeNode(call.parameter("name")))
+            .json(try await api.removeNode(call.parameter("name")))
         },
     ]
 
@@ -75,48 +76,44 @@ extension ManagementAPI {
 }
 
 extension ManagementMessages {
-    package struct Node: Codable, Sendable {
-        package var name: String
-        /// Where other nodes reach it, as `host:port`; nil if they cannot.
-        package var peer: String?
-        /// `active`, `draining`, `drained` or `gone`.
-        package var state: String
+    package struct Node: JSONMessage {
+        package let name: String
+        package let peer: String?
+        package let state: String
 
-        init(_ node: ClusterNode) {
-            name = node.name
-            peer = node.peer
-            state =
-                switch node.state {
-                case .active: "active"
-                case .draining: "draining"
-                case .drained: "drained"
-                case .gone: "gone"
-                }
-        }
+        package static let form: JSONForm<Node> = .object(
+            "Node", Node.init(name:peer:state:),
+            .required("name", .text(.nodeName), \.name),
+            .optional("peer", .text(.any), \.peer, "Where other nodes reach it, as host:port."),
+            .required("state", .text(.nodeState), \.state, "gone: it has not renewed its lease."))
     }
 
-    package struct NodeDrain: Codable, Sendable {
-        /// ISO 8601, for example `PT30S`.
-        package var over: String?
+    package struct NodeDrain: JSONMessage {
+        package let over: String?
+
         package init(over: String?) { self.over = over }
+
+        package static let form: JSONForm<NodeDrain> = .object(
+            "NodeDrain", NodeDrain.init,
+            .optional(
+                "over", .text(.duration), \.over,
+                "The time over which its connections are ended evenly, at most PT1H; PT30S if it is not given."))
     }
 }
 
-extension ManagementSchemas {
-    static let node = Schema.named(
-        "Node",
-        .object([
-            .required("name", .string(.nodeName)),
-            .optional("peer", .string(.any), "Where other nodes reach it, as host:port."),
-            .required(
-                "state", .string(.oneOf(["active", "draining", "drained", "gone"])),
-                "gone: it has not renewed its lease."),
-        ]))
-    static let nodeDrain = Schema.named(
-        "NodeDrain",
-        .object([
-            .optional(
-                "over", .string(.duration),
-                "The time over which its connections are ended evenly, at most PT1H; PT30S if it is not given.")
-        ]))
+extension ManagementMessages.Node {
+    init(_ node: ClusterNode) {
+        let state =
+            switch node.state {
+            case .active: "active"
+            case .draining: "draining"
+            case .drained: "drained"
+            case .gone: "gone"
+            }
+        self.init(name: node.name, peer: node.peer, state: state)
+    }
+}
+
+extension TextFormat {
+    fileprivate static let nodeState = oneOf(["active", "draining", "drained", "gone"])
 }

@@ -1,4 +1,4 @@
-import HTTPAPI
+package import HTTPAPI
 import Hummingbird
 import Journal
 import Matching
@@ -10,30 +10,30 @@ extension ManagementOperations {
     static let rehearsals = [
         ManagementOperation(
             method: .post, path: "/v1/rehearsals", summary: "Begin a rehearsal",
-            body: Body(schema: ManagementSchemas.newRehearsal), answer: .json(ManagementSchemas.rehearsalBegun),
+            body: Body(schema: ManagementSchemas.newRehearsal), answer: .json(ManagementMessages.RehearsalBegun.schema),
             problems: [409, 413, 415]
         ) { api, call in
-            try .json(try api.beginRehearsal(try call.message()))
+            try .json(api.beginRehearsal(call.document))
         },
         ManagementOperation(
             method: .get, path: "/v1/rehearsals", summary: "The rehearsals, also those that have ended",
-            parameters: .list(after: "rehearsal"), answer: .json(.array(ManagementSchemas.rehearsal))
+            parameters: .list(after: "rehearsal"), answer: .json(.array(ManagementMessages.Rehearsal.schema))
         ) { api, call in
             let shown = try api.director.all.map(ManagementMessages.Rehearsal.init)
             let page = ListPage(inOrder: shown.map(\.rehearsal), call)
-            return try page.answer(Array(shown[page.names.indices]))
+            return page.answer(Array(shown[page.names.indices]))
         },
         ManagementOperation(
             method: .get, path: "/v1/rehearsals/{id}", summary: "A rehearsal, with how often its rules fired",
-            parameters: [rehearsalID], answer: .json(ManagementSchemas.rehearsal), problems: [404]
+            parameters: [rehearsalID], answer: .json(ManagementMessages.Rehearsal.schema), problems: [404]
         ) { api, call in
-            try .json(try api.shown(try call.parameter("id")) { $0.rehearsal($1) })
+            .json(try api.shown(try call.parameter("id")) { $0.rehearsal($1) })
         },
         ManagementOperation(
             method: .delete, path: "/v1/rehearsals/{id}", summary: "End a rehearsal",
-            parameters: [rehearsalID], answer: .json(ManagementSchemas.rehearsal), problems: [404]
+            parameters: [rehearsalID], answer: .json(ManagementMessages.Rehearsal.schema), problems: [404]
         ) { api, call in
-            try .json(try api.shown(try call.parameter("id")) { $0.end($1) })
+            .json(try api.shown(try call.parameter("id")) { $0.end($1) })
         },
         ManagementOperation(
             method: .get, path: "/other-ca.pem", summary: "The other authority of rehearsals, in PEM",
@@ -104,56 +104,55 @@ extension ManagementAPI {
 }
 
 extension ManagementMessages {
-    package struct RehearsalBegun: Codable, Sendable {
-        package var rehearsal: String
+    package struct RehearsalBegun: JSONMessage {
+        package let rehearsal: String
+
+        package static let form: JSONForm<RehearsalBegun> = .object(
+            "RehearsalBegun", RehearsalBegun.init,
+            .required("rehearsal", .text(.any), \.rehearsal, "Its identifier."))
     }
 
-    package struct Rehearsal: Codable, Sendable {
-        package var rehearsal: String
-        package var active: Bool
-        /// Moments are in milliseconds since 1970.
-        package var began: UInt64
-        package var ends: UInt64
-        package var rules: [RehearsalRule]
+    package struct Rehearsal: JSONMessage {
+        package let rehearsal: String
+        package let active: Bool
+        package let began: UInt64
+        package let ends: UInt64
+        package let rules: [RehearsalRule]
 
-        init(_ shown: RehearsalStage.Shown) {
-            rehearsal = shown.id
-            active = shown.isActive
-            began = shown.began.milliseconds
-            ends = shown.ends.milliseconds
-            rules = zip(shown.rehearsal.rehearsal.rules, shown.rehearsal.counts).map { rule, counts in
-                RehearsalRule(rule: rule.name, matched: counts.matched, fired: counts.fired)
-            }
-        }
+        package static let form: JSONForm<Rehearsal> = .object(
+            "Rehearsal", Rehearsal.init(rehearsal:active:began:ends:rules:),
+            .required("rehearsal", .text(.any), \.rehearsal, "Its identifier."),
+            .required("active", .boolean, \.active, "false after it was ended or its time is over."),
+            .required("began", .integer(), \.began, "In milliseconds since 1970."),
+            .required("ends", .integer(), \.ends, "When its time is over, or when it was ended."),
+            .required("rules", .list(of: RehearsalRule.form), \.rules))
     }
 
-    package struct RehearsalRule: Codable, Sendable {
-        package var rule: String
-        /// The number of requests or connections that matched.
-        package var matched: UInt64
-        package var fired: UInt64
+    package struct RehearsalRule: JSONMessage {
+        package let rule: String
+        package let matched: UInt64
+        package let fired: UInt64
+
+        package static let form: JSONForm<RehearsalRule> = .object(
+            nil, RehearsalRule.init,
+            .required("rule", .text(.any), \.rule, "Its name."),
+            .required("matched", .integer(), \.matched, "How many requests or connections it matched."),
+            .required("fired", .integer(), \.fired, "How many of them it fired for."))
+    }
+}
+
+extension ManagementMessages.Rehearsal {
+    init(_ shown: RehearsalStage.Shown) {
+        self.init(
+            rehearsal: shown.id, active: shown.isActive, began: shown.began.milliseconds,
+            ends: shown.ends.milliseconds,
+            rules: zip(shown.rehearsal.rehearsal.rules, shown.rehearsal.counts).map { rule, counts in
+                ManagementMessages.RehearsalRule(rule: rule.name, matched: counts.matched, fired: counts.fired)
+            })
     }
 }
 
 extension ManagementSchemas {
     /// The schema allows any object, because `Rehearsal` checks the contents and gives a pointer to the fault.
     static let newRehearsal = Schema.named("NewRehearsal", .openObject)
-    static let rehearsalBegun = Schema.named(
-        "RehearsalBegun", .object([.required("rehearsal", .string(.any), "Its identifier.")]))
-    static let rehearsal = Schema.named(
-        "Rehearsal",
-        .object([
-            .required("rehearsal", .string(.any), "Its identifier."),
-            .required("active", .boolean, "false after it was ended or its time is over."),
-            .required("began", .integer(0...Int64.max), "In milliseconds since 1970."),
-            .required("ends", .integer(0...Int64.max), "When its time is over, or when it was ended."),
-            .required(
-                "rules",
-                .array(
-                    .object([
-                        .required("rule", .string(.any), "Its name."),
-                        .required("matched", .integer(0...Int64.max), "How many requests or connections it matched."),
-                        .required("fired", .integer(0...Int64.max), "How many of them it fired for."),
-                    ]))),
-        ]))
 }

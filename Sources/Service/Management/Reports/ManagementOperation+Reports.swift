@@ -1,4 +1,4 @@
-import HTTPAPI
+package import HTTPAPI
 import Hummingbird
 import Journal
 import Matching
@@ -14,9 +14,9 @@ extension ManagementOperations {
             parameters: [
                 .query("team", .string(.accountID), "Only this team's requests.")
             ],
-            answer: .json(ManagementSchemas.report), problems: [409]
+            answer: .json(ManagementMessages.Report.schema), problems: [409]
         ) { api, call in
-            try .json(try api.report(team: call.query("team")))
+            .json(try api.report(team: call.query("team")))
         }
     ]
 }
@@ -87,19 +87,33 @@ extension ManagementAPI {
 }
 
 extension ManagementMessages {
-    package struct Report: Codable, Sendable {
-        package var findings: [Finding]
+    package struct Report: JSONMessage {
+        package let findings: [Finding]
+
+        package static let form: JSONForm<Report> = .object(
+            "Report", Report.init, .required("findings", .list(of: Finding.form), \.findings))
     }
 
-    package struct Finding: Codable, Sendable, Hashable {
-        package var id: String
-        /// `error`, `warning` or `note`.
-        package var severity: String
-        package var section: String
-        package var text: String
-        package var advice: String
-        /// The requests that show the finding, by their numbers in the journal.
-        package var requests: [UInt64]
+    package struct Finding: JSONMessage, Hashable {
+        package let id: String
+        package let severity: String
+        package let section: String
+        package let text: String
+        package let advice: String
+        package let requests: [UInt64]
+
+        package static let form: JSONForm<Finding> = .object(
+            nil, Finding.init(id:severity:section:text:advice:requests:),
+            .required("id", .text(.any), \.id, "Always the same for the same kind of finding."),
+            .required("severity", .text(.severity), \.severity),
+            .required(
+                "section", .text(.any), \.section,
+                "The Guide's section; empty if the finding is not about the client."),
+            .required("text", .text(.any), \.text, "What the client did."),
+            .required("advice", .text(.any), \.advice, "What to change."),
+            .required(
+                "requests", .list(of: .integer()), \.requests,
+                "The journal's numbers of the requests that show it."))
     }
 }
 
@@ -111,24 +125,6 @@ extension ManagementMessages.Finding {
     }
 }
 
-extension ManagementSchemas {
-    static let report = Schema.named(
-        "Report",
-        .object([
-            .required(
-                "findings",
-                .array(
-                    .object([
-                        .required("id", .string(.any), "Always the same for the same kind of finding."),
-                        .required("severity", .string(.oneOf(["error", "warning", "note"]))),
-                        .required(
-                            "section", .string(.any),
-                            "The Guide's section; empty if the finding is not about the client."),
-                        .required("text", .string(.any), "What the client did."),
-                        .required("advice", .string(.any), "What to change."),
-                        .required(
-                            "requests", .array(.integer(0...Int64.max)),
-                            "The journal's numbers of the requests that show it."),
-                    ])))
-        ]))
+extension TextFormat {
+    fileprivate static let severity = oneOf(["error", "warning", "note"])
 }

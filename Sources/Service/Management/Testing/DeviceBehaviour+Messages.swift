@@ -32,11 +32,11 @@ extension DeviceBehaviour {
 
 extension ManagementMessages.Behaviour {
     init(_ behaviour: DeviceBehaviour) {
-        self.init(kind: behaviour.kind.rawValue)
+        let kind = behaviour.kind.rawValue
         switch behaviour {
-        case .slow(let delay): self.delay = delay.iso8601
-        case .removed(let since): self.since = since
-        case .online, .offline, .silent, .expired: break
+        case .slow(let delay): self.init(kind: kind, delay: delay.iso8601)
+        case .removed(let since): self.init(kind: kind, since: since)
+        case .online, .offline, .silent, .expired: self.init(kind: kind)
         }
     }
 }

@@ -181,7 +181,7 @@ extension FixturePlan {
         guard let bundleID = written.bundleID ?? (apps.count == 1 ? apps.first : nil) else {
             throw Problem.invalid(pointer, "The key bundleID is missing; only a team with one app can leave it out.")
         }
-        let environment = written.environment ?? ManagementSchemas.universal
+        let environment = written.environment ?? ManagementMessages.NewCertificate.universal
         let passphrase = try PKCS12.passphrase(written.passphrase, format: written.format, at: pointer)
         let issued = try api.issueCertificate(
             ManagementMessages.NewCertificate(team: team.rawValue, bundleID: bundleID, environment: environment))

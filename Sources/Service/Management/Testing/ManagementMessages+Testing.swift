@@ -1,125 +1,192 @@
+import Delivery
+package import HTTPAPI
+import Journal
 package import Notifications
+import VirtualDevices
 
 // The messages of the API's operations for tests, documented in docs/testing.md.
 extension ManagementMessages {
-    package struct Journal: Codable, Sendable {
-        package var keep: Int
-        package init(keep: Int) { self.keep = keep }
+    package struct Journal: JSONMessage {
+        package let keep: Int
+
+        package static let form: JSONForm<Journal> = .object(
+            "Journal", Journal.init,
+            .required(
+                "keep", .integer(to: JournalLimits.requests), \.keep,
+                "How many requests are kept; 0 switches it off."))
     }
 
-    package struct DeletedRequests: Codable, Sendable {
-        package var deleted: Int
+    package struct DeletedRequests: JSONMessage {
+        package let deleted: Int
+
+        package static let form: JSONForm<DeletedRequests> = .object(
+            "DeletedRequests", DeletedRequests.init, .required("deleted", .integer(), \.deleted))
     }
 
-    package struct Wait: Codable, Sendable {
-        package var match: JSONValue?
-        package var count: Int?
-        /// How long to wait: a duration of ISO 8601.
-        package var timeout: String?
+    package struct Wait: JSONMessage {
+        package let match: JSONValue?
+        package let count: Int?
+        package let timeout: String?
+
         package init(match: JSONValue? = nil, count: Int? = nil, timeout: String? = nil) {
-            self.match = match
-            self.count = count
-            self.timeout = timeout
+            (self.match, self.count, self.timeout) = (match, count, timeout)
         }
+
+        package static let form: JSONForm<Wait> = .object(
+            "Wait", Wait.init,
+            .optional("match", .json(.openObject), \.match, "Which requests; all without it."),
+            .optional(
+                "count", .integer(to: JournalLimits.requests), \.count,
+                "How many at least, 1 without it; 0 waits to the end and wants none."),
+            .optional("timeout", .text(.any), \.timeout, "How long at most, as in PT5S, which it is without it."))
     }
 
     /// A notification to send, with the same keys as a line of `carillon send --batch`.
-    package struct NewNotification: Codable, Sendable {
-        package var token: String
-        package var topic: String
-        package var payload: JSONValue
-        package var id: String?
-        package var expiration: Int64?
-        package var priority: Int?
-        package var collapseID: String?
-        package var pushType: String?
+    package struct NewNotification: JSONMessage {
+        package let token: String
+        package let topic: String
+        package let payload: JSONValue
+        package let id: String?
+        package let expiration: Int64?
+        package let priority: Int?
+        package let collapseID: String?
+        package let pushType: String?
+
+        package static let form: JSONForm<NewNotification> = .object(
+            "NewNotification", NewNotification.init,
+            .required("token", .text(.any), \.token), .required("topic", .text(.any), \.topic),
+            .required("payload", .json(.openObject), \.payload), .optional("id", .text(.any), \.id),
+            .optional("expiration", .integer(), \.expiration), .optional("priority", .integer(to: 255), \.priority),
+            .optional("collapseID", .text(.any), \.collapseID), .optional("pushType", .text(.any), \.pushType))
     }
 
     /// The answer that a provider would have got.
-    package struct NotificationSent: Codable, Sendable {
+    package struct NotificationSent: JSONMessage {
         package var status: Int
-        /// Nil if the notification was only checked.
         package var apnsID: String?
         package var reason: String?
         package var timestamp: UInt64?
         package var detail: String?
-        /// The size of the payload, and the largest allowed for the topic. Present if the notification was only
-        /// checked.
         package var bytes: Int?
         package var maximumBytes: Int?
-        /// The answer of a service with `--conformance strict`. Present if the notification was only checked and such
-        /// a service would refuse it.
         package var strict: StrictRefusal?
 
-        init(status: Int, apnsID: String? = nil) {
-            self.status = status
-            self.apnsID = apnsID
-        }
+        package static let form: JSONForm<NotificationSent> = .object(
+            "NotificationSent", NotificationSent.init,
+            .required("status", .integer(from: 200, to: 599), \.status, "What a provider would have been answered."),
+            .optional("apnsID", .text(.any), \.apnsID, "Missing with dryRun."),
+            .optional("reason", .text(.any), \.reason), .optional("timestamp", .integer(), \.timestamp),
+            .optional("detail", .text(.any), \.detail),
+            .optional("bytes", .integer(), \.bytes, "With dryRun: the size of the payload."),
+            .optional(
+                "maximumBytes", .integer(), \.maximumBytes,
+                "With dryRun: the largest size for the topic, if it leads to an app."),
+            .optional(
+                "strict", StrictRefusal.form, \.strict,
+                "With dryRun: what the conformance strict would answer, if it would refuse it."))
     }
 
-    package struct StrictRefusal: Codable, Sendable {
-        package var status: Int
-        package var reason: String
-        package var detail: String?
+    package struct StrictRefusal: JSONMessage {
+        package let status: Int
+        package let reason: String
+        package let detail: String?
+
+        package static let form: JSONForm<StrictRefusal> = .object(
+            "StrictRefusal", StrictRefusal.init,
+            .required("status", .integer(from: 400, to: 599), \.status), .required("reason", .text(.any), \.reason),
+            .optional("detail", .text(.any), \.detail))
     }
 
     // MARK: Devices
 
-    package struct Behaviour: Codable, Sendable, Hashable {
-        package var kind: String
-        /// The delay of the behaviour `slow`: a duration of ISO 8601.
-        package var delay: String?
-        /// When the app was removed, for the behaviour `removed`: milliseconds since 1970.
-        package var since: UInt64?
+    package struct Behaviour: JSONMessage, Hashable {
+        package let kind: String
+        package let delay: String?
+        package let since: UInt64?
+
         package init(kind: String, delay: String? = nil, since: UInt64? = nil) {
-            self.kind = kind
-            self.delay = delay
-            self.since = since
+            (self.kind, self.delay, self.since) = (kind, delay, since)
         }
+
+        package static let form: JSONForm<Behaviour> = .object(
+            "Behaviour", Behaviour.init(kind:delay:since:),
+            .required("kind", .text(.behaviour), \.kind),
+            .optional("delay", .text(.any), \.delay, "For slow: how long it takes, as in PT0.5S."),
+            .optional("since", .integer(), \.since, "For removed: since when; since now without it."))
     }
 
-    package struct ChangedDevice: Codable, Sendable {
-        package var behaviour: Behaviour?
-        package var power: String?
-        /// The identifiers of the channels to which each app is subscribed, by bundle ID. Other apps keep theirs.
-        package var channels: [String: [String]]?
+    package struct ChangedDevice: JSONMessage {
+        package let behaviour: Behaviour?
+        package let power: String?
+        /// Apps that are not named keep their channels.
+        package let channels: [String: [String]]?
+
         package init(behaviour: Behaviour? = nil, power: String? = nil, channels: [String: [String]]? = nil) {
-            self.behaviour = behaviour
-            self.power = power
-            self.channels = channels
+            (self.behaviour, self.power, self.channels) = (behaviour, power, channels)
         }
+
+        package static let form: JSONForm<ChangedDevice> = .object(
+            "ChangedDevice", ChangedDevice.init,
+            .optional("behaviour", Behaviour.form, \.behaviour),
+            .optional("power", .text(.power), \.power, "What it reports while it is connected."),
+            .optional(
+                "channels", .dictionary(of: .list(of: .text(.any))), \.channels,
+                """
+                The IDs of the broadcast channels of its apps, in an array for each bundle ID. They take the place of the \
+                app's earlier ones.
+                """))
     }
 
-    package struct Device: Codable, Sendable {
-        package var deviceID: String
+    package struct Device: JSONMessage {
+        package let deviceID: String
         package var name: String?
-        package var environment: String
-        package var virtual: Bool
-        package var connected: Bool
-        /// When a real device connected, or when a virtual device got its behaviour, in milliseconds since 1970. Nil
-        /// for a real device that is not connected.
-        package var since: UInt64?
-        package var power: String?
-        /// The software that the device has reported, with its version.
+        package let environment: String
+        package let virtual: Bool
+        package let connected: Bool
+        package let since: UInt64?
+        package let power: String?
         package var software: String?
-        /// When this node last saw the device, in milliseconds since 1970. Nil while it is connected, and if it was not
-        /// connected to this node since its start.
         package var lastSeen: UInt64?
         package var behaviour: Behaviour?
-        package var apps: [DeviceApp]
-        /// The identifiers of the channels to which its apps are subscribed, by bundle ID. Apps without any are left out.
-        package var channels: [String: [String]]
+        package let apps: [DeviceApp]
+        package let channels: [String: [String]]
+
+        package static let form: JSONForm<Device> = .object(
+            "Device", Device.init,
+            .required("deviceID", .text(.deviceID), \.deviceID), .optional("name", .text(.any), \.name),
+            .required("environment", .text(.environment), \.environment), .required("virtual", .boolean, \.virtual),
+            .required("connected", .boolean, \.connected),
+            .optional(
+                "since", .integer(), \.since, "Since when it is connected, or a virtual one is as it is."),
+            .optional("power", .text(.power), \.power, "Of one that is connected."),
+            .optional(
+                "software", .text(.any), \.software,
+                "What the device has said of its software since this node started."),
+            .optional(
+                "lastSeen", .integer(), \.lastSeen,
+                "When one that is not connected was last connected to this node, since it started."),
+            .optional("behaviour", Behaviour.form, \.behaviour, "Of a virtual one."),
+            .required("apps", .list(of: DeviceApp.form), \.apps),
+            .required(
+                "channels", .dictionary(of: .list(of: .text(.any))), \.channels,
+                "The IDs of the broadcast channels to which its apps are subscribed, in an array for each bundle ID."))
     }
 
-    package struct DeviceApp: Codable, Sendable {
-        package var bundleID: String
-        package var token: String
-        /// How many notifications wait: the one in the app's mailbox, and those held back while the device's power is
-        /// low.
-        package var waiting: Int
+    package struct DeviceApp: JSONMessage {
+        package let bundleID: String
+        package let token: String
+        package let waiting: Int
+
+        package static let form: JSONForm<DeviceApp> = .object(
+            "DeviceApp", DeviceApp.init,
+            .required("bundleID", .text(.bundleID), \.bundleID), .required("token", .text(.any), \.token),
+            .required("waiting", .integer(), \.waiting, "How many notifications wait for the device."))
     }
 
     // MARK: Fixtures
+
+    // These have no form, because the completed document of the answer has members that a request must not have. Their
+    // schemas are in ManagementSchemas.
 
     package struct Fixture: Codable, Sendable {
         package var teams: [FixtureTeam]?
@@ -169,4 +236,9 @@ extension ManagementMessages {
         /// team, because the apps of a fixture have no channels yet.
         package var channels: [String: [String]]?
     }
+}
+
+extension TextFormat {
+    static let power = oneOf(DevicePower.allCases.map(\.rawValue))
+    fileprivate static let behaviour = oneOf(DeviceBehaviour.Kind.allCases.map(\.rawValue))
 }

@@ -11,17 +11,17 @@ extension ManagementOperations {
     static let journal = [
         ManagementOperation(
             method: .get, path: "/v1/journal", summary: "How many requests the journal keeps; 0 if it is off",
-            answer: .json(ManagementSchemas.journal)
+            answer: .json(ManagementMessages.Journal.schema)
         ) { api, _ in
-            try .json(ManagementMessages.Journal(keep: try api.testing("The journal").journal.keep))
+            .json(ManagementMessages.Journal(keep: try api.testing("The journal").journal.keep))
         },
         ManagementOperation(
             method: .put, path: "/v1/journal", summary: "Switch the journal on or off",
-            body: Body(schema: ManagementSchemas.journal), answer: .json(ManagementSchemas.journal),
+            body: Body(schema: ManagementMessages.Journal.schema), answer: .json(ManagementMessages.Journal.schema),
             problems: [413, 415]
         ) { api, call in
             let message: ManagementMessages.Journal = try call.message()
-            return try .json(try api.setJournal(message))
+            return .json(try api.setJournal(message))
         },
         ManagementOperation(
             method: .get, path: "/v1/requests", summary: "What providers sent, oldest request first",
@@ -42,14 +42,15 @@ extension ManagementOperations {
         },
         ManagementOperation(
             method: .delete, path: "/v1/requests", summary: "Forget what providers sent",
-            parameters: matchParameters, answer: .json(ManagementSchemas.deletedRequests)
+            parameters: matchParameters, answer: .json(ManagementMessages.DeletedRequests.schema)
         ) { api, call in
             let count = try api.testing("The journal").journal.clear(call.match())
-            return try .json(ManagementMessages.DeletedRequests(deleted: count))
+            return .json(ManagementMessages.DeletedRequests(deleted: count))
         },
         ManagementOperation(
             method: .post, path: "/v1/requests/wait", summary: "Wait until providers have sent something",
-            body: Body(schema: ManagementSchemas.wait, isOptional: true), answer: .json(ManagementSchemas.waited),
+            body: Body(schema: ManagementMessages.Wait.schema, isOptional: true),
+            answer: .json(ManagementSchemas.waited),
             problems: [413, 415, 503], otherAnswers: [408: ManagementSchemas.waitedInVain]
         ) { api, call in
             try await api.wait(call)

@@ -17,7 +17,7 @@ extension ManagementOperations {
             answer: .json(ManagementSchemas.completedFixture), problems: [409, 413, 415]
         ) { api, call in
             try .json(
-                try await api.createFixture(call.message(), replaces: call.isOn("replace")))
+                try await api.createFixture(call.decoded(), replaces: call.isOn("replace")))
         },
         ManagementOperation(
             method: .post, path: "/v1/notifications",
@@ -27,11 +27,11 @@ extension ManagementOperations {
                     "dryRun", .boolean,
                     "Whether the notification is only checked, also by the rules of strict, and not sent.")
             ],
-            body: Body(schema: ManagementSchemas.newNotification),
-            answer: .json(ManagementSchemas.notificationSent), problems: [413, 415]
+            body: Body(schema: ManagementMessages.NewNotification.schema),
+            answer: .json(ManagementMessages.NotificationSent.schema), problems: [413, 415]
         ) { api, call in
             let isChecked = call.isOn("dryRun")
-            return try .json(
+            return .json(
                 isChecked ? try await api.check(call.message()) : try await api.send(call.message()))
         },
     ]
@@ -39,19 +39,20 @@ extension ManagementOperations {
     static let virtualDevices = [
         ManagementOperation(
             method: .post, path: "/v1/devices", summary: "Make a virtual device of a team",
-            body: Body(schema: ManagementSchemas.newDevice), answer: .json(ManagementSchemas.device),
+            body: Body(schema: ManagementSchemas.newDevice), answer: .json(ManagementMessages.Device.schema),
             problems: [409, 413, 415]
         ) { api, call in
-            try .json(try await api.createDevice(call.message()))
+            .json(try await api.createDevice(call.decoded()))
         },
         ManagementOperation(
             method: .patch, path: "/v1/devices/{deviceID}",
             summary: "Give a virtual device another behaviour, power or channels",
             parameters: [.path("deviceID", .deviceID, "The device's ID.")],
-            body: Body(schema: ManagementSchemas.changedDevice), answer: .json(ManagementSchemas.device),
+            body: Body(schema: ManagementMessages.ChangedDevice.schema),
+            answer: .json(ManagementMessages.Device.schema),
             problems: [404, 409, 413, 415]
         ) { api, call in
-            try .json(try await api.changeDevice(call.parameter("deviceID"), call.message()))
+            .json(try await api.changeDevice(call.parameter("deviceID"), call.message()))
         },
     ]
 }

@@ -1,38 +1,45 @@
 import Delivery
-import HTTPAPI
+package import HTTPAPI
 import Notifications
 import Upstream
 
 extension ManagementMessages {
-    package struct NewUpstream: Codable, Sendable {
-        /// Nil for Apple's service.
+    package struct NewUpstream: JSONMessage {
         package var url: String?
-        /// In PEM; nil for the authorities that the system trusts.
         package var authority: String?
-        /// Nil to keep those that the upstream has.
         package var credentials: NewCredentials?
         package var proxy: String?
-        /// A duration of ISO 8601.
         package var hold: String?
         package var capture: Bool?
         package var compare: Bool?
 
-        package init(url: String? = nil, authority: String? = nil, credentials: NewCredentials?) {
-            self.url = url
-            self.authority = authority
-            self.credentials = credentials
-        }
+        package static let form: JSONForm<NewUpstream> = .object(
+            "NewUpstream", NewUpstream.init(url:authority:credentials:proxy:hold:capture:compare:),
+            .optional("url", .text(.upstreamAddress), \.url, "https://host:port; Apple's service without it."),
+            .optional("authority", .text(.pem), \.authority, meaningOfAuthority),
+            .optional(
+                "credentials", NewCredentials.form, \.credentials,
+                "Without them, the upstream keeps those that it has."),
+            .optional(
+                "proxy", .text(.upstreamAddress), \.proxy,
+                "http://host:port of a proxy that takes CONNECT; without it, HTTPS_PROXY."),
+            .optional(
+                "hold", .text(.duration), \.hold,
+                "How long a notification is kept that cannot be forwarded; PT0S without it."),
+            .optional("capture", .boolean, \.capture, "Whether notifications are kept here and not forwarded."),
+            .optional(
+                "compare", .boolean, \.compare, "Whether requests are forwarded that are refused for their form."))
     }
 
-    package struct NewCredentials: Codable, Sendable {
-        /// `key`, `certificate` or `passthrough`.
-        package var kind: String
-        package var teamID: String?
-        package var keyID: String?
-        /// In PEM.
-        package var chain: String?
-        /// In PEM.
-        package var privateKey: String?
+    private static let meaningOfAuthority =
+        "The certificates that the upstream's is verified with; without them, the system's."
+
+    package struct NewCredentials: JSONMessage {
+        package let kind: String
+        package let teamID: String?
+        package let keyID: String?
+        package let chain: String?
+        package let privateKey: String?
 
         package init(
             kind: String,
@@ -41,12 +48,16 @@ extension ManagementMessages {
             chain: String? = nil,
             privateKey: String? = nil,
         ) {
-            self.kind = kind
-            self.teamID = teamID
-            self.keyID = keyID
-            self.chain = chain
-            self.privateKey = privateKey
+            (self.kind, self.teamID, self.keyID) = (kind, teamID, keyID)
+            (self.chain, self.privateKey) = (chain, privateKey)
         }
+
+        package static let form: JSONForm<NewCredentials> = .object(
+            "NewUpstreamCredentials", NewCredentials.init,
+            .required("kind", .text(.credentials), \.kind), .optional("teamID", .text(.accountID), \.teamID),
+            .optional("keyID", .text(.accountID), \.keyID),
+            .optional("chain", .text(.pem), \.chain, "The certificate and its chain."),
+            .optional("privateKey", .text(.pem), \.privateKey, "Kept encrypted, and never shown."))
 
         func read() throws(Problem) -> UpstreamVault.Credentials {
             switch (kind, teamID, keyID, chain, privateKey) {
@@ -63,75 +74,62 @@ extension ManagementMessages {
     }
 
     /// An upstream without its secrets.
-    package struct Upstream: Codable, Sendable {
-        package var bundleID: String
-        package var environment: String
-        package var url: String
-        package var authority: String?
-        package var credentials: Credentials
-        package var proxy: String?
-        package var hold: String
-        package var capture: Bool
-        package var compare: Bool
+    package struct Upstream: JSONMessage {
+        package let bundleID: String
+        package let environment: String
+        package let url: String
+        package let authority: String?
+        package let credentials: Credentials
+        package let proxy: String?
+        package let hold: String
+        package let capture: Bool
+        package let compare: Bool
 
-        package struct Credentials: Codable, Sendable {
-            package var kind: String
-            package var teamID: String?
-            package var keyID: String?
+        package static let form: JSONForm<Upstream> = .object(
+            "Upstream", Upstream.init,
+            .required("bundleID", .text(.bundleID), \.bundleID),
+            .required("environment", .text(.environment), \.environment),
+            .required("url", .text(.upstreamAddress), \.url),
+            .optional("authority", .text(.pem), \.authority, meaningOfAuthority),
+            .required("credentials", Credentials.form, \.credentials),
+            .optional("proxy", .text(.upstreamAddress), \.proxy), .required("hold", .text(.duration), \.hold),
+            .required("capture", .boolean, \.capture), .required("compare", .boolean, \.compare))
 
-            init(_ credentials: AppUpstream.Credentials) {
-                switch credentials {
-                case .key(let team, let key): (kind, teamID, keyID) = ("key", team.rawValue, key.rawValue)
-                case .certificate: kind = "certificate"
-                case .passthrough: kind = "passthrough"
-                }
-            }
+        package struct Credentials: JSONMessage {
+            package let kind: String
+            package let teamID: String?
+            package let keyID: String?
+
+            package static let form: JSONForm<Credentials> = .object(
+                "UpstreamCredentials", Credentials.init(kind:teamID:keyID:),
+                .required("kind", .text(.credentials), \.kind), .optional("teamID", .text(.accountID), \.teamID),
+                .optional("keyID", .text(.accountID), \.keyID))
         }
     }
 }
 
-extension ManagementSchemas {
-    private static let kind = Schema.string(.oneOf(["key", "certificate", "passthrough"]))
-    private static let address = Schema.string(.line(maximumBytes: 300))
-    private static let authority = Schema.Member.optional(
-        "authority", .string(.pem), "The certificates that the upstream's is verified with; without them, the system's."
-    )
+extension ManagementMessages.NewUpstream {
+    package init(
+        url: String? = nil,
+        authority: String? = nil,
+        credentials: ManagementMessages.NewCredentials?,
+    ) {
+        self.init(
+            url: url, authority: authority, credentials: credentials, proxy: nil, hold: nil, capture: nil,
+            compare: nil)
+    }
+}
 
-    static let newUpstream = Schema.named(
-        "NewUpstream",
-        .object([
-            .optional("url", address, "https://host:port; Apple's service without it."), authority,
-            .optional(
-                "credentials",
-                .named(
-                    "NewUpstreamCredentials",
-                    .object([
-                        .required("kind", kind), .optional("teamID", .string(.accountID)),
-                        .optional("keyID", .string(.accountID)),
-                        .optional("chain", .string(.pem), "The certificate and its chain."),
-                        .optional("privateKey", .string(.pem), "Kept encrypted, and never shown."),
-                    ])), "Without them, the upstream keeps those that it has."),
-            .optional("proxy", address, "http://host:port of a proxy that takes CONNECT; without it, HTTPS_PROXY."),
-            .optional(
-                "hold", .string(.duration), "How long a notification is kept that cannot be forwarded; PT0S without it."
-            ),
-            .optional("capture", .boolean, "Whether notifications are kept here and not forwarded."),
-            .optional("compare", .boolean, "Whether requests are forwarded that are refused for their form."),
-        ]))
-    static let upstream = Schema.named(
-        "Upstream",
-        .object([
-            .required("bundleID", .string(.bundleID)), .required("environment", .string(.environment)),
-            .required("url", address), authority,
-            .required(
-                "credentials",
-                .named(
-                    "UpstreamCredentials",
-                    .object([
-                        .required("kind", kind), .optional("teamID", .string(.accountID)),
-                        .optional("keyID", .string(.accountID)),
-                    ]))),
-            .optional("proxy", address), .required("hold", .string(.duration)), .required("capture", .boolean),
-            .required("compare", .boolean),
-        ]))
+extension ManagementMessages.Upstream.Credentials {
+    init(_ credentials: AppUpstream.Credentials) {
+        switch credentials {
+        case .key(let team, let key): self.init(kind: "key", teamID: team.rawValue, keyID: key.rawValue)
+        case .certificate: self.init(kind: "certificate", teamID: nil, keyID: nil)
+        case .passthrough: self.init(kind: "passthrough", teamID: nil, keyID: nil)
+        }
+    }
+}
+
+extension TextFormat {
+    fileprivate static let credentials = oneOf(["key", "certificate", "passthrough"])
 }

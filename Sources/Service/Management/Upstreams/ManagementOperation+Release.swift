@@ -10,9 +10,9 @@ extension ManagementOperations {
             method: .post, path: "/v1/requests/{number}/release",
             summary: "Forward a captured request to its app's upstream",
             parameters: [.path("number", .journalNumber, "The request's number in the journal.")],
-            answer: .json(ManagementSchemas.notificationSent), problems: [404, 409]
+            answer: .json(ManagementMessages.NotificationSent.schema), problems: [404, 409]
         ) { api, call in
-            try .json(try await api.release(call.parameter("number")))
+            .json(try await api.release(call.parameter("number")))
         }
     ]
 }

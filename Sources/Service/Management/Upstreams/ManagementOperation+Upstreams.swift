@@ -14,24 +14,24 @@ extension ManagementOperations {
         ManagementOperation(
             method: .put, path: "/v1/apps/{bundleID}/upstreams/{environment}",
             summary: "Forward an app's notifications to another service of the provider API",
-            parameters: upstreamPlace, body: Body(schema: ManagementSchemas.newUpstream),
-            answer: .json(ManagementSchemas.upstream), problems: [404, 409, 413, 415]
+            parameters: upstreamPlace, body: Body(schema: ManagementMessages.NewUpstream.schema),
+            answer: .json(ManagementMessages.Upstream.schema), problems: [404, 409, 413, 415]
         ) { api, call in
-            try .json(try await api.setUpstream(try api.upstreamPlace(call), call.message()))
+            .json(try await api.setUpstream(try api.upstreamPlace(call), call.message()))
         },
         ManagementOperation(
             method: .get, path: "/v1/apps/{bundleID}/upstreams/{environment}",
             summary: "Where an app's notifications are forwarded to, without secrets", parameters: upstreamPlace,
-            answer: .json(ManagementSchemas.upstream), problems: [404]
+            answer: .json(ManagementMessages.Upstream.schema), problems: [404]
         ) { api, call in
-            try .json(api.message(try api.presentUpstream(try api.upstreamPlace(call))))
+            .json(api.message(try api.presentUpstream(try api.upstreamPlace(call))))
         },
         ManagementOperation(
             method: .delete, path: "/v1/apps/{bundleID}/upstreams/{environment}",
             summary: "Deliver an app's notifications here again", parameters: upstreamPlace,
-            answer: .json(ManagementSchemas.upstream), problems: [404]
+            answer: .json(ManagementMessages.Upstream.schema), problems: [404]
         ) { api, call in
-            try .json(try await api.removeUpstream(try api.upstreamPlace(call)))
+            .json(try await api.removeUpstream(try api.upstreamPlace(call)))
         },
     ]
 
