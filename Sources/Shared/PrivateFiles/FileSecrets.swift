@@ -63,9 +63,6 @@ package final class FileSecrets: Secrets {
         try await blocking { () throws(StoreError) in try self.read(name) }
     }
 
-    /// Reads a secret and blocks meanwhile. This is for programs that have nothing else to do.
-    package func secretNow(_ name: SecretName) throws(StoreError) -> [UInt8]? { try read(name) }
-
     package func keep(_ value: [UInt8], as name: SecretName) async throws(StoreError) -> [UInt8] {
         guard value.count <= Self.maximumBytes else {
             throw StoreError(.unavailable, "The secret \(name.rawValue) is larger than \(Self.maximumBytes) bytes.")

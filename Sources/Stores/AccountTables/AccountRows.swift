@@ -25,6 +25,30 @@ package enum AccountRows {
             grants: try rows(Grant.table))
     }
 
+    /// Writes all accounts of another store, except for the version and the number of the newest app, which each database
+    /// keeps in its own way.
+    package static func write(_ accounts: CopiedAccounts, _ transaction: any SQLTransaction) throws {
+        let snapshot = accounts.snapshot
+        func write(_ change: AccountChange, _ appID: AppID = accounts.lastApp) throws {
+            try Self.write(change, from: snapshot, to: snapshot, appID: appID, transaction)
+        }
+        for team in snapshot.teams.values { try write(.createTeam(team)) }
+        for app in snapshot.apps.values {
+            try write(.createApp(bundleID: app.bundleID, team: app.team), app.id)
+            try write(.setBroadcasts(app.bundleID, app.hasBroadcasts))
+        }
+        for key in snapshot.keys.values { try write(.createKey(key)) }
+        for key in snapshot.revokedKeys { try writeRevoked(key, transaction) }
+        for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
+        for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }
+        for upstream in snapshot.upstreams.values { try write(.setUpstream(upstream)) }
+        for grant in snapshot.grants.values { try write(.createGrant(grant)) }
+        for administrator in snapshot.administrators.values {
+            // The moment is not stored.
+            try write(.createAdministrator(administrator, at: Timestamp(milliseconds: 0)))
+        }
+    }
+
     /// Writes a change that the accounts' rules have allowed.
     /// - Parameters:
     ///   - before: the accounts before the change.
@@ -150,7 +174,7 @@ package enum AccountRows {
     }
 
     /// Keeps the public half of a revoked key whose row is deleted.
-    package static func writeRevoked(_ publicKey: [UInt8], _ transaction: any SQLTransaction) throws {
+    private static func writeRevoked(_ publicKey: [UInt8], _ transaction: any SQLTransaction) throws {
         try transaction.run("INSERT INTO revoked_key (public_key) VALUES (\(publicKey)) ON CONFLICT DO NOTHING")
     }
 }

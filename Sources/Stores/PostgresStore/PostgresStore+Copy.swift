@@ -115,30 +115,12 @@ extension PostgresStore: CopyableStore {
     }
 
     package func fill(_ accounts: CopiedAccounts) async throws(StoreError) {
-        let snapshot = accounts.snapshot
         do throws(PostgresError) {
             try await writers[0].transaction { transaction throws(PostgresError) in
-                func write(_ change: AccountChange, _ appID: AppID = accounts.lastApp) throws(PostgresError) {
-                    try AccountRows.write(change, from: snapshot, to: snapshot, appID: appID, transaction)
-                }
-                for team in snapshot.teams.values { try write(.createTeam(team)) }
-                for app in snapshot.apps.values {
-                    try write(.createApp(bundleID: app.bundleID, team: app.team), app.id)
-                    try write(.setBroadcasts(app.bundleID, app.hasBroadcasts))
-                }
-                for key in snapshot.keys.values { try write(.createKey(key)) }
-                for key in snapshot.revokedKeys { try transaction.sql { try AccountRows.writeRevoked(key, $0) } }
-                for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
-                for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }
-                for upstream in snapshot.upstreams.values { try write(.setUpstream(upstream)) }
-                for grant in snapshot.grants.values { try write(.createGrant(grant)) }
-                for administrator in snapshot.administrators.values {
-                    // The moment is not stored.
-                    try write(.createAdministrator(administrator, at: Timestamp(milliseconds: 0)))
-                }
+                try transaction.sql { try AccountRows.write(accounts, $0) }
                 try transaction.execute(
                     "UPDATE carillon.accounts SET last_app = $1, version = $2",
-                    [.integer(accounts.lastApp.column), .integer(Int64(clamping: snapshot.version))])
+                    [.integer(accounts.lastApp.column), .integer(Int64(clamping: accounts.snapshot.version))])
             }
         } catch {
             throw error.storeError

@@ -122,29 +122,11 @@ extension SQLiteStore: CopyableStore {
     }
 
     package func fill(_ accounts: CopiedAccounts) async throws(StoreError) {
-        let snapshot = accounts.snapshot
         try await write { database throws(SQLiteFailure) in
-            func write(_ change: AccountChange, _ appID: AppID = accounts.lastApp) throws(SQLiteFailure) {
-                try database.sql { try AccountRows.write(change, from: snapshot, to: snapshot, appID: appID, $0) }
-            }
-            for team in snapshot.teams.values { try write(.createTeam(team)) }
-            for app in snapshot.apps.values {
-                try write(.createApp(bundleID: app.bundleID, team: app.team), app.id)
-                try write(.setBroadcasts(app.bundleID, app.hasBroadcasts))
-            }
-            for key in snapshot.keys.values { try write(.createKey(key)) }
-            for key in snapshot.revokedKeys { try database.sql { try AccountRows.writeRevoked(key, $0) } }
-            for certificate in snapshot.certificates.values { try write(.createCertificate(certificate)) }
-            for (device, moment) in snapshot.revokedDevices { try write(.revokeDevice(device, at: moment)) }
-            for upstream in snapshot.upstreams.values { try write(.setUpstream(upstream)) }
-            for grant in snapshot.grants.values { try write(.createGrant(grant)) }
-            for administrator in snapshot.administrators.values {
-                // The moment is not stored.
-                try write(.createAdministrator(administrator, at: Timestamp(milliseconds: 0)))
-            }
+            try database.sql { try AccountRows.write(accounts, $0) }
             try database.run("DELETE FROM sqlite_sequence WHERE name = 'app'", [])
             try database.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('app', ?)", [accounts.lastApp.rawValue])
-            try Self.setMeta(.accountsVersion, to: Int64(clamping: snapshot.version), in: database)
+            try Self.setMeta(.accountsVersion, to: Int64(clamping: accounts.snapshot.version), in: database)
         }
     }
 

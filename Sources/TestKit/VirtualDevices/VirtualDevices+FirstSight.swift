@@ -44,9 +44,6 @@ extension VirtualDevices {
         return self[destination.device]?.firstSeen.map(Hexadecimal.string)
     }
 
-    /// The number of devices that were made of their tokens.
-    package var seenCount: Int { seen.withLock { $0.count } }
-
     private func make(_ token: [UInt8], _ app: App) -> DeviceID {
         var random = SystemRandomNumberGenerator()
         let key = DeviceKey(environment: .development, device: DeviceID(rawValue: random.next()))
