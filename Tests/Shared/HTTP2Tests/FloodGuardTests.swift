@@ -6,8 +6,8 @@ import Testing
 @Suite struct FloodGuardTests {
     private static func seconds(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(1_000 + seconds) }
 
-    private static func limits(_ burst: Int, _ perSecond: Double) -> FloodGuard.Limits {
-        var limits = FloodGuard.Limits()
+    private static func limits(_ burst: Int, _ perSecond: Double) -> FloodLimits {
+        var limits = FloodLimits()
         limits.resets = .init(burst: burst, perSecond: perSecond)
         limits.idleFrames = .init(burst: burst, perSecond: perSecond)
         return limits

@@ -1,5 +1,5 @@
 package import NIOCore
-package import Rates
+import Rates
 
 /// Counts frames that are cheap for a peer to send and expensive for us to handle, and detects when there are too many.
 ///
@@ -31,39 +31,20 @@ package struct FloodGuard: Sendable {
         case acknowledgements = "unread acknowledgements"
     }
 
-    /// The rates, per connection.
-    package struct Limits: Sendable, Hashable {
-        /// A provider that cancels all open requests resets 1,000 streams at once. After that, 33 a second are what the
-        /// library itself allows.
-        package var resets = Rate(burst: 1_000, perSecond: 33)
-        /// A peer changes its settings at the start and now and then after.
-        package var settings = Rate(burst: 50, perSecond: 1)
-        /// Clients that measure bandwidth ping with each burst of data, ten times a second at most.
-        package var pings = Rate(burst: 200, perSecond: 10)
-        /// Browsers send a handful of PRIORITY at the start; the rest comes along with streams and data.
-        package var idleFrames = Rate(burst: 2_000, perSecond: 100)
-        /// The number of ignored bytes. After we have reset streams, up to 1 MiB for them may still be under way,
-        /// which is the connection's window. Twice that is allowed, because the window opens again before the resets
-        /// arrive. After that, a client sends nothing more for these streams.
-        package var ignoredBytes = Rate(burst: 2_097_152, perSecond: 65_536)
-
-        package init() {}
-    }
-
     /// The number of idle frames that a stream allows: its own HEADERS, CONTINUATION and windows, in both directions.
     static let idleFramesPerStream = 10
     /// The number of idle frames that each DATA frame we send allows: WINDOW_UPDATE of the stream and of the
     /// connection, and twice that for a peer that opens its windows in halves.
     static let idleFramesPerDataFrame = 4
 
-    private let limits: Limits
+    private let limits: FloodLimits
     private var resets = RateBucket()
     private var settings = RateBucket()
     private var pings = RateBucket()
     private var idleFrames = RateBucket()
     private var ignoredBytes = RateBucket()
 
-    package init(limits: Limits) { self.limits = limits }
+    package init(limits: FloodLimits) { self.limits = limits }
 
     /// Counts a frame. Returns whether it is within its rate.
     package mutating func admit(_ kind: Kind, at now: NIODeadline) -> Bool {

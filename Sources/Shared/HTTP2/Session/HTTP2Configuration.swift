@@ -87,7 +87,7 @@ package struct HTTP2Configuration: Sendable {
     package var maxSettingsEntries = 32
 
     /// The rates of frames that cost us more than the peer.
-    package var flood = FloodGuard.Limits()
+    package var flood = FloodLimits()
 
     /// How long `close()` waits until the peer has taken the last bytes, in seconds.
     package var closeTimeoutSeconds: Int64 = 5

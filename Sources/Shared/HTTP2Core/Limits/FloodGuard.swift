@@ -26,7 +26,8 @@ package enum FloodKind: String, Sendable, CaseIterable {
 
 /// The rates for each connection.
 package struct FloodLimits: Sendable, Hashable {
-    /// A provider that cancels all open requests resets 1,000 streams at once.
+    /// A provider that cancels all open requests resets 1,000 streams at once. After that, 33 a second are what
+    /// libnghttp2 itself allows.
     package var resets = Rate(burst: 1_000, perSecond: 33)
     /// A peer changes its settings at the start and now and then after.
     package var settings = Rate(burst: 50, perSecond: 1)
@@ -35,7 +36,8 @@ package struct FloodLimits: Sendable, Hashable {
     /// Browsers send a handful of PRIORITY at the start; the rest comes along with streams and data.
     package var idleFrames = Rate(burst: 2_000, perSecond: 100)
     /// After we have reset streams, up to 1 MiB for them may still be under way, which is the connection's window.
-    /// Twice that is allowed, because the window opens again before the resets arrive.
+    /// Twice that is allowed, because the window opens again before the resets arrive. After that, a peer sends nothing
+    /// more for these streams.
     package var ignoredBytes = Rate(burst: 2_097_152, perSecond: 65_536)
 
     package init() {}

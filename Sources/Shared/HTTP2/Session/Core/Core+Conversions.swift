@@ -51,11 +51,7 @@ extension EndpointLimits {
         maxFrameBytes = configuration.maxFrameBytes
         maxContinuations = configuration.maxContinuations
         maxSettingsEntries = configuration.maxSettingsEntries
-        flood.resets = configuration.flood.resets
-        flood.settings = configuration.flood.settings
-        flood.pings = configuration.flood.pings
-        flood.idleFrames = configuration.flood.idleFrames
-        flood.ignoredBytes = configuration.flood.ignoredBytes
+        flood = configuration.flood
         // The application answers what is wrong with a value, instead of a stream error that some clients wait for in
         // vain.
         allowsBlanksAroundValues = true

@@ -57,7 +57,7 @@ extension CoreSession {
             }
             if endStream { remoteEnded(stream) }
         case .closed(let stream, let code, _):
-            streamClosed(StreamID(stream), HTTP2ErrorCode(code.rawValue))
+            streamClosed(StreamID(stream), code)
         case .settings:
             settingsReceived()
         case .ping:
@@ -66,7 +66,7 @@ extension CoreSession {
             pingAcknowledged(payload)
         case .goAway(let last, let code, let debugData):
             debugData.withUnsafeBufferPointer {
-                goAwayReceived(StreamID(last), HTTP2ErrorCode(code.rawValue), debugData: $0)
+                goAwayReceived(StreamID(last), code, debugData: $0)
             }
         case .windowUpdate:
             windowUpdateReceived()
@@ -116,7 +116,7 @@ extension CoreSession {
 
     /// The connection has failed, and the endpoint has written GOAWAY.
     private func failed(_ fault: Fault) {
-        let code = HTTP2ErrorCode(fault.code.rawValue)
+        let code = fault.code
         let isPreface = role == .server && !hasReceivedPreface && !Self.preface.starts(with: prefix)
         let reason: SessionEnd =
             if isPreface {

@@ -122,7 +122,7 @@ final class CoreSession: HTTP2Session {
     }
 
     override func submitReset(_ stream: StreamID, _ code: HTTP2ErrorCode) {
-        endpoint.reset(stream.ofCore, ErrorCode(code.rawValue))
+        endpoint.reset(stream.ofCore, code)
         unsentFrames += 1
         hasNews = true
     }
@@ -133,7 +133,7 @@ final class CoreSession: HTTP2Session {
     }
 
     override func submitGoAway(_ last: StreamID, _ code: HTTP2ErrorCode, _ debugData: [UInt8]) {
-        endpoint.goAway(lastStream: last.ofCore, ErrorCode(code.rawValue), debugData: debugData)
+        endpoint.goAway(lastStream: last.ofCore, code, debugData: debugData)
         unsentFrames += 1
     }
 
