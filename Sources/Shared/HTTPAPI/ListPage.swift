@@ -1,6 +1,6 @@
-import Foundation
 import HTTPTypes
 package import Hummingbird
+import Notifications
 
 /// One page of a list. The parameters `limit` and `after` select it.
 package struct ListPage {
@@ -75,13 +75,7 @@ extension Call {
     package func link(after name: String) -> String {
         let others = (request.uri.query ?? "").split(separator: "&")
             .filter { !$0.hasPrefix("after=") && !$0.hasPrefix("limit=") }
-        let query = others.map(String.init) + ["limit=\(limit)", "after=\(Self.encoded(name))"]
+        let query = others.map(String.init) + ["limit=\(limit)", "after=\(name.percentEncoded)"]
         return "<\(request.uri.path)?\(query.joined(separator: "&"))>; rel=\"next\""
-    }
-
-    /// A value of a query. The IDs of channels have characters with a meaning of their own, such as `+`.
-    private static func encoded(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~")))
-            ?? text
     }
 }
