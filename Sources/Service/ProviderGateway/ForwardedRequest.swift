@@ -60,8 +60,8 @@ final class ForwardedRequest {
     static let maximumComparedBytes = 16_384
 }
 
-/// What a gateway needs to forward.
-package struct GatewayForwarding: Sendable {
+/// What a gateway needs to forward. A class, because every forwarded request uses it.
+package final class GatewayForwarding: Sendable {
     package let port: any Forwarding
     /// The name with which the gateway appears in `via`. All nodes of a service have the same one.
     package let name: GatewayName

@@ -5,11 +5,14 @@ package import Notifications
 package struct GatewayName: Sendable, Hashable, CustomStringConvertible {
     /// A pseudonym: a token of RFC 9110.
     package let description: String
+    /// The value of `via` in a request that has passed no other gateway.
+    private let via: String
 
     /// - Parameter identity: what all nodes of the service have in common, and no other service has.
     package init(of identity: [UInt8], _ environment: Environment) {
         let digest = SHA256.hash(data: identity).prefix(8)
         description = "carillon-\(Hexadecimal.string(digest))-\(environment.rawValue)"
+        via = "2 " + description
     }
 
     /// What a request has passed.
@@ -22,6 +25,7 @@ package struct GatewayName: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads the value of `via`: `received-protocol received-by [comment]`, with commas between the gateways.
     func passed(_ via: String) -> Passed {
+        guard !via.isEmpty else { return .others(0) }
         var count = 0
         for element in via.split(separator: ",") {
             let words = element.split { $0 == " " || $0 == "\t" }
@@ -33,5 +37,5 @@ package struct GatewayName: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The value with which a request goes on.
-    func via(after via: String) -> String { (via.isEmpty ? "" : via + ", ") + "2 \(description)" }
+    func via(after earlier: String) -> String { earlier.isEmpty ? via : earlier + ", " + via }
 }

@@ -83,7 +83,7 @@ extension ProviderConnection {
             defer { late = [] }
             return late
         }
-        for (ticket, outcome) in answers { answer(StreamID(Int32(truncatingIfNeeded: ticket)), outcome) }
+        for (ticket, outcome) in answers { answer(StreamID(ticket: ticket), outcome) }
     }
 }
 
@@ -92,7 +92,7 @@ extension ProviderConnection {
 extension ProviderConnection: SubmissionAnswers, @unchecked Sendable {
     func answer(_ ticket: UInt64, with outcome: Outcome) {
         if eventLoop.inEventLoop {
-            return answer(StreamID(Int32(truncatingIfNeeded: ticket)), outcome)
+            return answer(StreamID(ticket: ticket), outcome)
         }
         answerLater { $0.append((ticket, outcome)) }
     }

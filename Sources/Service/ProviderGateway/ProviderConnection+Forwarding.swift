@@ -53,9 +53,8 @@ extension ProviderConnection {
         to topic: AddressedTopic,
     ) throws(Rejection) {
         guard forwarded?.refusal == nil else { return }
-        let id = request.identify(using: &random)
         do throws(Rejection) {
-            _ = try rules.notification(request, to: topic, activity: nil, id: id)
+            try rules.checkBody(of: request, to: topic)
         } catch {
             guard let forwarded, forwarded.upstream.compares else { throw error }
             forwarded.refusal = error
@@ -110,7 +109,10 @@ extension ProviderConnection {
             request, to: forwarded.app.id, gateway: gateway,
             deletion: Rejection(
                 .topicDisallowed, detail: "The app with the topic \(forwarded.topic.name) was deleted."))
-        guard memory.current(gateway).upstreams[forwarded.upstream.place] == forwarded.upstream else {
+        guard
+            memory.version(gateway) == request.accountsVersion
+                || memory.current(gateway).upstreams[forwarded.upstream.place] == forwarded.upstream
+        else {
             throw Rejection(.serviceUnavailable, detail: "The app's upstream was changed; send the request again.")
         }
         if forwarded.upstream.credentials == .passthrough, forwarded.authorization == nil {
@@ -130,7 +132,7 @@ extension ProviderConnection {
         }
     }
 
-    /// Forwards a request that was judged.
+    /// Adds a request that was judged to those that are forwarded with this batch.
     /// - Parameters:
     ///   - token: the upstream's device token.
     ///   - share: who the request is from.
@@ -148,28 +150,28 @@ extension ProviderConnection {
         let push = forwarded.push(request, id: id, token: token, share: share, forwarding.name)
         if forwarded.upstream.hold > 0 { forwarded.push = push }
         recordForwarded(.forwarded, request)
-        for _ in 0..<copies {
-            forwarding.port.forward(push, to: forwarded.upstream) { self.forwardingEnded(stream, $0) }
-        }
+        if forwards.last?.upstream !== forwarded.upstream { forwards.append((forwarded.upstream, [])) }
+        let ticketed: TicketedPush = (stream.ticket, push)
+        forwards[forwards.count - 1].pushes.append(contentsOf: repeatElement(ticketed, count: copies))
+    }
+
+    /// Forwards the notifications of this batch together, so that an upstream gets them in few packets.
+    func submitForwards() {
+        guard !forwards.isEmpty, let port = gateway.forwarding?.port else { return }
+        let taken = forwards
+        forwards = []
+        for (upstream, pushes) in taken { port.forward(pushes, to: upstream, answers: self) }
     }
 
     // MARK: Answers
 
-    /// Takes an answer, on any thread.
-    private func forwardingEnded(_ stream: StreamID, _ answer: ForwardingAnswer) {
-        let isFirst = lateForwarding.withLock { late in
-            defer { late.append((stream, answer)) }
-            return late.isEmpty
+    private func takeForwardingAnswers() {
+        let answers = lateForwarding.withLock { late in
+            defer { late = [] }
+            return late
         }
-        guard isFirst else { return }
-        eventLoop.execute {
-            let answers = self.lateForwarding.withLock { late in
-                defer { late = [] }
-                return late
-            }
-            for (stream, answer) in answers { self.takeAnswer(stream, answer) }
-            self.memory.endBatch()
-        }
+        for (ticket, answer) in answers { takeAnswer(StreamID(ticket: ticket), answer) }
+        memory.endBatch()
     }
 
     private func takeAnswer(_ stream: StreamID, _ answer: ForwardingAnswer) {
@@ -243,6 +245,20 @@ extension ProviderConnection {
         let id = request.identify(using: &random)
         gateway.deliveryLog.record(
             DeliveryEvent(time: gateway.clock.time, step: step, subject: request.subject(id)))
+    }
+}
+
+/// Called from other threads. They share only ``lateForwarding``, behind its lock.
+extension ProviderConnection: ForwardingAnswers {
+    func add(_ answer: ForwardingAnswer, to ticket: UInt64) -> Bool {
+        lateForwarding.withLock { late in
+            defer { late.append((ticket, answer)) }
+            return late.isEmpty
+        }
+    }
+
+    func answersArrived() {
+        eventLoop.execute { self.takeForwardingAnswers() }
     }
 }
 

@@ -84,6 +84,7 @@ extension ProviderConnection {
             }
         }
         submitBatch()
+        submitForwards()
         memory.endBatch()
     }
 

@@ -37,7 +37,7 @@ extension ProviderConnection {
             deviceToken: addressed.deviceToken,
             generation: addressed.generation,
             notification: notification,
-            ticket: UInt64(stream.rawValue),
+            ticket: stream.ticket,
         )
     }
 }

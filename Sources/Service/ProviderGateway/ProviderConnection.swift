@@ -48,8 +48,10 @@ final class ProviderConnection: AuthenticatingConnection {
     private var lastUse = NIODeadline.now()
     /// Answers from other threads that wait for the event loop.
     let late = Mutex<[SubmissionAnswer]>([])
-    /// Likewise, answers of upstreams.
-    let lateForwarding = Mutex<[(StreamID, ForwardingAnswer)]>([])
+    /// The notifications of this batch that go to upstreams.
+    var forwards: [(upstream: AppUpstream, pushes: [TicketedPush])] = []
+    /// Answers of upstreams, from other threads.
+    let lateForwarding = Mutex<[(ticket: UInt64, answer: ForwardingAnswer)]>([])
     /// The requests of this batch whose handles have to be looked up.
     var lookUps: [(StreamID, Handle)] = []
 
@@ -215,7 +217,7 @@ final class ProviderConnection: AuthenticatingConnection {
             // If a rehearsal has closed the connection, what came with its request is never passed on.
             let isDiscarded =
                 session?.isActive != true
-                && batch.contains { StreamID(Int32(truncatingIfNeeded: $0.ticket)) == stream }
+                && batch.contains { StreamID(ticket: $0.ticket) == stream }
             gateway.observation?.observer.unanswered(number, isDiscarded: isDiscarded)
         }
     }
@@ -223,6 +225,7 @@ final class ProviderConnection: AuthenticatingConnection {
     func batchEnded() {
         memory.endBatch()
         submitBatch()
+        submitForwards()
         lookUpHandles()
     }
 
@@ -246,6 +249,7 @@ final class ProviderConnection: AuthenticatingConnection {
     func sessionClosed(_ end: SessionEnd) {
         session = nil
         batch = []
+        submitForwards()
         releaseUntrusted(untrusted)
         // If the service ended the connection for another reason, this says nothing about the client.
         if connectionPractice.requests == 0, goneAway == nil || goneAway == .idleTimeout { observeUnused() }

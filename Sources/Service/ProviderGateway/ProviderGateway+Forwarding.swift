@@ -14,7 +14,7 @@ extension ProviderGateway {
         guard request.body.count <= limit else {
             throw Rejection(.payloadTooLarge, detail: "The payload is longer than \(limit) bytes.")
         }
-        _ = try rules.notification(request, to: forwarded.topic, activity: nil, id: newIdentifier())
+        try rules.checkBody(of: request, to: forwarded.topic)
         guard !forwarded.upstream.captures else {
             throw Rejection(
                 .serviceUnavailable,
@@ -34,10 +34,7 @@ extension ProviderGateway {
         let push = forwarded.push(
             request, id: id, token: forwarded.token, share: ForwardingShare(forwarded.app.team), forwarding.name)
         record(.forwarded, request, id)
-        let answer = await withCheckedContinuation { continuation in
-            forwarding.port.forward(push, to: forwarded.upstream) { continuation.resume(returning: $0) }
-        }
-        switch answer {
+        switch await forwarding.port.forward(push, to: forwarded.upstream) {
         case .answered(let answer):
             record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), request, id)
             guard answer.status != 200 else { return .accepted }

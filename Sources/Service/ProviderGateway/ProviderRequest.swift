@@ -167,6 +167,8 @@ final class ProviderRequest {
         let address: NotificationSubject.Address
         if case .success(let addressed) = verdict {
             address = .destination(addressed.destination, generation: addressed.generation)
+        } else if let forwarded {
+            address = .deviceToken(forwarded.token)
         } else if case .deviceToken(let token) = path {
             address = .deviceToken(token.array)
         } else if case .otherDeviceToken(let token) = path {

@@ -249,6 +249,11 @@ struct RequestRules: Sendable {
         return payload
     }
 
+    /// Makes the checks that need the body.
+    func checkBody(of request: ProviderRequest, to topic: AddressedTopic) throws(Rejection) {
+        _ = try priority(of: request, to: topic, payload(of: request, for: request.pushType.present))
+    }
+
     /// Parses the body and creates the notification.
     func notification(
         _ request: ProviderRequest,

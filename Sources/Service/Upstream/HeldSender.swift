@@ -184,9 +184,7 @@ package struct HeldSender: Sendable {
 
     private func forward(_ push: HeldPush, to upstream: AppUpstream) async -> ForwardingAnswer {
         record(.forwarded, push)
-        return await withCheckedContinuation { continuation in
-            forwarder.forward(push.push, to: upstream) { continuation.resume(returning: $0) }
-        }
+        return await forwarder.forward(push.push, to: upstream)
     }
 
     private func record(_ step: DeliveryStep, _ push: HeldPush) {

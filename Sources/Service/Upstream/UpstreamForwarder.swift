@@ -1,6 +1,7 @@
 import APNSProvider
 package import Delivery
 package import Logging
+package import NIOCore
 import Notifications
 import Synchronization
 import Trust
@@ -26,65 +27,95 @@ package final class UpstreamForwarder: Forwarding {
     private struct PassedKey: Hashable {
         let team: TeamID
         let key: KeyID
+
+        init(_ authorization: PassedAuthorization) {
+            team = authorization.team
+            key = authorization.key
+        }
     }
 
     private let vault: UpstreamVault
     private let variables: [String: String]
     private let metrics: UpstreamMetrics
     private let logger: Logger
+    private let group: any EventLoopGroup
     private let tokens: CountingTokenStore
     private let state = Mutex(State())
 
-    /// - Parameter variables: the process's environment, which may name a proxy.
-    package init(_ vault: UpstreamVault, variables: [String: String], metrics: UpstreamMetrics, logger: Logger) {
+    /// - Parameters:
+    ///   - variables: the process's environment, which may name a proxy.
+    ///   - group: the event loops of the gateway's clients. If a client and an upstream have the same one, no thread has to
+    ///     wake another.
+    package init(
+        _ vault: UpstreamVault,
+        variables: [String: String],
+        metrics: UpstreamMetrics,
+        logger: Logger,
+        group: any EventLoopGroup,
+    ) {
         self.vault = vault
         self.variables = variables
         self.metrics = metrics
         self.logger = logger
+        self.group = group
         tokens = CountingTokenStore(metrics)
     }
 
-    package func forward(
-        _ push: ForwardedPush,
+    package func forward(_ pushes: [TicketedPush], to upstream: AppUpstream, answers: any ForwardingAnswers) {
+        guard upstream.credentials == .passthrough else { return forward(pushes, to: upstream, nil, answers) }
+        let byKey = Dictionary(grouping: pushes) { $0.push.authorization.map { PassedKey($0) } }
+        for (key, pushes) in byKey { forward(pushes, to: upstream, key, answers) }
+    }
+
+    /// - Parameter key: that of the clients' provider tokens, if they are passed on.
+    private func forward(
+        _ pushes: [TicketedPush],
         to upstream: AppUpstream,
-        answer: @escaping @Sendable (ForwardingAnswer) -> Void,
+        _ key: PassedKey?,
+        _ answers: any ForwardingAnswers,
     ) {
-        let pool: UpstreamPool
         do throws(UpstreamError) {
-            pool = try self.pool(for: upstream, push.authorization)
+            let pool = try pool(for: upstream, key)
+            let place = metrics.of(upstream.place)
+            let batch = ForwardedBatch(answers, place)
+            place.sent(pushes.count)
+            pool.forward(pushes.map { batch.request($0.ticket, $0.push, metrics.of($0.push.share)) })
         } catch {
-            return answer(.failed(error.cause, mayHaveBeenTaken: false))
-        }
-        let (metrics, grant, start) = (metrics.of(upstream.place), metrics.of(push.share), ContinuousClock.now)
-        metrics.sent()
-        pool.forward(push) { told in
-            let time = start.duration(to: .now)
-            metrics.answered(told, after: time)
-            grant?.answered(after: time)
-            answer(told)
+            var isAny = false
+            for (ticket, _) in pushes where answers.add(.failed(error.cause, mayHaveBeenTaken: false), to: ticket) {
+                isAny = true
+            }
+            if isAny { answers.answersArrived() }
         }
     }
 
     /// Follows the accounts until the task is cancelled: opens upstreams that were set, ends the connections to those that
     /// were removed or changed, and gives up what grants have waiting that were suspended or revoked.
     package func run(_ accounts: any Accounts) async {
-        var active: Set<GrantID> = []
-        for await snapshot in accounts.changes() {
-            for upstream in snapshot.upstreams.values {
-                do throws(UpstreamError) {
-                    _ = try place(of: upstream)
-                } catch {
-                    logger.warning(
-                        "The upstream cannot be used",
-                        metadata: ["upstream": "\(upstream.place)", "cause": "\(error.cause)"])
+        // It also waits for the ends of pools, so that these come before the end of the event loops.
+        await withDiscardingTaskGroup { group in
+            var active: Set<GrantID> = []
+            for await snapshot in accounts.changes() {
+                open(snapshot)
+                for pool in forget(allBut: snapshot) { group.addTask { await pool.shutDown() } }
+                let nowActive = Set(snapshot.grants.values.filter(\.isActive).map(\.id))
+                let ended = Set(active.subtracting(nowActive).map(\.rawValue))
+                active = nowActive
+                if !ended.isEmpty {
+                    for pool in state.withLock({ Array($0.pools.values) }) { pool.giveUpWaiting(of: ended) }
                 }
             }
-            for pool in forget(allBut: snapshot) { Task { await pool.shutDown() } }
-            let nowActive = Set(snapshot.grants.values.filter(\.isActive).map(\.id))
-            let ended = Set(active.subtracting(nowActive).map(\.rawValue))
-            active = nowActive
-            if !ended.isEmpty {
-                for pool in state.withLock({ Array($0.pools.values) }) { pool.giveUpWaiting(of: ended) }
+        }
+    }
+
+    private func open(_ snapshot: AccountsSnapshot) {
+        for upstream in snapshot.upstreams.values {
+            do throws(UpstreamError) {
+                _ = try place(of: upstream)
+            } catch {
+                logger.warning(
+                    "The upstream cannot be used",
+                    metadata: ["upstream": "\(upstream.place)", "cause": "\(error.cause)"])
             }
         }
     }
@@ -108,14 +139,13 @@ package final class UpstreamForwarder: Forwarding {
 
     private func pool(
         for upstream: AppUpstream,
-        _ passed: PassedAuthorization?,
+        _ key: PassedKey?,
     ) throws(UpstreamError) -> UpstreamPool {
         let place = try place(of: upstream)
         if let pool = place.pool { return pool }
-        guard let passed else {
+        guard let key else {
             throw UpstreamError(.badCredentials, "The upstream needs the client's provider token.")
         }
-        let key = PassedKey(team: passed.team, key: passed.key)
         if let pool = place.passed[key] { return pool }
         return try state.withLock { state throws(UpstreamError) in
             let pool = try poolFor(place.endpoint, suffix: "\(key.team) \(key.key)", upstream.place, &state)
@@ -147,7 +177,7 @@ package final class UpstreamForwarder: Forwarding {
         let name = endpoint.identity + "\n" + suffix
         if let known = state.pools[name] { return known }
         let gauge = metrics.connections(of: endpoint.environment.host)
-        let pool = try UpstreamPool(endpoint, tokens: tokens, logger: logger) { gauge.change(by: $0) }
+        let pool = try UpstreamPool(endpoint, tokens: tokens, logger: logger, group: group) { gauge.change(by: $0) }
         state.pools[name] = pool
         return pool
     }

@@ -1,5 +1,6 @@
 package import CoreMetrics
 import Delivery
+import NIOCore
 import Notifications
 import Synchronization
 
@@ -64,11 +65,10 @@ final class PlaceMetrics: Sendable {
         duration = Timer(label: "carillon_upstream_seconds", dimensions: dimensions, factory: factory)
     }
 
-    func sent() { forwarded.increment() }
+    func sent(_ count: Int) { forwarded.increment(by: count) }
 
-    func answered(_ answer: ForwardingAnswer, after time: Duration) {
-        let (seconds, attoseconds) = time.components
-        duration.recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    func answered(_ answer: ForwardingAnswer, after time: TimeAmount) {
+        duration.recordNanoseconds(time.nanoseconds)
         counter(Self.label(answer)).increment()
     }
 
@@ -108,10 +108,9 @@ struct GrantMetrics {
             label: "carillon_grant_upstream_milliseconds_total", dimensions: dimensions, factory: factory)
     }
 
-    func answered(after time: Duration) {
+    func answered(after time: TimeAmount) {
         forwarded.increment()
-        let (seconds, attoseconds) = time.components
-        duration.increment(by: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+        duration.increment(by: time.nanoseconds / 1_000_000)
     }
 }
 

@@ -13,6 +13,7 @@ final class UpstreamPool: Sendable {
         _ endpoint: UpstreamVault.Endpoint,
         tokens: any ProviderTokenStore,
         logger: Logger,
+        group: any EventLoopGroup,
         connectionsChanged: @escaping @Sendable (Int) -> Void,
     ) throws(UpstreamError) {
         var configuration = ProviderClient.Configuration()
@@ -22,13 +23,17 @@ final class UpstreamPool: Sendable {
         do throws(ProviderError) {
             client = try ProviderClient(
                 credentials: endpoint.credentials, environment: endpoint.environment, configuration: configuration,
-                logger: logger, connectionsChanged: connectionsChanged)
+                logger: logger, group: group, connectionsChanged: connectionsChanged)
         } catch {
             throw UpstreamError(.badAddress, error.cause)
         }
     }
 
-    func forward(_ push: ForwardedPush, answer: @escaping @Sendable (ForwardingAnswer) -> Void) {
+    func forward(_ requests: [ForwardedPushRequest]) {
+        client.forward(requests, deadline: ForwardingLimits.answerTime)
+    }
+
+    static func request(_ push: ForwardedPush) -> PushRequest {
         var request = PushRequest(
             deviceToken: Hexadecimal.string(push.deviceToken), topic: push.topic,
             payload: ByteBuffer(bytes: push.payload),
@@ -36,9 +41,7 @@ final class UpstreamPool: Sendable {
             pushType: push.pushType)
         request.via = push.via
         request.authorization = push.authorization?.value
-        client.forward(request, share: push.share.rawValue, deadline: ForwardingLimits.answerTime) { result in
-            answer(Self.answer(result))
-        }
+        return request
     }
 
     /// Fails what these shares have forwarded and was not sent yet.

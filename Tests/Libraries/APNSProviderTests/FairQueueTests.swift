@@ -44,9 +44,11 @@ import Testing
                 func forward(_ share: String, _ done: AsyncStream<Bool>.Continuation) {
                     let request = PushRequest(
                         deviceToken: "00", topic: share, payload: ByteBuffer(string: "{}"), id: nil)
-                    client.forward(request, share: share, deadline: .seconds(60)) { answer in
+                    let forwarded = ForwardedPushRequest(request, share: share) { answer in
                         done.yield((try? answer.get().isSuccess) ?? false)
+                        return nil
                     }
+                    client.forward([forwarded], deadline: .seconds(60))
                 }
                 let (answers, done) = AsyncStream.makeStream(of: Bool.self)
                 for _ in 0..<100 { forward("flood", done) }

@@ -1,6 +1,5 @@
 import Logging
 import NIOCore
-import NIOPosix
 import Synchronization
 
 /// Hands requests from tasks to the event loop. Tasks put them into an inbox, and the event loop wakes once for all
@@ -19,13 +18,13 @@ final class ClientCore: Sendable {
     private let dispatcher: NIOLoopBoundBox<Dispatcher?>
 
     init(
+        loop: any EventLoop,
         settings: Dispatcher.Settings,
         opener: ConnectionOpener,
         keeper: ProviderTokenKeeper?,
         logger: Logger,
         metrics: ProviderMetrics,
     ) {
-        let loop = MultiThreadedEventLoopGroup.singleton.any()
         self.loop = loop
         let box = NIOLoopBoundBox<Dispatcher?>.makeEmptyBox(valueType: Dispatcher.self, eventLoop: loop)
         dispatcher = box
@@ -44,6 +43,11 @@ final class ClientCore: Sendable {
     /// Takes a request. Its ticket is completed exactly once, on the event loop.
     func submit(_ ticket: Ticket) {
         schedule { $0.tickets.append(ticket) }
+    }
+
+    /// Takes several requests at once.
+    func submit(_ tickets: [Ticket]) {
+        schedule { $0.tickets.append(contentsOf: tickets) }
     }
 
     /// Gives up all requests of a call, whether they wait or are under way.

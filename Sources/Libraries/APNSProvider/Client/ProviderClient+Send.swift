@@ -36,39 +36,6 @@ extension ProviderClient {
         return try await answer(to: request, deadline: deadline, retriesRejections: retriesRejections).get()
     }
 
-    /// Forwards a request unchanged and hands over the service's answer unchanged. If the service calls the client's own
-    /// provider token expired, the request is sent again with a new one. No other rejection is retried.
-    /// - Parameters:
-    ///   - share: who the request is from. If there are not enough streams, all shares get the same part of them.
-    ///   - deadline: the time for the whole call.
-    ///   - completion: called once, on the client's event loop.
-    package func forward(
-        _ request: PushRequest,
-        share: String,
-        deadline: Duration,
-        completion: @escaping @Sendable (Result<PushAnswer, ProviderError>) -> Void,
-    ) {
-        if let problem = request.problem { return completion(.failure(problem)) }
-        let start = NIODeadline.now()
-        let observation = observer.begin(at: start)
-        core.submit(
-            Ticket(
-                request,
-                deadline: start + TimeAmount(bounding: deadline),
-                retriesRejections: false,
-                renewsTokens: request.authorization == nil,
-                share: share,
-                cancellation: Cancellation(),
-            ) { answer in
-                observation.end(answer)
-                completion(answer)
-                return nil
-            })
-    }
-
-    /// Gives up the forwarded requests of these shares that were not sent yet.
-    package func giveUpWaiting(of shares: Set<String>) { core.giveUpWaiting(of: shares) }
-
     func answer(to request: PushRequest, deadline: Duration?, retriesRejections: Bool) async -> Ticket.Answer {
         let start = NIODeadline.now()
         let observation = observer.begin(at: start)
@@ -92,7 +59,7 @@ extension ProviderClient {
         }
     }
 
-    private var observer: SendObservation.Observer {
+    var observer: SendObservation.Observer {
         SendObservation.Observer(tracer: tracer, duration: metrics.duration)
     }
 

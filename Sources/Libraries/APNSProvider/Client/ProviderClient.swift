@@ -1,6 +1,7 @@
 import Foundation
 public import Logging
-import NIOCore
+package import NIOCore
+import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 import Tracing
@@ -43,15 +44,19 @@ public final class ProviderClient: Service, Sendable {
     }
 
     /// Creates a client whose connections are counted.
-    /// - Parameter connectionsChanged: called when the number of connections has changed, with the difference.
+    /// - Parameters:
+    ///   - group: the event loops of which one has the client's connections.
+    ///   - connectionsChanged: called when the number of connections has changed, with the difference.
     package convenience init(
         credentials: ProviderCredentials,
         environment: APNSEnvironment,
         configuration: Configuration,
         logger: Logger,
+        group: any EventLoopGroup,
         connectionsChanged: @escaping @Sendable (Int) -> Void,
     ) throws(ProviderError) {
         var internals = Internals()
+        internals.group = group
         internals.connectionsChanged = connectionsChanged
         try self.init(
             credentials: credentials, environment: environment, configuration: configuration, logger: logger,
@@ -60,6 +65,7 @@ public final class ProviderClient: Service, Sendable {
 
     /// Replacements for what the system provides, for tests.
     struct Internals: Sendable {
+        var group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
         var lookUp = HostLookup.system
         var limits = ConnectionPlan.Limits()
         var keepAlive = KeepAlive.Times()
@@ -94,6 +100,7 @@ public final class ProviderClient: Service, Sendable {
         settings.openTimeout = internals.openTimeout
         settings.connectionsChanged = internals.connectionsChanged
         core = ClientCore(
+            loop: internals.group.any(),
             settings: settings,
             opener: try ConnectionOpener(
                 environment: environment, credentials: credentials, proxy: configuration.proxy),

@@ -14,8 +14,13 @@ struct FairQueue<Element> {
     mutating func append(_ element: Element, share: String?) {
         count += 1
         guard let share else { return unshared.append(element) }
-        if lanes[share, default: Deque()].isEmpty { turns.append(share) }
-        lanes[share, default: Deque()].append(element)
+        if Self.append(element, to: &lanes[share, default: Deque()]) { turns.append(share) }
+    }
+
+    /// - Returns: whether the lane was empty.
+    private static func append(_ element: Element, to lane: inout Deque<Element>) -> Bool {
+        defer { lane.append(element) }
+        return lane.isEmpty
     }
 
     /// Puts an element back that was taken. It is the next one.
@@ -32,9 +37,11 @@ struct FairQueue<Element> {
             count -= 1
             return first
         }
-        guard let share = turns.popFirst(), let first = lanes[share]?.popFirst() else { return nil }
+        guard let share = turns.popFirst(), let lane = lanes.index(forKey: share),
+            let first = lanes.values[lane].popFirst()
+        else { return nil }
         count -= 1
-        if lanes[share]?.isEmpty ?? true { lanes[share] = nil } else { turns.append(share) }
+        if lanes.values[lane].isEmpty { lanes.remove(at: lane) } else { turns.append(share) }
         return first
     }
 

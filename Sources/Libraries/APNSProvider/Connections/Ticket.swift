@@ -36,7 +36,7 @@ final class Ticket: Sendable {
 }
 
 /// A reader of many answers that is woken once for all that have arrived.
-protocol AnswerReader: AnyObject, Sendable {
+package protocol AnswerReader: AnyObject, Sendable {
     func wake()
 }
 

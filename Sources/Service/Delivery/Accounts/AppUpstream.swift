@@ -16,8 +16,9 @@ package struct UpstreamPlace: Sendable, Hashable, CustomStringConvertible {
 
 /// Another service of the provider API, to which an app's notifications are forwarded (docs/gateway.md).
 ///
-/// It is a part of the accounts, so a change takes effect on every node with the next request.
-package struct AppUpstream: Sendable, Hashable {
+/// It is a part of the accounts, so a change takes effect on every node with the next request. A class, because every
+/// forwarded request has it, and a structure of so many values would be copied with each.
+package final class AppUpstream: Sendable {
     /// What the gateway authenticates with. The secrets are in ``sealedCredentials``.
     package enum Credentials: Sendable, Hashable {
         /// Provider tokens that the gateway signs with a key of its own.
@@ -71,5 +72,20 @@ package struct AppUpstream: Sendable, Hashable {
         self.hold = hold
         self.captures = captures
         self.compares = compares
+    }
+}
+
+extension AppUpstream: Hashable {
+    package static func == (left: AppUpstream, right: AppUpstream) -> Bool {
+        left === right
+            || left.place == right.place && left.url == right.url && left.authority == right.authority
+                && left.credentials == right.credentials && left.sealedCredentials == right.sealedCredentials
+                && left.proxy == right.proxy && left.hold == right.hold && left.captures == right.captures
+                && left.compares == right.compares
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(place)
+        hasher.combine(url)
     }
 }

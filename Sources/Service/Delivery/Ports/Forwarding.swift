@@ -3,15 +3,45 @@ package import Storage
 
 /// Forwards notifications to upstreams. The gateway hands a notification over after it has judged the request.
 package protocol Forwarding: Sendable {
-    /// Forwards a notification. The answer comes once, on any thread, at the latest after
-    /// ``ForwardingLimits/answerTime``.
+    /// Forwards notifications. Each gets one answer, at the latest after ``ForwardingLimits/answerTime``.
     ///
-    /// The notification is sent again only if the upstream has certainly not processed it.
-    func forward(
-        _ push: ForwardedPush,
-        to upstream: AppUpstream,
-        answer: @escaping @Sendable (ForwardingAnswer) -> Void,
-    )
+    /// A notification is sent again only if the upstream has certainly not processed it.
+    func forward(_ pushes: [TicketedPush], to upstream: AppUpstream, answers: any ForwardingAnswers)
+}
+
+/// A notification and the sender's number for it.
+package typealias TicketedPush = (ticket: UInt64, push: ForwardedPush)
+
+/// Receives the answers to forwarded notifications; a gateway's connection implements it.
+package protocol ForwardingAnswers: AnyObject, Sendable {
+    /// Takes the answer to the notification with this ticket, on any thread.
+    /// - Returns: whether to call ``answersArrived()`` after all answers that arrived together.
+    func add(_ answer: ForwardingAnswer, to ticket: UInt64) -> Bool
+
+    func answersArrived()
+}
+
+extension Forwarding {
+    /// Forwards one notification, and waits for its answer.
+    package func forward(_ push: ForwardedPush, to upstream: AppUpstream) async -> ForwardingAnswer {
+        await withCheckedContinuation { continuation in
+            forward([(ticket: 0, push)], to: upstream, answers: AwaitedAnswer(continuation))
+        }
+    }
+}
+
+/// The answer to one notification, for which a task waits.
+private final class AwaitedAnswer: ForwardingAnswers {
+    private let continuation: CheckedContinuation<ForwardingAnswer, Never>
+
+    init(_ continuation: CheckedContinuation<ForwardingAnswer, Never>) { self.continuation = continuation }
+
+    func add(_ answer: ForwardingAnswer, to ticket: UInt64) -> Bool {
+        continuation.resume(returning: answer)
+        return false
+    }
+
+    func answersArrived() {}
 }
 
 /// A notification on its way to an upstream, with the headers as the client sent them.
@@ -72,7 +102,7 @@ package struct ForwardingShare: RawRepresentable, Sendable, Hashable {
 
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    package init(_ team: TeamID) { rawValue = "team \(team.rawValue)" }
+    package init(_ team: TeamID) { rawValue = "team " + team.rawValue }
 }
 
 /// How forwarding a notification ended.

@@ -105,9 +105,7 @@ final class DevelopmentParts: Sendable {
                 .conflict, "The app \(captured.place.bundleID) has no upstream now that it can be released to.")
         }
         record(.forwarded, captured)
-        let answer = await withCheckedContinuation { continuation in
-            forwarder.forward(captured.push, to: upstream) { continuation.resume(returning: $0) }
-        }
+        let answer = await forwarder.forward(captured.push, to: upstream)
         switch answer {
         case .answered(let answer):
             record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), captured)

@@ -40,7 +40,7 @@ struct ProviderParts: Sendable {
             limits: base.settings.provider)
         let forwarder = UpstreamForwarder(
             UpstreamVault(base.secrets.credentialSeal), variables: ProcessInfo.processInfo.environment,
-            metrics: UpstreamMetrics(factory: base.metrics.factory), logger: base.logger)
+            metrics: UpstreamMetrics(factory: base.metrics.factory), logger: base.logger, group: base.group)
         let gateways = base.byEnvironment { environment in
             ProviderGateway(
                 base, environment, tokens, delivery, broadcasts, grantGateway,

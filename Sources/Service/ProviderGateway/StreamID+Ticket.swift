@@ -1,0 +1,8 @@
+import HTTP2
+
+// A connection's tickets for what it hands over are the numbers of its streams.
+extension StreamID {
+    var ticket: UInt64 { UInt64(clamping: rawValue) }
+
+    init(ticket: UInt64) { self.init(Int32(truncatingIfNeeded: ticket)) }
+}
