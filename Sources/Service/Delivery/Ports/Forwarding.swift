@@ -25,7 +25,7 @@ extension Forwarding {
     /// Forwards one notification, and waits for its answer.
     package func forward(_ push: ForwardedPush, to upstream: AppUpstream) async -> ForwardingAnswer {
         await withCheckedContinuation { continuation in
-            forward([(ticket: 0, push)], to: upstream, answers: AwaitedAnswer(continuation))
+            forward([(ticket: 0, push: push)], to: upstream, answers: AwaitedAnswer(continuation))
         }
     }
 }
