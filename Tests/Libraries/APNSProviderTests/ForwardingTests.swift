@@ -46,7 +46,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `No answer is left unread after the readers were woken`() async throws {
-        try await ScriptedServer.run(script: { $0.answer($1.stream) }) { server in
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient { client in
                 let reader = Reader(expecting: 300)
                 for share in ["a", "b", "c"] {
@@ -62,7 +62,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(2)))
     func `A request that no header can hold fails alone`() async throws {
-        try await ScriptedServer.run(script: { $0.answer($1.stream) }) { server in
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             try await server.withClient { client in
                 let reader = Reader(expecting: 3)
                 let forwarded = ["a", "b\r\n", "c"].map { topic in

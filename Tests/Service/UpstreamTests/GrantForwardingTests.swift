@@ -114,6 +114,19 @@ import Testing
         }
     }
 
+    @Test func `A replayed request goes on under its identifier, and counts for the limits`() async throws {
+        try await GatewayRig.run { rig in
+            let instance = try await rig.gateway.makeGrant { $0.daily = 2 }
+            let handle = try await rig.gateway.makeHandle(GatewayRig.token, instance.clientKey)
+            var push = try push(rig, instance, handle)
+            push["apns-id"] = "8b1e5b4a-9c0c-4d5e-8f00-00000000000a"
+            let client = try await rig.gateway.connectProvider()
+            for status in [200, 200, 429] { #expect(try await client.send(push).status == status) }
+            await client.close()
+            #expect(rig.upstream.log.requests.map { $0.headers["apns-id"] } == [push["apns-id"], push["apns-id"]])
+        }
+    }
+
     // MARK: Fairness
 
     /// Holds the upstream's answers back until it is opened.

@@ -139,6 +139,26 @@ import Testing
         }
     }
 
+    @Test func `An answer that comes late delays no other`() async throws {
+        let late = Mutex<StreamID?>(nil)
+        try await GatewayRig.run(script: { request, connection in
+            if request.number == 1 { return late.withLock { $0 = request.stream } }
+            connection.answer(request.stream)
+            // The second request gets its answer after the fourth has got its own.
+            if request.number == 3, let stream = late.withLock(\.self) { connection.answer(stream) }
+        }) { rig async throws in
+            #expect(try await rig.send().status == 200)
+            let headers = try rig.headers().fields
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                group.addTask { try await rig.client.send(headers).status }
+                await rig.upstream.log.requests(2)
+                #expect(try await rig.send().status == 200)
+                #expect(try await rig.send().status == 200)
+                #expect(try await group.next() == 200)
+            }
+        }
+    }
+
     @Test func `An upstream that hangs is given up after the named time`() async throws {
         try await GatewayRig.run(script: { _, _ in }) { rig async throws in
             expectUnavailable(try await rig.send(), "may have accepted")
