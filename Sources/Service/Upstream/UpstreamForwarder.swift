@@ -81,10 +81,8 @@ package final class UpstreamForwarder: Forwarding {
             place.sent(pushes.count)
             pool.forward(pushes.map { batch.request($0.ticket, $0.push, metrics.of($0.push.share)) })
         } catch {
-            var isAny = false
-            for (ticket, _) in pushes where answers.add(.failed(error.cause, mayHaveBeenTaken: false), to: ticket) {
-                isAny = true
-            }
+            let failure = ForwardingAnswer.failed(error.cause, mayHaveBeenTaken: false)
+            let isAny = pushes.map { answers.add(failure, to: $0.ticket) }.contains(true)
             if isAny { answers.answersArrived() }
         }
     }
