@@ -11,9 +11,12 @@ final class AddressedTopic: Sendable {
     let kind: TopicKind
     /// The app's upstreams, at most one in each environment. Empty for most apps.
     private let upstreams: [AppUpstream]
+    /// The version of the accounts that say this.
+    let accountsVersion: UInt64
 
     init(name: String, in accounts: AccountsSnapshot) {
         self.name = name
+        accountsVersion = accounts.version
         let found = accounts.app(forTopic: name)
         app = found?.app
         kind = found?.kind ?? .ofUnknown(topic: name)

@@ -110,7 +110,7 @@ extension ProviderConnection {
             deletion: Rejection(
                 .topicDisallowed, detail: "The app with the topic \(forwarded.topic.name) was deleted."))
         guard
-            memory.version(gateway) == request.accountsVersion
+            memory.version(gateway) == forwarded.topic.accountsVersion
                 || memory.current(gateway).upstreams[forwarded.upstream.place] == forwarded.upstream
         else {
             throw Rejection(.serviceUnavailable, detail: "The app's upstream was changed; send the request again.")
