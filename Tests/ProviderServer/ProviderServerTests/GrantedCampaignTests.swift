@@ -42,7 +42,8 @@ import Testing
                     carillon: gateway, provider: provider, tokens: [try #require(handle)],
                     clientKey: try app.text("clientKey"), serverKey: try app.text("serverKey"))
                 try await shop.register()
-                #expect(try await provider.finished(try await shop.send())["accepted"] == 1)
+                let message = try await shop.send()
+                #expect(try await provider.finished(message)["accepted"] == 1)
                 #expect(try await gateway.grant(grant.grant).sent == ["200": 1])
             }
         }
