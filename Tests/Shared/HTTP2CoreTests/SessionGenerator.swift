@@ -77,8 +77,9 @@ struct SessionGenerator {
     mutating func form() -> FieldForm { pick([.indexed, .incremental, .withoutIndexing, .neverIndexed]) }
 
     private mutating func request() -> [[UInt8]] {
-        let stream = nextStream
-        nextStream += chance(10) ? 4 : 2
+        // Sometimes a number is skipped.
+        let stream = nextStream + (chance(10) ? 2 : 0)
+        nextStream = stream + 2
         let ends = chance(40)
         var list = FieldList()
         func add(_ name: String, _ value: [UInt8], _ form: FieldForm) {
