@@ -20,6 +20,7 @@ extension ProviderConnection {
         facts.serverName = serverName
         let decision = observation.observer.decided(facts)
         watched.number = decision.number
+        newestObserved = (decision.number, facts.team ?? newestObserved.team)
         return decision
     }
 
@@ -30,6 +31,22 @@ extension ProviderConnection {
         }
         observation.observer.connectionUnused(
             UnusedConnection(environment: gateway.environment, interface: .http2, team: team))
+    }
+
+    /// Reports the requests that came when the connection was ending.
+    func observeUnprocessed(_ streams: UnprocessedStreams) {
+        guard streams.count > 0, let observation = gateway.observation, observation.isActive else { return }
+        let fingerprints = streams.requests.compactMap { request -> Int? in
+            guard request.isComplete, let path = request.path.map({ String(decoding: $0, as: UTF8.self) }),
+                let token = ProviderRequest.token(inPath: path)
+            else { return nil }
+            return UnprocessedRequests.fingerprint(token: token, body: request.body)
+        }
+        observation.observer.unprocessed(
+            UnprocessedRequests(
+                connection: number, environment: gateway.environment, team: newestObserved.team,
+                after: newestObserved.number, fingerprints: fingerprints,
+                unknown: max(0, streams.count - fingerprints.count)))
     }
 
     func answered(_ watched: WatchedRequest, _ answer: RequestAnswer) {

@@ -19,6 +19,8 @@ final class ProviderConnection: AuthenticatingConnection {
     let peer: String
     /// The connection's number in the journal; 0 if nobody may observe requests.
     let number: UInt64
+    /// The newest request that was observed: its number in the journal, and its team.
+    var newestObserved: (number: UInt64, team: TeamID?) = (0, nil)
     /// The server name in the TLS handshake, if that was observed.
     let serverName: String?
     private(set) var session: HTTP2Session?
@@ -247,6 +249,7 @@ final class ProviderConnection: AuthenticatingConnection {
     }
 
     func sessionClosed(_ end: SessionEnd) {
+        if let session { observeUnprocessed(session.unprocessedStreams) }
         session = nil
         batch = []
         submitForwards()

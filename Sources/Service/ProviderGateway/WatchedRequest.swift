@@ -139,10 +139,13 @@ extension ProviderRequest {
 
     /// Returns the text in the path's place for a device token, even if it is not a device token.
     private static func writtenToken(_ watched: WatchedRequest) -> String? {
+        watched.value(.path).flatMap(token(inPath:))
+    }
+
+    /// The text in the place of the device token, in lower case; nil if the path is not a device's.
+    static func token(inPath path: String) -> String? {
         let prefix = "/3/device/"
-        guard let path = watched.value(.path), path.hasPrefix(prefix), path.utf8.count > prefix.utf8.count else {
-            return nil
-        }
+        guard path.hasPrefix(prefix), path.utf8.count > prefix.utf8.count else { return nil }
         return path.dropFirst(prefix.count).lowercased()
     }
 }

@@ -23,6 +23,8 @@ final class JournalingObserver: RequestObserver {
 
     func connectionUnused(_ connection: UnusedConnection) { journal.record(unused: connection) }
 
+    func unprocessed(_ requests: UnprocessedRequests) { journal.record(unprocessed: requests) }
+
     func decided(_ facts: RequestFacts) -> RequestDecision { .proceed(number: journal.append(facts)) }
 
     func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {

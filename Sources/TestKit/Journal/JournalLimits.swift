@@ -14,6 +14,10 @@ package enum JournalLimits {
     /// nothing new.
     static let unusedConnections = 1_000
 
+    /// The number of connections whose unprocessed requests are remembered. Each has at most a thousand numbers. The newest
+    /// are kept.
+    static let unprocessedConnections = 200
+
     /// The number of TLS handshakes that failed or that a rehearsal disturbed to remember for the report. The newest are
     /// kept; more of them would tell a person nothing new.
     static let handshakes = 1_000

@@ -21,6 +21,10 @@ struct JournalState {
     private var numbers: [Subject: UInt64] = [:]
     /// The connections that ended without a request, the oldest first.
     private var unused = Deque<UnusedConnection>()
+    /// The requests that were not processed, by connection, the oldest first.
+    private var unprocessed = Deque<UnprocessedRequests>()
+    /// The greatest number of an entry that was removed; 0 if there is none.
+    private var lastForgotten: UInt64 = 0
     private var handshakes = HandshakeHistory()
     private var watchers: [UInt64: Watcher] = [:]
     private(set) var lastNumber: UInt64 = 0
@@ -62,7 +66,7 @@ struct JournalState {
 
     mutating func setKeep(_ keep: Int) {
         self.keep = keep
-        if !isOn { (unused, handshakes) = ([], HandshakeHistory()) }
+        if !isOn { (unused, unprocessed, handshakes) = ([], [], HandshakeHistory()) }
         trim()
     }
 
@@ -84,6 +88,7 @@ struct JournalState {
 
     private mutating func forget(_ entry: JournalEntry) {
         bytes -= entry.bytes
+        lastForgotten = max(lastForgotten, entry.facts.number)
         if let device = entry.facts.device {
             let subject = Subject(id: entry.facts.apnsID, device: device)
             if numbers[subject] == entry.facts.number { numbers[subject] = nil }
@@ -119,6 +124,7 @@ struct JournalState {
     /// - Returns: the number of removed entries.
     mutating func remove(_ match: RequestMatch) -> Int {
         unused.removeAll { match.matches($0) }
+        unprocessed.removeAll { match.matches($0) }
         handshakes.remove(match)
         let before = entries.count
         var kept = Deque<JournalEntry>()
@@ -133,6 +139,18 @@ struct JournalState {
         guard isOn else { return }
         if unused.count >= JournalLimits.unusedConnections { unused.removeFirst() }
         unused.append(connection)
+    }
+
+    mutating func append(_ requests: UnprocessedRequests) {
+        guard isOn else { return }
+        if unprocessed.count >= JournalLimits.unprocessedConnections { unprocessed.removeFirst() }
+        unprocessed.append(requests)
+    }
+
+    /// The requests that match and were not processed, by connection. Only those of which the journal has forgotten
+    /// nothing that came after them: otherwise nobody can say whether they were sent again.
+    func unprocessedRequests(_ match: RequestMatch) -> [UnprocessedRequests] {
+        unprocessed.filter { match.matches($0) && $0.after >= lastForgotten }
     }
 
     /// Records the result of a handshake. One that failed becomes an entry.

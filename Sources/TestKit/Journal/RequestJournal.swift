@@ -48,6 +48,12 @@ package final class RequestJournal: Sendable {
     /// How many of the remembered connections that ended without a request match.
     package func unusedConnections(_ match: RequestMatch) -> Int { state.withLock { $0.unusedCount(match) } }
 
+    /// The remembered requests that match and were not processed, because the service was ending their connections. If
+    /// the journal may have forgotten that they were sent again, they are left out.
+    package func unprocessedRequests(_ match: RequestMatch) -> [UnprocessedRequests] {
+        state.withLock { $0.unprocessedRequests(match) }
+    }
+
     /// Removes the requests that match.
     /// - Returns: the number of removed requests.
     package func clear(_ match: RequestMatch = RequestMatch()) -> Int { state.withLock { $0.remove(match) } }
@@ -61,6 +67,9 @@ extension RequestJournal {
 
     /// Notes a connection that ended without a request.
     package func record(unused connection: UnusedConnection) { state.withLock { $0.append(connection) } }
+
+    /// Notes requests that were not processed, because the service was ending their connection.
+    package func record(unprocessed requests: UnprocessedRequests) { state.withLock { $0.append(requests) } }
 
     /// Notes the result of a TLS handshake.
     package func record(_ connection: ConnectionFacts, _ result: HandshakeResult, at time: Timestamp) {

@@ -23,6 +23,9 @@ package protocol RequestObserver: Sendable {
     /// Called when a connection has ended without a request.
     func connectionUnused(_ connection: UnusedConnection)
 
+    /// Called when a connection has ended on which some requests were not processed, because they came too late.
+    func unprocessed(_ requests: UnprocessedRequests)
+
     /// Called when the gateway has decided to reject a request or to pass it on to `Delivery`, before it does so. The
     /// call is on the connection's event loop.
     func decided(_ facts: RequestFacts) -> RequestDecision
@@ -58,6 +61,7 @@ extension RequestObserver {
     package func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool { false }
     package func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {}
     package func connectionUnused(_ connection: UnusedConnection) {}
+    package func unprocessed(_ requests: UnprocessedRequests) {}
     package func ended(_ number: UInt64, as outcome: RequestOutcome) {}
     package func captured(_ number: UInt64) {}
     package func compared(_ number: UInt64, own: String) {}

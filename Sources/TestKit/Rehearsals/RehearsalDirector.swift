@@ -83,6 +83,8 @@ package final class RehearsalDirector: RequestObserver {
 
     package func connectionUnused(_ connection: UnusedConnection) { next.connectionUnused(connection) }
 
+    package func unprocessed(_ requests: UnprocessedRequests) { next.unprocessed(requests) }
+
     package func decided(_ facts: RequestFacts) -> RequestDecision {
         let decision = next.decided(facts)
         var numbered = facts

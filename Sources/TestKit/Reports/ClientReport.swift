@@ -7,10 +7,15 @@ package enum ClientReport {
     /// - Parameters:
     ///   - requests: the requests, in the order in which they came.
     ///   - unusedConnections: how many connections ended without a request.
-    package static func findings(_ requests: [RecordedRequest], unusedConnections: Int = 0) -> [Finding] {
-        let (before, after) = (credentials + connections, repetitions + notifications + firstSight)
-        return before.flatMap { $0(requests) } + unused(unusedConnections) + after.flatMap { $0(requests) }
-            + differences(requests)
+    ///   - unprocessed: the requests that came when the service was ending their connections.
+    package static func findings(
+        _ requests: [RecordedRequest],
+        unusedConnections: Int = 0,
+        unprocessed: [UnprocessedRequests] = [],
+    ) -> [Finding] {
+        let (before, after) = (credentials + connections, notifications + firstSight)
+        return before.flatMap { $0(requests) } + unused(unusedConnections) + repetitions.flatMap { $0(requests) }
+            + lostAtGoAway(unprocessed, requests) + after.flatMap { $0(requests) } + differences(requests)
     }
 
     /// A function that finds faults of one kind, or of a few related kinds.

@@ -56,6 +56,53 @@ import Testing
         #expect(peer.recorder.over == ["drained"])
     }
 
+    // MARK: What came too late
+
+    @Test(.libraryOnly) func `What comes above the last stream is known to an observer`() throws {
+        let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
+        try peer.send(.request(1))
+        peer.session.goAway(.noError)
+        _ = try peer.received()
+        try peer.send(
+            .request(3), .data(3, "a body"), .data(3, " in two", endStream: true), .request(5), .data(5, "half"),
+            .data(1, "processed", endStream: true))
+        let late = peer.session.unprocessedStreams
+        #expect(late.count == 2)
+        let known = late.requests.sorted { $0.body.count > $1.body.count }
+        #expect(known.map { String(decoding: $0.body, as: UTF8.self) } == ["a body in two", "half"])
+        #expect(known.map(\.isComplete) == [true, false])
+        #expect(known.map { $0.path.map { String(decoding: $0, as: UTF8.self) } } == ["/3/device/00", "/3/device/00"])
+        #expect(peer.recorder.requests == [1])
+    }
+
+    @Test(.libraryOnly) func `What is refused before GOAWAY, and what comes while the channel closes, is known too`()
+        throws
+    {
+        let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
+        try peer.channel.pipeline.syncOperations.addHandler(NeverClosing(), position: .first)
+        try peer.send(.request(1, endStream: true))
+        peer.session.goAwayOnceAnswered()
+        // `:path` with a name from the static table, and "/3" in Huffman code (RFC 7541, 5.2 and appendix B).
+        try peer.send(.headers(3, [0x83, 0x87, 0x04, 0x82, 0x61, 0x9f], endStream: true))
+        peer.session.respond(StreamID(1), .status("200"))
+        #expect(try peer.received(WireFrame.goAway).count == 1)
+        try peer.send(.request(5), .data(5, "late", endStream: true))
+        let late = peer.session.unprocessedStreams
+        #expect(late.count == 2)
+        let known = late.requests.sorted { $0.body.count < $1.body.count }
+        #expect(known.map { $0.path.map { String(decoding: $0, as: UTF8.self) } } == ["/3", "/3/device/00"])
+        #expect(known.allSatisfy(\.isComplete))
+    }
+
+    /// Waits for the peer before it closes, as TLS does.
+    private final class NeverClosing: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+            promise?.succeed()
+        }
+    }
+
     @Test func `What is opened meanwhile is refused`() throws {
         let peer = try EmbeddedPeer.connected()
         try peer.send(.request(1, endStream: true))

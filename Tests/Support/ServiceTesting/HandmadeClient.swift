@@ -44,6 +44,19 @@ final class HandmadeClient {
         return answer.payload.first == 0x88
     }
 
+    /// Sends a request's headers, and nothing else of it.
+    func begin(_ headers: [(String, String)]) async throws {
+        lastStream = lastStream == 0 ? 1 : lastStream + 2
+        let block = headers.flatMap { [Form.withoutIndexing.rawValue] + Self.text($0) + Self.text($1) }
+        try await bytes.write(Self.frame(Kind.headers, flags: Flag.endHeaders, stream: lastStream, block))
+    }
+
+    /// Sends a request, and waits for nothing.
+    func sendOnly(_ headers: [(String, String)], body: String) async throws {
+        lastStream = lastStream == 0 ? 1 : lastStream + 2
+        try await request(headers, .withoutIndexing, body)
+    }
+
     private func request(_ headers: [(String, String)], _ form: Form, _ body: String) async throws {
         let block = headers.flatMap { name, value in
             let isSpecial = name == ":path" || name == "authorization"

@@ -57,6 +57,32 @@ struct RequestJournalTests {
         #expect(await settled.next() == nil)
     }
 
+    /// A request that is still there cannot tell whether one that was removed was the repetition.
+    @Test func `Unprocessed requests are left out if anything was removed that came after them`() {
+        let journal = Self.journal(keep: 2)
+        func late(after: UInt64) -> UnprocessedRequests {
+            UnprocessedRequests(
+                connection: after, environment: .development, team: Self.team, after: after, fingerprints: [],
+                unknown: 1)
+        }
+        var shown: [UInt64] { journal.unprocessedRequests(RequestMatch()).map(\.after) }
+        for number in 1...2 {
+            #expect(journal.append(Self.facts()) == number)
+            journal.record(unprocessed: late(after: UInt64(number)))
+        }
+        _ = journal.append(Self.facts())
+        #expect(shown == [1, 2])
+        _ = journal.append(Self.facts())
+        #expect(shown == [2])
+        #expect(journal.unprocessedRequests(Self.match { $0.team = TeamID(rawValue: "ZZZZZZZZZZ") }) == [])
+        _ = journal.clear(Self.match { $0.topic = "a.b" })
+        #expect(shown == [])
+        journal.record(unprocessed: late(after: 4))
+        #expect(shown == [4])
+        _ = journal.clear()
+        #expect(shown == [])
+    }
+
     @Test func `A sample shows a limited number at a time, all changes of those, and the count of the others`() {
         let journal = Self.journal(keep: 1000)
         let known = journal.append(Self.facts(id: 1))

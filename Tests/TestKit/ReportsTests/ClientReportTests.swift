@@ -242,6 +242,48 @@ struct ClientReportTests {
         }
     }
 
+    /// The first connection was ended after its first request. `late` came above the last stream.
+    private static func findings(
+        _ late: [String], unknown: Int = 0, _ write: (inout History) throws -> Void,
+    ) throws -> [String] {
+        var history = History()
+        try history.send("One")
+        try write(&history)
+        let token = String(repeating: "ab", count: 32)
+        let ended = UnprocessedRequests(
+            connection: 1, environment: .development, team: nil, after: 1,
+            fingerprints: late.map {
+                UnprocessedRequests.fingerprint(token: token, body: #"{ "aps":{"alert":"\#($0)"} }"#.utf8)
+            }, unknown: unknown)
+        // The connection on which it was sent again may have been ended too.
+        let again = UnprocessedRequests(
+            connection: 2, environment: .development, team: nil, after: 1, fingerprints: ended.fingerprints, unknown: 0)
+        return ClientReport.findings(history.requests, unprocessed: [ended, again])
+            .filter { $0.id == "goaway-never-resent" }.map { String($0.text.prefix { $0 != " " }) }
+    }
+
+    @Test func `What came above the last stream of a GOAWAY is never sent again`() throws {
+        #expect(try Self.findings(["Two", "Two", "Three"]) { _ in } == ["3"])
+        // The same connection is no way to send again.
+        #expect(try Self.findings(["One"]) { try $0.send("Two", connection: 2) } == ["1"])
+        #expect(try Self.findings(["Two", "Two", "Three"]) { try $0.send("Two", connection: 3) } == ["2"])
+    }
+
+    @Test func `What came above the last stream of a GOAWAY is sent again`() throws {
+        let findings = try Self.findings(["Two", "Three"]) { history in
+            try history.send("Three", connection: 3)
+            try history.send("Two", connection: 4, status: 503)
+        }
+        #expect(findings == [])
+    }
+
+    @Test func `Of what is not known in full, any later request may be the repetition`() throws {
+        #expect(try Self.findings([], unknown: 2) { try $0.send("Two", connection: 3) } == ["1"])
+        #expect(try Self.findings(["Two"], unknown: 1) { try $0.send("Two", connection: 3) } == ["1"])
+        // A request that was refused before its body came.
+        #expect(try Self.findings(["Two"]) { try $0.send(connection: 3, body: "", status: 403) } == [])
+    }
+
     @Test func `Identical notifications are repeated`() throws {
         try Self.expect("identical-notifications", [2, 3]) { history in
             for _ in 0..<3 { try history.send("The same") }

@@ -81,6 +81,39 @@ import Testing
         }
     }
 
+    @Test func `What came above the last stream of a GOAWAY is lost if the client does not send it again`()
+        async throws
+    {
+        try await TestService.runInMemory { test in
+            let token = try await test.makeDeviceToken()
+            let headers = ProviderHeaders(token, token: try test.providerToken()).adding("apns-push-type", "alert")
+            let begun = try await test.ask(
+                "POST", "/v1/rehearsals", body: #"{"rules":[{"when":{"first":1},"fault":{"goAway":{}}}]}"#)
+            #expect(begun.status == 200)
+            let client = try await HandmadeClient(test)
+            // It does not end, so the connection stays open after the GOAWAY.
+            try await client.begin(headers.fields)
+            #expect(try await client.isAnsweredBeforeGoAway(headers.fields))
+            // As if the GOAWAY had not come yet.
+            let bodies = (1...3).map { #"{"aps":{"alert":"Late \#($0)"}}"# }
+            for body in bodies { try await client.sendOnly(headers.fields, body: body) }
+            await client.close()
+            var texts: [String] = []
+            while texts.isEmpty { texts = try await Self.lostAtGoAway(test) }
+            #expect(texts.map { $0.prefix(16) } == ["3 notifications "])
+            let other = try await test.connectProvider()
+            for body in bodies.dropLast() { #expect(try await other.send(headers.fields, body: body).status == 200) }
+            #expect(try await Self.lostAtGoAway(test).map { $0.prefix(16) } == ["1 notifications "])
+            #expect(try await other.send(headers.fields, body: bodies[2]).status == 200)
+            #expect(try await Self.findings(test) == [])
+            await other.close()
+        }
+    }
+
+    private static func lostAtGoAway(_ test: TestService) async throws -> [String] {
+        try await findings(test).filter { $0.id == "goaway-never-resent" }.map(\.text)
+    }
+
     @Test func `Our own provider library gets no findings, even in trouble`() async throws {
         try await TestService.runInMemory { test in
             let key = try required(test.description.key)

@@ -36,7 +36,9 @@ extension ManagementAPI {
             }
             .map { RecordedRequest($0.facts, isAnswered: $0.isAnswered, isRehearsed: $0.rule != nil) }
         let judged =
-            ClientReport.findings(requests, unusedConnections: testing.journal.unusedConnections(match))
+            ClientReport.findings(
+                requests, unusedConnections: testing.journal.unusedConnections(match),
+                unprocessed: testing.journal.unprocessedRequests(match))
             + ClientReport.findings(handshakes(testing.journal, match.team, requests), requests)
         let findings = judged.map(ManagementMessages.Finding.init) + silentRules(match.team, testing.journal)
         return ManagementMessages.Report(findings: findings)

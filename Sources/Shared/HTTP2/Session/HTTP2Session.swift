@@ -144,6 +144,8 @@ package class HTTP2Session: ChannelInboundHandler {
     func beginProtocol() -> Bool { false }
     /// Reads the bytes, and calls the application with the events.
     func read(_ buffer: ByteBuffer) {}
+    /// Reads bytes that come while the channel is being closed. The application gets no events.
+    func readWhileClosing(_ buffer: ByteBuffer) {}
     /// Moves frames to the channel while it is writable.
     func pump(_ context: ChannelHandlerContext) {}
     /// Releases the protocol's state. Its last call.
@@ -166,6 +168,9 @@ package class HTTP2Session: ChannelInboundHandler {
     /// streams applies. If this takes too long, an application that has lowered the number for safety ends the
     /// connection with SETTINGS_TIMEOUT (RFC 9113, 6.5.3).
     package var hasUnacknowledgedSettings: Bool { false }
+    /// Server, with `observesEncoding`: the requests that came too late to be processed. Complete when the session has
+    /// closed. A session of `HTTP2Core` knows none.
+    package var unprocessedStreams: UnprocessedStreams { UnprocessedStreams() }
     /// Server: the client may have this many streams open, at most `maxConcurrentStreams`.
     func announceStreams(_ number: Int) {}
     /// Server: whether a stream that begins is within the announced number.

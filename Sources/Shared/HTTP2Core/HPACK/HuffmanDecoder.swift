@@ -2,7 +2,7 @@
 ///
 /// The next eight bits are the index of a table that has the symbol of each code with at most eight bits, which are all
 /// letters and digits. Longer codes are found by their length: codes of one length are consecutive numbers.
-enum HuffmanDecoder {
+package enum HuffmanDecoder {
     private static let shortBits = 8
 
     /// For each eight bits, the symbol and the length of the code that they begin with; 0 if the code is longer.
@@ -77,6 +77,17 @@ enum HuffmanDecoder {
             output.append(UInt8(truncatingIfNeeded: symbol))
             count -= length
         }
+    }
+
+    /// Decodes a string that is known as a whole.
+    /// - Returns: nil if the string is not valid.
+    package static func decoded(_ input: [UInt8]) -> [UInt8]? {
+        var isValid = true
+        var text: [UInt8] = []
+        text.append(addingCapacity: maximumCount(of: input.count)) { output in
+            isValid = decode(input.span, into: &output)
+        }
+        return isValid ? text : nil
     }
 
     /// The first symbol of 32 bits, and the length of its code.

@@ -1,4 +1,6 @@
 #if Service
+    import HTTP2Core
+
     /// Holds the reader of a session whose encodings are observed.
     final class ObservedEncodings {
         var reader = HeaderFormReader()
@@ -9,6 +11,8 @@
     ///
     /// It keeps the encoding of each field that one read brings until libnghttp2 has reported the field. libnghttp2 skips
     /// fields of streams that have ended; their encodings are dropped at the next read. It is a value.
+    ///
+    /// It also reads the requests that libnghttp2 passes over because the connection ends.
     struct HeaderFormReader {
         private enum Place {
             /// The client's preface, with the number of bytes that are missing.
@@ -56,6 +60,19 @@
         /// Set if a number is too large to follow. libnghttp2 ends such a connection.
         private(set) var isLost = false
 
+        /// The last stream that the server processes, once the connection ends; nil before that.
+        var lastProcessed: StreamID?
+        private(set) var unprocessed = UnprocessedStreams()
+        /// The unprocessed stream that the present frame belongs to.
+        private var kept: StreamID?
+        /// Whether that frame is DATA, and whether it ends the stream.
+        private var (isData, isEnd) = (false, false)
+        /// The name or the value of a field that is being read, if it is kept.
+        private var text: [UInt8] = []
+        private var isHuffman = false
+        /// Whether the field's name is `:path`.
+        private var isPath = false
+
         /// The encodings of the fields that the last read brought.
         private(set) var forms: ContiguousArray<(stream: StreamID, form: HeaderForm)> = []
         /// How many of them libnghttp2 has reported.
@@ -64,9 +81,13 @@
         /// The largest shift when reading a number. A text of more than 2^28 bytes exceeds every limit.
         private static let maximumShift = 28
         private static let headBytes = 9
-        private static let headers: UInt8 = 0x1, continuation: UInt8 = 0x9
-        /// Flags of HEADERS (RFC 9113, 6.2).
-        private static let padded: UInt8 = 0x8, priority: UInt8 = 0x20
+        private static let data: UInt8 = 0x0, headers: UInt8 = 0x1, continuation: UInt8 = 0x9
+        /// Flags of HEADERS and DATA (RFC 9113, 6.1 and 6.2).
+        private static let endStream: UInt8 = 0x1, padded: UInt8 = 0x8, priority: UInt8 = 0x20
+        /// The indices of `:path` in the static table (RFC 7541, appendix A).
+        private static let pathIndices = 4...5
+        /// Longer texts are not kept: the longest path has fewer bytes.
+        private static let maximumTextBytes = 1024
 
         /// Takes the received bytes. Call it before libnghttp2 gets them.
         mutating func read(_ bytes: UnsafeRawBufferPointer) {
@@ -111,6 +132,7 @@
                 remaining -= 1
             case .rest:
                 let taken = min(remaining, bytes.count - index)
+                if let kept, isData { unprocessed.append(bytes[index..<index + taken], to: kept) }
                 index += taken
                 remaining -= taken
                 if remaining == 0 { endFrame() }
@@ -120,6 +142,8 @@
         }
 
         private mutating func endFrame() {
+            if let kept, isEnd { unprocessed.ended(kept) }
+            kept = nil
             place = .head
             padding = 0
         }
@@ -131,6 +155,7 @@
             let number = head[5...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } & 0x7fff_ffff
             head.removeAll(keepingCapacity: true)
             padding = 0
+            if lastProcessed != nil { keep(StreamID(Int32(bitPattern: number)), type: type, flags: flags) }
             switch type {
             case Self.headers:
                 stream = StreamID(Int32(bitPattern: number))
@@ -144,6 +169,21 @@
             }
         }
 
+        /// Handles a frame of a stream that may be above the last one.
+        private mutating func keep(_ stream: StreamID, type: UInt8, flags: UInt8) {
+            guard let lastProcessed, stream > lastProcessed, stream.rawValue % 2 == 1 else { return }
+            if type == Self.headers { unprocessed.began(stream) }
+            guard unprocessed.keeps(stream) else { return }
+            switch type {
+            case Self.data where flags & Self.padded != 0: unprocessed.forget(stream)
+            case Self.headers, Self.data, Self.continuation:
+                kept = stream
+                isData = type == Self.data
+                isEnd = type != Self.continuation && flags & Self.endStream != 0
+            default: break
+            }
+        }
+
         // MARK: Fields
 
         private mutating func field(_ byte: UInt8) {
@@ -152,12 +192,26 @@
             case .index(let then): if continues(byte) { endIndex(then) }
             case .length(let then):
                 beginNumber(byte, bits: 7)
+                isHuffman = byte & 0x80 != 0
+                text.removeAll(keepingCapacity: true)
                 if number < 0x7f { endLength(then) } else { part = .lengthRest(then: then) }
             case .lengthRest(let then): if continues(byte) { endLength(then) }
             case .text(let then):
                 number -= 1
-                if number == 0 { go(then) }
+                if kept != nil, text.count <= Self.maximumTextBytes { text.append(byte) }
+                if number == 0 { endText(then) }
             }
+        }
+
+        /// Handles a complete name or value.
+        private mutating func endText(_ then: Next) {
+            if let kept, text.count <= Self.maximumTextBytes,
+                let text = isHuffman ? HuffmanDecoder.decoded(text) : text
+            {
+                if then == .value { isPath = text.elementsEqual(":path".utf8) }
+                if then == .end, isPath { unprocessed.setPath(text, of: kept) }
+            }
+            go(then)
         }
 
         private mutating func begin(_ byte: UInt8) {
@@ -178,11 +232,12 @@
 
         /// Handles a complete index. If it is zero, the name follows as text.
         private mutating func endIndex(_ then: Next) {
+            isPath = then == .value && Self.pathIndices.contains(number)
             go(then == .value && number == 0 ? .name : then)
         }
 
         private mutating func endLength(_ then: Next) {
-            if number == 0 { go(then) } else { part = .text(then: then) }
+            if number == 0 { endText(then) } else { part = .text(then: then) }
         }
 
         private mutating func go(_ next: Next) {

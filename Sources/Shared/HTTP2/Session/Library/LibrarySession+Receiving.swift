@@ -12,7 +12,7 @@
         private func result(_ goesOn: Bool) -> Int32 { goesOn ? Self.go : Self.giveUp }
 
         func readWithLibrary(_ buffer: ByteBuffer) {
-            if let encodings { buffer.withUnsafeReadableBytes { encodings.reader.read($0) } }
+            readEncodings(buffer)
             let result = withLibrary { library in
                 buffer.withUnsafeReadableBytes { bytes in
                     nghttp2_session_mem_recv(library, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count)
@@ -20,6 +20,19 @@
             }
             guard let result else { return }
             if result < 0 { failed(Int32(clamping: result)) } else { countIgnored(buffer.readableBytes) }
+        }
+
+        /// Reads what libnghttp2 does not report, if that is observed.
+        func readEncodings(_ buffer: ByteBuffer) {
+            guard let encodings else { return }
+            if encodings.reader.lastProcessed == nil, isEnding { encodings.reader.lastProcessed = lastProcessedStream }
+            buffer.withUnsafeReadableBytes { encodings.reader.read($0) }
+        }
+
+        /// Whether new streams are not processed any more, and the client learns it.
+        private var isEnding: Bool {
+            if case .answering = drain { return true }
+            return hasSubmittedGoAway && !hasFailed
         }
 
         /// Frames without a callback are counted by their bytes. While the session drains, requests that the client opened

@@ -173,6 +173,13 @@
 
         override func read(_ buffer: ByteBuffer) { readWithLibrary(buffer) }
 
+        /// What was under way when the service sent GOAWAY comes now.
+        override func readWhileClosing(_ buffer: ByteBuffer) {
+            if hasSubmittedGoAway, !hasFailed { readEncodings(buffer) }
+        }
+
+        override var unprocessedStreams: UnprocessedStreams { encodings?.reader.unprocessed ?? UnprocessedStreams() }
+
         override func pump(_ context: ChannelHandlerContext) { pumpLibrary(context) }
     }
 #endif
