@@ -496,7 +496,8 @@ let package = Package(
             "Tests/Fuzzing/FuzzEntries",
             [
                 "Notifications", "Trust", "Connections", "HTTP2Core", "ProviderGateway", "BinaryGateway", "Courier",
-                nioCore, crypto,
+                "DeliveryLogFiles", "Matching", "Rehearsals", "VirtualDevices", "HTTPAPI", "Management",
+                "CampaignStore", "ProviderServer", nioCore, crypto, httpTypes, hummingbird,
             ]),
         tests("Tests/Fuzzing/FuzzEntriesTests", ["CommonTesting", "FuzzEntries"]),
         // MARK: Tests/Support

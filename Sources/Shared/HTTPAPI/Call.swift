@@ -58,7 +58,9 @@ struct CallInput: Sendable {
     let query: [String: String]
     var body = Array("{}".utf8)
     var document: JSONValue = [:]
+}
 
+extension CallInput {
     /// - Throws: a ``Problem`` that names the first fault.
     init<Server>(_ request: Request, _ operation: APIOperation<Server>, _ context: Server.Context) async throws {
         for (name, value) in context.parameters {
@@ -68,30 +70,42 @@ struct CallInput: Sendable {
             parameters[String(name)] = decoded
         }
         query = try Self.query(request.uri.query ?? "")
-        for parameter in operation.parameters {
-            let text = (parameter.place == .path ? parameters : query)[parameter.name]
+        try Self.check(operation.parameters, path: parameters, query: query)
+        guard let expected = operation.body, expected.schema != nil else { return }
+        let bytes = try await Self.bytes(of: request, upTo: expected.maximumBytes)
+        if !bytes.isEmpty || !expected.isOptional { body = bytes }
+        document = try Self.document(body, expected)
+    }
+
+    /// Checks the parameters, and that the query has no others.
+    static func check(
+        _ expected: [Parameter], path: [String: String], query: [String: String],
+    ) throws(Problem) {
+        for parameter in expected {
+            let text = (parameter.place == .path ? path : query)[parameter.name]
             if let text { try Self.check(parameter, text) }
         }
-        let known = operation.parameters.filter { $0.place == .query }.map(\.name)
+        let known = expected.filter { $0.place == .query }.map(\.name)
         for name in query.keys.sorted() where !known.contains(name) {
             let allowed = known.isEmpty ? "it takes none" : "it takes \(known.joined(separator: ", "))"
             throw Problem(400, "The query has the unknown parameter \(name.debugDescription); \(allowed).")
         }
-        guard let expected = operation.body, let schema = expected.schema else { return }
-        let bytes = try await Self.bytes(of: request, upTo: expected.maximumBytes)
-        if !bytes.isEmpty || !expected.isOptional { body = bytes }
+    }
+
+    /// Reads a JSON body, and checks its schema if the operation does not.
+    static func document(_ body: [UInt8], _ expected: Body) throws(Problem) -> JSONValue {
         let depth = APILimits.documentDepth
         // JSONDecoder takes the first of two values with the same key; the schema would check the last.
         guard let value = JSONValue(any: body, maximumDepth: depth, refusesRepeatedKeys: true) else {
             throw Problem.invalid(
                 "", "The body is not JSON, has a key twice in one object, or is nested in more than \(depth) levels.")
         }
-        if expected.isChecked { try schema.check(value) }
-        document = value
+        if expected.isChecked { try expected.schema?.check(value) }
+        return value
     }
 
     /// Reads a query as browsers write it: `+` is a space (URL Standard, 5.1).
-    private static func query(_ text: String) throws(Problem) -> [String: String] {
+    static func query(_ text: String) throws(Problem) -> [String: String] {
         var query: [String: String] = [:]
         for pair in text.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -20,6 +20,9 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
     case clientHello = "client-hello"
     case http2
     case fieldBlocks = "field-blocks"
+    case managementRequest = "management-request"
+    case providerRequest = "provider-request"
+    case audience
 
     /// Reads the bytes. Stops the process if the result breaks a promise.
     package func run(_ bytes: [UInt8]) {
@@ -35,6 +38,9 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
         case .clientHello: Self.readClientHello(bytes)
         case .http2: Self.readHTTP2(bytes)
         case .fieldBlocks: Self.readFieldBlocks(bytes)
+        case .managementRequest: Self.readManagementRequest(bytes)
+        case .providerRequest: Self.readProviderRequest(bytes)
+        case .audience: Self.readAudience(bytes)
         }
     }
 

@@ -33,6 +33,17 @@ struct CorpusTests {
         #expect(FuzzEntry.isGood(authorization))
     }
 
+    /// Without them, the fuzzer would not get beyond the look-up of the operation.
+    @Test(arguments: [
+        (FuzzEntry.managementRequest, ["log", "teams-page", "requests", "wait", "rehearsal", "fixture", "clock"]),
+        (.providerRequest, ["message", "messages-page", "outcomes", "installation", "patch", "audience"]),
+    ]) func `The corpus has requests that the APIs take`(_ entry: FuzzEntry, _ names: [String]) throws {
+        for name in names {
+            let request = try Data(contentsOf: Self.folder(entry).appendingPathComponent(name))
+            #expect(FuzzEntry.isTaken(Array(request), by: entry), "\(name)")
+        }
+    }
+
     @Test(arguments: FuzzEntry.allCases) func `Every prefix and every changed byte of the corpus is handled`(
         _ entry: FuzzEntry
     ) throws {

@@ -1,0 +1,59 @@
+import CampaignStore
+@testable import Management
+import Notifications
+@testable import ProviderServer
+
+// The entries of the provider server.
+extension FuzzEntry {
+    /// Reads a request of the API: its method and path with the query on the first line, and then its body.
+    static func readProviderRequest(_ bytes: [UInt8]) {
+        guard let document = FuzzedRequest(bytes, of: ProviderAPI.operations)?.document else { return }
+        let now = Timestamp(milliseconds: 1_800_000_000_000)
+        _ = try? AppDocument(document)
+        _ = try? MessageDocument(document)
+        _ = try? MessageDocument(document, isStored: true)
+        let installation = try? InstallationDocument(document).installation("one", registered: now, now: now)
+        let known =
+            installation ?? Installation(id: "one", deviceToken: "aa", environment: .development, registered: now)
+        _ = try? InstallationDocument(merging: document, into: known).installation("one", registered: now, now: now)
+        for registrant in [Registrant.backend, .client(secret: [])] {
+            _ = try? InstallationChanges(document, by: registrant)
+        }
+    }
+
+    /// Whether an API's operation takes the request, so that the entry reads it further.
+    package static func isTaken(_ request: [UInt8], by entry: FuzzEntry) -> Bool {
+        switch entry {
+        case .managementRequest: FuzzedRequest(request, of: ManagementOperations.all) != nil
+        case .providerRequest: FuzzedRequest(request, of: ProviderAPI.operations) != nil
+        default: false
+        }
+    }
+
+    /// Reads an expression that selects installations, and another of tags.
+    static func readAudience(_ bytes: [UInt8]) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        for key in ["where", "tags"] {
+            let document = JSONValue.object([key: .string(text)])
+            guard let read = try? AudienceReader.read(document, .saved(extra: [])) else { continue }
+            guard let again = try? AudienceReader.read(document, .message) else {
+                preconditionFailure("A message must not have an audience that may be saved.")
+            }
+            precondition(read.audience == again.audience)
+            if let expression = read.audience.expression { readMoments(expression) }
+        }
+    }
+
+    /// Subtracts each time span from the present time.
+    private static func readMoments(_ expression: AudienceExpression) {
+        switch expression {
+        case .and(let one, let other), .or(let one, let other):
+            readMoments(one)
+            readMoments(other)
+        case .not(let inner): readMoments(inner)
+        case .condition(.lastSeen(_, let moment)), .condition(.registered(_, let moment)):
+            for now in [0, 1_800_000_000_000, UInt64.max] { _ = moment.timestamp(now: Timestamp(milliseconds: now)) }
+        case .condition: break
+        }
+    }
+}
