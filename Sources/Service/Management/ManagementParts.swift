@@ -45,6 +45,8 @@ package struct ManagementParts: Sendable {
 
     /// Nil if no other service uses the store.
     package let cluster: (any ClusterNodes)?
+    /// How the service treats what the documents do not allow.
+    package var conformance = Conformance.apple
     /// The rate of requests over the network that show neither the key nor a session.
     package var withoutKey = ManagementLimits.withoutKey
     /// Asks the other nodes for what they have logged about a notification. Likewise.

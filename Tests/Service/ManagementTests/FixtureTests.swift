@@ -124,6 +124,45 @@ struct FixtureTests {
         }
     }
 
+    @Test func `The 409 for the app of another team says that a bundle ID is unique across teams`() async throws {
+        try await TestService.runInMemory { test in
+            let own = #"{"team":"\#(try required(test.description.key).teamID)","bundleID":"com.example.app"}"#
+            #expect(!(try await test.ask("POST", "/v1/apps", body: own).text.contains("unique across teams")))
+            let others = #"{"teams":[{"apps":["com.example.app"]}]}"#
+            let answer = try await test.ask("POST", "/v1/fixtures", body: others)
+            #expect(
+                answer.status == 409 && answer.text.contains("a bundle ID is unique across teams"), "\(answer.text)")
+        }
+    }
+
+    @Test func `Only strict refuses identifiers that no developer account has`() async throws {
+        let document =
+            #"{"teams":[{"teamID":"my-team","apps":["com.example.mine"],"keys":[{"keyID":"my_key"}],"#
+            + #""devices":[{"name":"phone"}]}]}"#
+        try await TestService.runInMemory { test in
+            let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: document))
+            let headers = ProviderHeaders(
+                try made.device("phone").token, topic: "com.example.mine", token: try made.providerToken())
+            let client = try await test.connectProvider()
+            #expect(try await client.send(headers.fields).status == 200)
+            await client.close()
+        }
+        try await TestService.runWrapping({ $0 }, { $0.conformance = .strict }) { test in
+            let team = try required(test.description.key).teamID
+            for (path, body, pointer) in [
+                ("/v1/fixtures", document, "/teams/0/teamID"),
+                ("/v1/fixtures", #"{"teams":[{"keys":[{"keyID":"KEY123456"}]}]}"#, "/teams/0/keys/0/keyID"),
+                ("/v1/teams", #"{"name":"Mine","teamID":"ABCDE1234a"}"#, "/teamID"),
+                ("/v1/keys", #"{"team":"\#(team)","keyID":"my-key"}"#, "/keyID"),
+            ] {
+                let answer = try await test.ask("POST", path, body: body)
+                #expect(answer.status == 400 && answer.text.contains(#""pointer":"\#(pointer)""#), "\(answer.text)")
+            }
+            let good = #"{"teams":[{"teamID":"ABCDE12345","keys":[{"keyID":"KEY1234567"}]}]}"#
+            #expect(try await test.ask("POST", "/v1/fixtures", body: good).status == 200)
+        }
+    }
+
     @Test(arguments: [
         (#"{"team":[]}"#, 400, "/team"), (#"{"teams":[{"teamID":"a b"}]}"#, 400, "/teams/0/teamID"),
         (#"{"teams":[{"apps":["a"]},{"apps":["a"]}]}"#, 409, "/teams/1/apps/0"),

@@ -88,6 +88,21 @@ struct ProviderTokenTests {
         #expect(try fixture.reason(fixture.value(header: header)) == .invalidProviderToken)
     }
 
+    /// The tests of widely used clients have such identifiers.
+    @Test(arguments: [("my-team", "ABC123DEFG"), ("DEF123GHIJ", "my_key-1"), ("abcdefghij", "ABC123DEFG")])
+    func `An identifier that no developer account has is accepted, but not by strict`(
+        _ team: String, _ key: String
+    ) throws {
+        let value = try fixture.value(
+            header: #"{"alg":"ES256","kid":"\#(key)"}"#, claims: #"{"iss":"\#(team)","iat":1437179036}"#)
+        let keys = [
+            ProviderKey(
+                id: KeyID(checked: key), team: TeamID(checked: team), publicKey: fixture.privateKey.publicKey)
+        ]
+        #expect(fixture.reason(value, keys: keys) == nil)
+        #expect(fixture.reason(value, conformance: .strict, keys: keys) == .invalidProviderToken)
+    }
+
     /// A widely used client in PHP signs with P-256 and SHA-256, and writes ES512.
     @Test(arguments: ["ES512", "ES384"])
     func `Another ECDSA name for the same signature is accepted, but not by strict`(_ name: String) throws {

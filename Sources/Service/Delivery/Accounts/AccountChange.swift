@@ -139,8 +139,13 @@ extension AccountsSnapshot {
         try demand(team)
         var seen: Set<BundleID> = []
         for bundleID in bundleIDs {
-            guard apps[bundleID] == nil, seen.insert(bundleID).inserted else {
+            guard seen.insert(bundleID).inserted, apps[bundleID]?.team != team else {
                 throw StoreError(.exists, "There is an app \(bundleID) already.")
+            }
+            guard apps[bundleID] == nil else {
+                throw StoreError(
+                    .exists, "There is an app \(bundleID) already, of another team: a bundle ID is unique across teams."
+                )
             }
             try demandOwnTopics(bundleID, of: team)
         }

@@ -21,6 +21,18 @@ extension ManagementAPI {
 
     func keyID(_ name: String) throws(Problem) -> KeyID { try read(name, .accountID, KeyID.init(rawValue:)) }
 
+    /// The identifier of a team or a key that is to be made.
+    /// - Parameter pointer: its place in the request's document.
+    /// - Throws: with the conformance `strict` for one that a developer account would not assign: the service would accept
+    ///   no provider token with it.
+    func new<ID: AccountID>(_ name: String, at pointer: String) throws(Problem) -> ID {
+        let id: ID = try read(name, .accountID, ID.init(rawValue:))
+        guard parts.conformance == .apple || id.isAssigned else {
+            throw .invalid(pointer, "The conformance strict takes ten capital letters and digits only.")
+        }
+        return id
+    }
+
     func bundleID(_ name: String) throws(Problem) -> BundleID { try read(name, .bundleID, BundleID.init(rawValue:)) }
 
     func environment(_ name: String) throws(Problem) -> Environment {

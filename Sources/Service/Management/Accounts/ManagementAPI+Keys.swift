@@ -11,7 +11,7 @@ extension ManagementAPI {
         let environments = try request.environment.map { [try environment($0)] } ?? Environment.allCases
         var random = SystemRandomNumberGenerator()
         let key = TeamKey(
-            id: try request.keyID.map(keyID) ?? .random(using: &random),
+            id: try request.keyID.map { try new($0, at: "/keyID") } ?? KeyID.random(using: &random),
             team: try teamID(request.team),
             publicKey: Array(publicKey.x963Representation),
             environments: Set(environments),

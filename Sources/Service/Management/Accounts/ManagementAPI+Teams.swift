@@ -6,7 +6,7 @@ import VirtualDevices
 extension ManagementAPI {
     func createTeam(_ request: ManagementMessages.NewTeam) async throws -> ManagementMessages.TeamMade {
         var random = SystemRandomNumberGenerator()
-        let id = try request.teamID.map(teamID) ?? .random(using: &random)
+        let id = try request.teamID.map { try new($0, at: "/teamID") } ?? TeamID.random(using: &random)
         let team = Team(id: id, name: request.name)
         _ = try await accounts.apply(.createTeam(team))
         return ManagementMessages.TeamMade(teamID: team.id.rawValue)

@@ -76,7 +76,7 @@ struct FixturePlan: Sendable {
 
     private mutating func add(_ written: ManagementMessages.FixtureTeam, at pointer: String) throws {
         var written = written
-        let id = try written.teamID.map(api.teamID) ?? .random(using: &random)
+        let id = try written.teamID.map { try api.new($0, at: pointer + "/teamID") } ?? TeamID.random(using: &random)
         written.teamID = id.rawValue
         written.name = written.name ?? id.rawValue
         written.apps = written.apps ?? []
@@ -144,7 +144,7 @@ extension FixturePlan {
         at pointer: String,
     ) throws -> ManagementMessages.FixtureKey {
         var written = written
-        let id = try written.keyID.map(api.keyID) ?? .random(using: &random)
+        let id = try written.keyID.map { try api.new($0, at: pointer + "/keyID") } ?? KeyID.random(using: &random)
         let key: P256.Signing.PrivateKey
         if let pem = written.privateKey {
             // The error does not say why the key is invalid, because it could quote the key.

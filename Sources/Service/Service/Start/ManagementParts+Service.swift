@@ -39,6 +39,7 @@ extension ManagementParts {
             advance: Self.advance(base, lines, delivery),
             testing: development?.forManagement, cluster: peers?.cluster,
             otherLogs: otherLogs, otherDevices: otherDevices)
+        conformance = base.settings.conformance
         withoutKey = base.settings.managementWithoutKey
     }
 
