@@ -3,7 +3,7 @@ import Notifications
 
 // Findings about the use of provider tokens (Guide, 2.3.1).
 extension ClientReport {
-    static let credentials: [Rule] = [tokenChurn, oldTokens]
+    static let credentials: [Rule] = [tokenChurn, oldTokens, wrongAlgorithms]
 
     /// The shortest time that APNs allows between two provider tokens, in seconds.
     private static let tokenLife = 1200.0
@@ -35,5 +35,17 @@ extension ClientReport {
             // A rehearsal may answer so whatever the token's age is.
             requests.filter { $0.facts.reason == "ExpiredProviderToken" && !$0.isRehearsed }
         ) { "\($0) requests had a provider token that was more than an hour old." }
+    }
+
+    /// Finds provider tokens whose header names another algorithm than ES256. The service accepts some of them, because it
+    /// goes by the signature.
+    private static let wrongAlgorithms: Rule = { requests in
+        let wrong = requests.filter { $0.isHTTP2 && $0.tokenAlgorithm.map { $0 != "ES256" } == true }
+        return finding(
+            "provider-token-algorithm", .warning, section: "2.3.1",
+            advice: "Write \"alg\":\"ES256\" into the provider token's header: the documents allow no other value.",
+            // Show one request of each provider token.
+            groups(wrong, by: { $0.headers["authorization"] }).map { $0.requests[0] }
+        ) { "\($0) provider tokens named another algorithm than ES256 in their header." }
     }
 }

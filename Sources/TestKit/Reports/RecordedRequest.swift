@@ -41,14 +41,24 @@ package struct RecordedRequest: Sendable {
 
     var isHTTP2: Bool { facts.interface == .http2 }
 
+    /// The algorithm that the provider token's header names; nil if there is no readable token.
+    var tokenAlgorithm: String? {
+        guard case .string(let name) = tokenMembers(0)?["alg"] else { return nil }
+        return name
+    }
+
+    /// The members of a part of the provider token: 0 is its header, and 1 its claims.
+    private func tokenMembers(_ index: Int) -> [String: JSONValue]? {
+        guard let token = headers["authorization"]?.split(separator: " ").last else { return nil }
+        let parts = token.split(separator: ".")
+        guard parts.count >= 2, case .object(let members) = Base64Text.decoded(parts[index]).flatMap({ JSONValue($0) })
+        else { return nil }
+        return members
+    }
+
     /// When the provider token was made, in seconds since 1970; nil if there is no readable token.
     var tokenIssued: Double? {
-        guard let value = headers["authorization"] else { return nil }
-        let parts = value.split(separator: ".")
-        guard parts.count >= 2, let claims = Base64Text.decoded(parts[1]).flatMap({ JSONValue($0) }),
-            case .object(let members) = claims
-        else { return nil }
-        switch members["iat"] {
+        switch tokenMembers(1)?["iat"] {
         case .integer(let seconds): return Double(seconds)
         case .number(let seconds): return seconds
         default: return nil

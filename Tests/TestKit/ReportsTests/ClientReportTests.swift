@@ -21,6 +21,7 @@ struct ClientReportTests {
             after: UInt64 = 10,
             connection: UInt64 = 1,
             issued: Int = 1_800_000_000,
+            algorithm: String = "ES256",
             headers: [String: String?] = [:],
             body: String? = nil,
             status: Int = 200,
@@ -38,7 +39,8 @@ struct ClientReportTests {
             let number = UInt64(requests.count + 1)
             var all: [String: String] = [
                 ":path": "/3/device/\(token)", "apns-push-type": "alert", "apns-topic": "com.example.shop",
-                "authorization": "bearer h.\(Self.base64(#"{"iss":"T","iat":\#(issued)}"#)).",
+                "authorization": "bearer \(Self.base64(#"{"alg":"\#(algorithm)","kid":"K"}"#))."
+                    + "\(Self.base64(#"{"iss":"T","iat":\#(issued)}"#)).",
             ]
             for (name, value) in headers { all[name] = value }
             let id =
@@ -239,6 +241,16 @@ struct ClientReportTests {
             try history.send("One", isAnswered: false, outcome: .dropped)
             try history.send("Two", isAnswered: false, outcome: .dropped)
             try history.send("Two", connection: 2)
+        }
+    }
+
+    /// A widely used client in PHP does so.
+    @Test func `A provider token names another algorithm`() throws {
+        try Self.expect("provider-token-algorithm", [2, 4]) { history in
+            try history.send()
+            try history.send(algorithm: "ES512")
+            try history.send(algorithm: "ES512")
+            try history.send(issued: 1_800_002_000, algorithm: "none", status: 403, reason: "InvalidProviderToken")
         }
     }
 
