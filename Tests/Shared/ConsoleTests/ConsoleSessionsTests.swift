@@ -1,5 +1,6 @@
 import CommonTesting
 import Foundation
+import HTTPTypes
 import Notifications
 import Testing
 
@@ -50,6 +51,20 @@ struct ConsoleSessionsTests {
     ])
     func `A cookie's name contains the port`(_ authority: String, _ port: String) {
         #expect(ConsoleSessions.cookieName(authority) == "carillon-console-\(port)")
+    }
+
+    /// Any program on this host may set such a cookie, because cookies do not distinguish ports.
+    @Test(arguments: [["first"], ["first", "second"]])
+    func `Another cookie of the same name before the session's does no harm`(others: [String]) throws {
+        let rules = BrowserRules(host: "127.0.0.1", hostnames: [], sessions: sessions)
+        let cookie = try #require(sessions.signIn(link: sessions.makeLink(now: start), now: start))
+        let name = ConsoleSessions.cookieName("127.0.0.1:2198")
+        let header = (others + [cookie]).map { "\(name)=\($0)" }.joined(separator: "; ")
+        var request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:2198", path: "/console")
+        request.headerFields[.cookie] = header
+        #expect(rules.session(of: request, now: start) != nil)
+        request.headerFields[.cookie] = others.map { "\(name)=\($0)" }.joined(separator: "; ")
+        #expect(rules.session(of: request, now: start) == nil)
     }
 
     @Test func `Every file of the folder is in the binary, and nothing else`() throws {
