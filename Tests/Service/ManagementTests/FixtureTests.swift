@@ -126,12 +126,61 @@ struct FixtureTests {
 
     @Test func `The 409 for the app of another team says that a bundle ID is unique across teams`() async throws {
         try await TestService.runInMemory { test in
-            let own = #"{"team":"\#(try required(test.description.key).teamID)","bundleID":"com.example.app"}"#
-            #expect(!(try await test.ask("POST", "/v1/apps", body: own).text.contains("unique across teams")))
-            let others = #"{"teams":[{"apps":["com.example.app"]}]}"#
+            let document = #"{"teams":[{"teamID":"ABCDE12345","apps":["com.example.shop"]}]}"#
+            #expect(try await test.ask("POST", "/v1/fixtures", body: document).status == 200)
+            let own = #"{"team":"ABCDE12345","bundleID":"com.example.shop"}"#
+            let again = try await test.ask("POST", "/v1/apps", body: own)
+            #expect(again.status == 409 && !again.text.contains("unique across teams"), "\(again.text)")
+            let others = document.replacing("ABCDE12345", with: "ABCDE12346")
             let answer = try await test.ask("POST", "/v1/fixtures", body: others)
             #expect(
                 answer.status == 409 && answer.text.contains("a bundle ID is unique across teams"), "\(answer.text)")
+        }
+    }
+
+    private static let firstApp = #"{"teams":[{"teamID":"ABCDE12345","apps":["com.example.app"]}]}"#
+
+    private static func team(of app: String, _ test: TestService) async throws -> String {
+        let shown: ManagementMessages.App = try await test.administer("GET", "/v1/apps/\(app)")
+        return shown.teamID
+    }
+
+    @Test func `A fixture takes over the app of the first start, once`() async throws {
+        try await TestService.runInMemory { test in
+            #expect(try await test.ask("POST", "/v1/fixtures", body: Self.firstApp).status == 200)
+            #expect(try await Self.team(of: "com.example.app", test) == "ABCDE12345")
+            let others = Self.firstApp.replacing("ABCDE12345", with: "ABCDE12346")
+            #expect(try await test.ask("POST", "/v1/fixtures", body: others).status == 409)
+            #expect(try await test.ask("POST", "/v1/fixtures?replace=true", body: Self.firstApp).status == 200)
+        }
+    }
+
+    @Test func `The app of the first start stays with its team if somebody uses it, or if the fixture fails`()
+        async throws
+    {
+        try await TestService.runInMemory { test in
+            let first = try required(test.description.key).teamID
+            let wrong = #"{"teams":[{"apps":["com.example.app"],"devices":[{"behaviour":{"kind":"x"}}]}]}"#
+            #expect(try await test.ask("POST", "/v1/fixtures", body: wrong).status == 400)
+            #expect(try await Self.team(of: "com.example.app", test) == first)
+            _ = try await test.makeDeviceToken()
+            let answer = try await test.ask("POST", "/v1/fixtures", body: Self.firstApp)
+            #expect(answer.status == 409 && answer.text.contains("/teams/0/apps/0"), "\(answer.text)")
+            #expect(try await Self.team(of: "com.example.app", test) == first)
+        }
+    }
+
+    @Test(arguments: [
+        #"/v1/apps {"team":"TEAM","bundleID":"com.example.more"}"#, #"/v1/keys {"team":"TEAM"}"#,
+        #"/v1/channels {"bundleID":"com.example.app"}"#,
+        #"/v1/certificates {"team":"TEAM","bundleID":"com.example.app","environment":"development"}"#,
+        #"/v1/devices {"team":"TEAM","apps":["com.example.app"]}"#,
+    ]) func `What somebody has made for the app of the first start keeps it`(_ use: String) async throws {
+        try await TestService.runInMemory { test in
+            let words = use.replacing("TEAM", with: try required(test.description.key).teamID).split(separator: " ")
+            let made = try await test.ask("POST", String(words[0]), body: String(words[1]))
+            #expect(made.status == 200, "\(made.text)")
+            #expect(try await test.ask("POST", "/v1/fixtures", body: Self.firstApp).status == 409)
         }
     }
 
@@ -166,7 +215,6 @@ struct FixtureTests {
     @Test(arguments: [
         (#"{"team":[]}"#, 400, "/team"), (#"{"teams":[{"teamID":"a b"}]}"#, 400, "/teams/0/teamID"),
         (#"{"teams":[{"apps":["a"]},{"apps":["a"]}]}"#, 409, "/teams/1/apps/0"),
-        (#"{"teams":[{"apps":["com.example.app"]}]}"#, 409, "/teams/0/apps/0"),
         (#"{"teams":[{"keys":[{"privateKey":"-----BEGIN PRIVATE KEY-----"}]}]}"#, 400, "/teams/0/keys/0/privateKey"),
         (#"{"teams":[{"certificates":[{}]}]}"#, 400, "/teams/0/certificates/0"),
         (#"{"teams":[{"apps":["a"],"certificates":[{"passphrase":"x"}]}]}"#, 400, "/teams/0/certificates/0/passphrase"),

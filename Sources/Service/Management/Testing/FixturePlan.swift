@@ -42,11 +42,14 @@ struct FixturePlan: Sendable {
     private var tokens: [String: Set<[UInt8]>] = [:]
     private var random = SystemRandomNumberGenerator()
 
-    /// - Parameter replaces: whether teams that are there are deleted first.
+    /// - Parameters:
+    ///   - replaces: whether teams that are there are deleted first.
+    ///   - taken: an app of another team that the fixture may have. It is deleted first; nil for none.
     /// - Throws: a ``Problem`` with the place of the first fault.
     init(
         _ fixture: ManagementMessages.Fixture,
         replaces: Bool,
+        taking taken: BundleID?,
         _ api: ManagementAPI,
         _ testing: ManagementTesting,
     ) throws {
@@ -55,6 +58,8 @@ struct FixturePlan: Sendable {
         accounts = api.accounts.current
         let teams = fixture.teams ?? []
         if replaces { try replace(teams) }
+        // If its team is replaced, it is deleted already.
+        if let taken, accounts.apps[taken] != nil { try apply(.deleteApp(taken, at: api.now), at: "/teams") }
         for (index, team) in teams.enumerated() { try add(team, at: "/teams/\(index)") }
         let devices = self.teams.reduce(0) { $0 + $1.devices.count }
         let kept = testing.devices.all.count { $0.firstSeen == nil && !replaced.contains($0.team) }
@@ -278,7 +283,7 @@ extension FixturePlan {
         _ api: ManagementAPI,
         _ testing: ManagementTesting,
     ) throws -> PlannedDevice {
-        var plan = try FixturePlan(ManagementMessages.Fixture(), replaces: false, api, testing)
+        var plan = try FixturePlan(ManagementMessages.Fixture(), replaces: false, taking: nil, api, testing)
         let apps = api.accounts.current.apps.values.filter { $0.team == team }.map(\.bundleID.rawValue).sorted()
         guard testing.devices.count < VirtualDeviceLimits.devices else {
             throw Problem(

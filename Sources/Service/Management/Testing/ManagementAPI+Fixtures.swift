@@ -16,8 +16,11 @@ extension ManagementAPI {
     ) async throws -> ManagementMessages.Fixture {
         let testing = try testing("A fixture")
         return try await testing.devices.inTurn { [self] in
-            let plan = try FixturePlan(fixture, replaces: replaces, self, testing)
+            let free = try await untouchedApp(for: fixture, testing)
+            let plan = try FixturePlan(fixture, replaces: replaces, taking: free?.bundleID, self, testing)
             for team in plan.replaced { try await remove(team) }
+            let taken = free.flatMap { accounts.current.apps[$0.bundleID] }
+            if let taken { _ = try await accounts.apply(.deleteApp(taken.bundleID, at: now)) }
             var begun: [TeamID] = []
             do {
                 var document = plan.document
@@ -32,9 +35,52 @@ extension ManagementAPI {
             } catch {
                 // The removal may fail too. Report the first error, because it is the cause.
                 for team in begun { try? await remove(team) }
+                if let taken { _ = try? await accounts.apply(.createApp(bundleID: taken.bundleID, team: taken.team)) }
                 throw error
             }
         }
+    }
+
+    /// The app that the first start has made, if the fixture asks for it and nobody has used it. The fixture's team then
+    /// gets it: tests are written with this bundle ID, because the documents have it.
+    private func untouchedApp(
+        for fixture: ManagementMessages.Fixture,
+        _ testing: ManagementTesting,
+    ) async throws -> App? {
+        let accounts = self.accounts.current
+        guard let first = testing.first(), let app = accounts.apps[first.bundleID], app.team == first.team,
+            app.hasBroadcasts,
+            (fixture.teams ?? []).contains(where: { $0.apps?.contains(first.bundleID.rawValue) == true }),
+            accounts.apps.values.count(where: { $0.team == first.team }) == 1,
+            !accounts.certificates.values.contains(where: { $0.team == first.team }),
+            accounts.keys.values.count(where: { $0.team == first.team }) <= 1,
+            !accounts.upstreams.keys.contains(where: { $0.bundleID == app.bundleID }),
+            !accounts.grants.values.contains(where: { $0.bundleID == app.bundleID }),
+            !testing.devices.all.contains(where: { $0.apps.contains { $0.app.id == app.id } })
+        else { return nil }
+        for environment in Environment.allCases {
+            let devices = try await parts.registrations.devices(
+                in: environment, after: nil, limit: ManagementLimits.devicesOfUntouched)
+            // If there are more devices, nobody knows what they have.
+            guard devices.count < ManagementLimits.devicesOfUntouched,
+                !devices.contains(where: { $0.apps.contains { $0.app == app.id } })
+            else { return nil }
+        }
+        return try await hasChannels(app) ? nil : app
+    }
+
+    private func hasChannels(_ app: App) async throws -> Bool {
+        for environment in Environment.allCases {
+            let list = ChannelList(environment: environment, app: app.id)
+            do throws(Rejection) {
+                if try await !parts.broadcasts.channels(of: list, limit: 1).isEmpty { return true }
+            } catch {
+                guard error.reason == .featureNotEnabled else {
+                    throw Problem(503, "The channels of the app \(app.bundleID) cannot be read now.")
+                }
+            }
+        }
+        return false
     }
 
     private func create(

@@ -50,6 +50,8 @@ package struct ManagementTesting: Sendable {
     package let release: @Sendable (_ number: UInt64) async throws -> (id: String, answer: ForwardingAnswer)
     /// The service's addresses and authority, in the form of the ready line.
     package let service: @Sendable () -> JSONValue
+    /// The team and the app that the first start has made; nil if there was none, or before the service is ready.
+    package let first: @Sendable () -> (team: TeamID, bundleID: BundleID)?
     /// The root of the other authority, which rehearsals use, in PEM.
     package let otherAuthority: @Sendable () throws -> String
     /// Why a rehearsal cannot cause a fault of TLS; nil if it can.
@@ -67,6 +69,7 @@ package struct ManagementTesting: Sendable {
         checkBroadcast: @escaping @Sendable (_ broadcast: ManagementMessages.NewBroadcast) async -> Check?,
         release: @escaping @Sendable (_ number: UInt64) async throws -> (id: String, answer: ForwardingAnswer),
         service: @escaping @Sendable () -> JSONValue,
+        first: @escaping @Sendable () -> (team: TeamID, bundleID: BundleID)?,
         otherAuthority: @escaping @Sendable () throws -> String,
         obstacle: @escaping @Sendable (HandshakeFault) -> String?,
     ) {
@@ -81,6 +84,7 @@ package struct ManagementTesting: Sendable {
         self.checkBroadcast = checkBroadcast
         self.release = release
         self.service = service
+        self.first = first
         self.otherAuthority = otherAuthority
         self.obstacle = obstacle
     }

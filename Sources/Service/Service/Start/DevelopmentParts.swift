@@ -30,6 +30,8 @@ final class DevelopmentParts: Sendable {
     private let forwarder = Mutex<(any Forwarding)?>(nil)
     /// The service's addresses, as fixtures contain them. They are known once all listeners are open.
     private let announcement = Mutex<JSONValue>([:])
+    /// What the first start has made.
+    private let first = Mutex<(team: TeamID, bundleID: BundleID)?>(nil)
     private let gateway = Mutex<ProviderGateway?>(nil)
 
     /// Makes the tools, and removes what the virtual devices of an earlier start have left in the store.
@@ -149,6 +151,11 @@ final class DevelopmentParts: Sendable {
         }
         let announced = JSONValue.object(members)
         announcement.withLock { $0 = announced }
+        if let team = description.key.flatMap({ TeamID(rawValue: $0.teamID) }),
+            let bundleID = BundleID(rawValue: FirstStart.bundleID)
+        {
+            first.withLock { $0 = (team, bundleID) }
+        }
     }
 
     var forManagement: ManagementTesting {
@@ -158,7 +165,7 @@ final class DevelopmentParts: Sendable {
             send: { [self] in await send($0) }, check: { [self] in await check($0) },
             broadcast: { [self] in await send($0) }, checkBroadcast: { [self] in await check($0) },
             release: { [self] in try await release($0) },
-            service: { [self] in announcement.withLock { $0 } },
+            service: { [self] in announcement.withLock { $0 } }, first: { [self] in first.withLock { $0 } },
             otherAuthority: { [certificates] in try certificates.otherRootPEM() },
             obstacle: { [certificates] in certificates.obstacle($0) })
     }
