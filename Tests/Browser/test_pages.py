@@ -545,6 +545,10 @@ class RehearsalTests(ConsoleCase):
         self.console.press("End")
         self.console.wait_for_text("Ended")
         self.assertEqual(self.provider.send({"aps": {"alert": "Free"}}), 200)
+        self.console.show("#/notifications")
+        self.console.open("Busy")
+        self.console.wait_for_text("of a rehearsal fired for this request", ".callout")
+        self.check_nothing_harmful()
 
     def test_a_request_that_hangs_has_no_answer(self):
         self.console.show("#/rehearsals", "Rehearsals")

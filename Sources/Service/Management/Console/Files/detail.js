@@ -240,6 +240,9 @@ function reason(row, reasons) {
   const status = row.status ?? known?.status;
   return element("div", { class: "callout" },
     element("strong", {}, status === undefined ? row.reason : `${status} ${row.reason}`),
+    // A rule may also only have delayed the service's own answer.
+    row.request?.rule === undefined ? null
+      : element("p", {}, "The rule ", element("b", {}, row.request.rule), " of a rehearsal fired for this request, so the answer may be the rehearsal's."),
     known === undefined ? null : element("p", {}, known.meaning),
     known === undefined ? null : element("p", {}, element("b", {}, "What to do: "), `${known.advice}.`));
 }
