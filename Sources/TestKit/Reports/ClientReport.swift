@@ -1,4 +1,4 @@
-import Matching
+package import Matching
 import Notifications
 
 /// Compares what a team's clients did with the Guide and with Apple's present advice. It is a pure function of

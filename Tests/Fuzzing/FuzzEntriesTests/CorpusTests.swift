@@ -36,7 +36,7 @@ struct CorpusTests {
     /// Without them, the fuzzer would not get beyond the look-up of the operation.
     @Test(arguments: [
         (FuzzEntry.managementRequest, ["log", "teams-page", "requests", "wait", "rehearsal", "fixture", "clock"]),
-        (.providerRequest, ["message", "messages-page", "outcomes", "installation", "patch", "audience"]),
+        (FuzzEntry.providerRequest, ["message", "messages-page", "outcomes", "installation", "patch", "audience"]),
     ]) func `The corpus has requests that the APIs take`(_ entry: FuzzEntry, _ names: [String]) throws {
         for name in names {
             let request = try Data(contentsOf: Self.folder(entry).appendingPathComponent(name))
