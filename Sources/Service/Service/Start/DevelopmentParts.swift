@@ -154,7 +154,7 @@ final class DevelopmentParts: Sendable {
         if let team = description.key.flatMap({ TeamID(rawValue: $0.teamID) }),
             let bundleID = BundleID(rawValue: FirstStart.bundleID)
         {
-            first.withLock { $0 = (team, bundleID) }
+            first.withLock { $0 = (team: team, bundleID: bundleID) }
         }
     }
 
