@@ -1,5 +1,6 @@
 import Delivery
 import Foundation
+import Management
 import NIOHTTP1
 import NIOSSL
 import Notifications
