@@ -421,10 +421,31 @@ class ProvenanceTests(WithFolder):
         self.assertEqual(statement["subject"], [{"name": "carillon.deb", "digest": {"sha256": checksum}}])
         definition = statement["predicate"]["buildDefinition"]
         self.assertEqual(definition["externalParameters"]["options"], ["--check"])
+        # script/reproduce builds in a folder whose path is as long.
+        self.assertEqual(definition["internalParameters"], {"pathLength": len(str(self.folder))})
         names = [each["uri"] for each in definition["resolvedDependencies"]]
         self.assertIn("git+https://example.com/swift-log@1.16.2", names)
         self.assertTrue(any(name.startswith("pkg:generic/swift@6") for name in names))
         self.assertEqual(statement["predicate"]["runDetails"]["metadata"]["startedOn"], "2026-11-25T23:06:40Z")
+
+
+class InputsTests(WithFolder):
+    def build(self, name, compiler, sqlite):
+        dependencies = [
+            {"uri": "pkg:generic/carillon", "digest": {"gitCommit": "abc"}}, {"uri": f"pkg:generic/swift@{compiler}"},
+            {"uri": "git+https://example.com/swift-log@1.16.2", "digest": {"gitCommit": "def"}}]
+        self.write(f"{name}/carillon-0.2.0.intoto.json", json.dumps(
+            {"predicate": {"buildDefinition": {"resolvedDependencies": dependencies}}}))
+        self.write(f"{name}/carillon_0.2.0_amd64.spdx.json", json.dumps({"packages": [{"name": "libpq5", "versionInfo": "15"}]}))
+        self.write(f"{name}/carillon-0.2.0-linux-x86_64.spdx.json", json.dumps(
+            {"packages": [{"name": "sqlite3", "versionInfo": sqlite}] if sqlite else []}))
+        return self.folder / name
+
+    def test_what_two_builds_were_made_with_is_named_if_it_differs(self):
+        first, second = self.build("first", "6.3.1", "3.40.1"), self.build("second", "6.2.0", None)
+        self.assertEqual(run(PACKAGING / "inputs", first, first), "")
+        self.assertEqual(run(PACKAGING / "inputs", first, second).splitlines(), [
+            "made with  sqlite3 3.40.1, and here with (none)", "made with  swift 6.3.1, and here with 6.2.0"])
 
 
 if __name__ == "__main__":

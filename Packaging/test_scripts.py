@@ -2,6 +2,7 @@
 print, and what they refuse. Packaging/check runs them.
 """
 
+import json
 import os
 import pathlib
 import pty
@@ -204,34 +205,80 @@ class ReproduceTests(ScriptTestCase):
     def setUp(self):
         super().setUp()
         self.real("reproduce")
+        self.write(self.root / "Packaging/inputs", "echo \"inputs of $1 and $2\"")
         self.write(self.root / "script/package", r"""
-            out=$(cd "$(dirname "$0")/.." && pwd)/.build/packages
-            [[ $1 == --resolved && -f $2 ]] || exit 9
+            root=$(cd "$(dirname "$0")/.." && pwd)
+            [[ $1 == --resolved && $(cat "$2") == versions ]] || exit 9
+            out=$root/.build/packages
             mkdir -p "$out" && echo "${CONTENT-content}" >"$out/a.deb" && echo other >"$out/b.deb"
+            cp "$2" "$out/"
+            # The statement has the length of the path.
+            echo "$COMMIT ${#root}" >"$out/carillon-1.intoto.json"
         """)
-        self.published = self.root / ".build/packages"
-        self.published.mkdir(parents=True)
-        (self.published / "a.resolved").write_text("{}\n")
-        (self.published / "a.deb").write_text("content\n")
-        (self.published / "b.deb").write_text("other\n")
-        sums = subprocess.run(
-            ["sha256sum", "a.deb", "b.deb"], cwd=self.published, check=True, stdout=subprocess.PIPE, text=True).stdout
-        (self.published / "SHA256SUMS").write_text(sums)
         (self.root / ".gitignore").write_text(".build\n")
         for command in [["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "One"]]:
             subprocess.run(
                 ["git", "-c", "user.name=A", "-c", "user.email=a@example.com", *command], cwd=self.root, check=True)
+        self.commit = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=self.root, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+        self.published = self.root / ".build/packages"
+        self.published.mkdir(parents=True)
+        # One that lies there, and that SHA256SUMS does not name.
+        (self.published / "another.resolved").write_text("others\n")
+        (self.published / "carillon-1.resolved").write_text("versions\n")
+        (self.published / "a.deb").write_text("content\n")
+        (self.published / "b.deb").write_text("other\n")
+        self.sums("a.deb", "b.deb", "carillon-1.resolved")
+
+    def sums(self, *names):
+        (self.published / "SHA256SUMS").write_text(subprocess.run(
+            ["sha256sum", *names], cwd=self.published, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+    def state(self, commit, length):
+        """Publishes a statement, which the same build makes again only in JSON."""
+        statement = json.dumps({"predicate": {"buildDefinition": {
+            "externalParameters": {"commit": commit}, "internalParameters": {"pathLength": length}}}})
+        (self.published / "carillon-1.intoto.json").write_text(statement)
+        self.sums("a.deb", "b.deb", "carillon-1.resolved", "carillon-1.intoto.json")
 
     def test_the_same_files_are_named(self):
         result = self.run_script("reproduce", "HEAD")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stdout.split(), ["same", "a.deb", "same", "b.deb"])
+        self.assertEqual(result.stdout.split(), ["same", "a.deb", "same", "b.deb", "same", "carillon-1.resolved"])
 
-    def test_a_file_that_differs_is_named(self):
+    def test_a_file_that_differs_is_named_and_what_it_was_made_with(self):
         self.environment["CONTENT"] = "changed"
         result = self.run_script("reproduce", "HEAD")
         self.assertEqual(result.returncode, 1)
-        self.assertEqual(result.stdout.split(), ["different", "a.deb", "same", "b.deb"])
+        *files, inputs = result.stdout.splitlines()
+        self.assertEqual(files, ["different  a.deb", "same       b.deb", "same       carillon-1.resolved"])
+        self.assertRegex(inputs, f"^inputs of {self.published} and .+/.build/packages$")
+
+    def test_the_folder_of_the_build_has_a_path_as_long_as_the_published_one(self):
+        length = len(tempfile.gettempdir()) + 60
+        self.state(self.commit, length)
+        self.write(self.root / "Packaging/inputs", 'cat "$2/carillon-1.intoto.json"')
+        self.environment["COMMIT"] = self.commit
+        result = self.run_script("reproduce", "HEAD")
+        self.assertEqual(result.stdout.splitlines()[-1], f"{self.commit} {length}", result.stderr)
+
+    def test_a_path_that_is_too_short_is_refused(self):
+        self.state(self.commit, 4)
+        result = self.run_script("reproduce", "HEAD")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn("whose path has 4 characters; set TMPDIR", result.stderr)
+
+    def test_packages_of_another_commit_are_refused(self):
+        self.state("0" * 40, 40)
+        result = self.run_script("reproduce", "HEAD")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn(f"made from {'0' * 40}, and not from {self.commit}", result.stderr)
+
+    def test_versions_that_the_checksums_do_not_name_are_refused(self):
+        self.sums("a.deb", "b.deb")
+        result = self.run_script("reproduce", "HEAD")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn("has no .resolved file", result.stderr)
 
     def test_a_published_file_with_a_changed_byte_is_named(self):
         (self.published / "b.deb").write_text("othes\n")
