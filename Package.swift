@@ -446,7 +446,7 @@ let package = Package(
                 "Notifications", "Storage", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles",
                 "SQLiteSupport",
                 "SQLiteStore", "CFaultyDisk", grdb,
-            ]),
+            ], exclude: ["Databases"]),
         tests(
             "Tests/Stores/PostgresStoreTests",
             [

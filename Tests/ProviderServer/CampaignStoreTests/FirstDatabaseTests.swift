@@ -48,7 +48,9 @@ struct FirstDatabaseTests {
         #expect(try await store.outcomes(of: 1, .all, after: 0, limit: 10) == outcomes)
         let hook = Hook(number: 1, id: "h", app: 1, url: "https://hooks.example.com/", sealedSecret: [9])
         #expect(try await store.hooks(app: 1) == [hook])
-        #expect(try await store.deliveries(hook: "h", app: 1, before: nil, limit: 10).map(\.cause) == ["refused"])
+        let delivery = try #require(try await store.deliveries(hook: "h", app: 1, before: nil, limit: 10).first)
+        #expect(delivery.id == "d" && delivery.hook == hook && delivery.cause == "refused")
+        #expect(delivery.created == Sample.now && delivery.attempts == 1 && delivery.next == Sample.now)
         #expect(try await store.openEvents() == ["{}"])
         // Numbers are not used again.
         try await store.put(Sample.installation("k"), app: 1)

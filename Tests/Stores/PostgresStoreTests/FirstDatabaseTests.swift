@@ -3,10 +3,11 @@ import Delivery
 import Foundation
 import Notifications
 import PostgresClient
-import PostgresStore
 import PostgresTesting
 import Storage
 import Testing
+
+@testable import PostgresStore
 
 /// Databases/ has the tables of the first service that used PostgreSQL as they were, with at least one row in each.
 @Suite("A database of the first service is opened with what it has", .timeLimit(.minutes(2)))
@@ -31,9 +32,39 @@ struct FirstDatabaseTests {
                 digest: [UInt8](repeating: 7, count: 32), environment: .production, expires: Self.end)
             #expect(try await store.invitations(after: nil, limit: 10, at: Self.moment) == [invitation])
             #expect(try await store.nodes().first { $0.name == "there" }?.state == .gone)
+            try await Self.checkNodes(store, in: configuration.location)
+            try await Self.checkNumbers(store)
         } cleanUp: {
             await store.close()
         }
+    }
+
+    /// Checks which node holds a device, and what nodes announce to each other. A node of the first version may still run.
+    private static func checkNodes(_ store: PostgresStore, in location: PostgresLocation) async throws {
+        // Fails if an announcement of the node is left.
+        while try await store.removeGoneNodes() {}
+        #expect(try await store.nodes().map(\.name) == ["here"])
+        let hold = try #require(try await store.claim([device]).first)
+        #expect(hold.epoch == 4)
+        try await TestServer.execute("INSERT INTO carillon.announcement VALUES ('\\x01', 1, 0, 1, 4)", in: location)
+        let destination = Destination(environment: .development, device: device.device, app: app)
+        #expect(try await store.drainAnnouncements(limit: 10) == [.changed(destination)])
+    }
+
+    /// Checks that no number is used again.
+    private static func checkNumbers(_ store: PostgresStore) async throws {
+        let list = FeedbackList(environment: .development, app: app)
+        let last = FeedbackMark(rawValue: 1)
+        try await store.confirm(list, through: last)
+        let token = try #require(DeviceToken([UInt8](repeating: 15, count: 32)))
+        let destination = Destination(environment: .development, device: DeviceID(rawValue: 2), app: app)
+        try await store.record([
+            FeedbackEntry(destination: destination, generation: 1, token: token, moment: moment)
+        ])
+        #expect(try await store.entries(of: list, after: last, limit: 10).map(\.mark) == [FeedbackMark(rawValue: 2)])
+        let new = try #require(BundleID(rawValue: "com.example.new"))
+        let team = try #require(TeamID(rawValue: "ABCDE12345"))
+        #expect(try await store.apply(.createApp(bundleID: new, team: team)).apps[new]?.id == AppID(rawValue: 3))
     }
 
     private static func checkAccounts(_ accounts: AccountsSnapshot) throws {
