@@ -80,6 +80,28 @@ class SiteTests(unittest.TestCase):
                 self.driver.get(link)
                 self.wait(lambda: any(each.text for each in self.all("main h1")), "a heading")
 
+    def test_the_readme_is_a_page_that_the_documents_lead_to(self):
+        self.open("docs/index.html")
+        self.driver.get(self.one("article p a").get_attribute("href"))
+        self.wait(lambda: self.one("article h1").text.rstrip("¶") == "First steps", "the README")
+        self.assertIn("carillon device activate", self.one("article").get_property("textContent"))
+        # It links to the site, in the repository too.
+        self.driver.get(next(link for link in self.all("article a") if link.text == "site").get_attribute("href"))
+        self.wait(lambda: self.one("article h1").text.rstrip("¶") == "Carillon", "the front page")
+
+    def test_an_example_of_the_apis_says_what_it_is(self):
+        self.open("api/management.html")
+        text = self.one("article").get_property("textContent")
+        self.assertIn("The shape of the body, with the types of its values.", text)
+        self.assertNotIn("not accurate", text)
+
+    def test_the_name_beside_the_version_is_whole_on_a_narrow_screen(self):
+        show_as(self.driver, width=360)
+        self.open("index.html")
+        self.wait(lambda: self.one(".md-version__current").is_displayed(), "the version")
+        name = self.one(".md-header__topic .md-ellipsis")
+        self.assertLessEqual(name.get_property("scrollWidth"), name.get_property("clientWidth"))
+
     def test_search_finds_a_page_by_a_word_in_it(self):
         self.open("index.html")
         self.one("input.md-search__input").send_keys("TooManyProviderTokenUpdates")
