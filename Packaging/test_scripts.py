@@ -151,7 +151,7 @@ class BootstrapTests(ScriptTestCase):
 
     def test_trying_packages_needs_no_swift(self):
         self.program("swift", "exit 127")
-        for name in ["debootstrap", "systemd-nspawn", "openssl", "buildah"]:
+        for name in ["debootstrap", "systemd-nspawn", "openssl", "buildah", "postgres"]:
             self.program(name, "")
         ran = self.run_script("bootstrap", "--trials")
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
