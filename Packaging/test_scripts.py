@@ -1,5 +1,5 @@
-"""Tests script/run, script/bootstrap, script/package and script/reproduce with programs of our own in place of Swift's and Debian's: what they
-print, and what they refuse. Packaging/check runs them.
+"""Tests script/run, script/release, script/bootstrap, script/package and script/reproduce with programs of our own in place of Swift's
+and Debian's: what they print, and what they refuse. Packaging/check runs them.
 """
 
 import json
@@ -102,6 +102,36 @@ class RunTests(ScriptTestCase):
         self.assertEqual(ran.stdout, "")
         self.assertIn("[30/30] Linking carillon", ran.stderr)
         self.assertIn("error: a.swift is wrong", ran.stderr)
+
+
+class ReleaseTests(ScriptTestCase):
+    """script/release, with a swift that prints the commit that it puts into the version."""
+
+    def setUp(self):
+        super().setUp()
+        self.real("release")
+        self.program("swift", "echo \"commit: ${CARILLON_COMMIT-none}\"")
+        self.environment.pop("CARILLON_COMMIT", None)
+
+    def commit(self):
+        for command in [["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "One"]]:
+            subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@example.com", *command], cwd=self.root, check=True)
+        return subprocess.run(
+            ["git", "rev-parse", "--short=12", "HEAD"], cwd=self.root, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+    def test_the_version_has_the_commit(self):
+        commit = self.commit()
+        self.assertEqual(self.run_script("release", "carillon").stdout, f"commit: {commit}\n")
+        (self.root / "new").touch()
+        self.assertEqual(self.run_script("release", "carillon").stdout, f"commit: {commit}-changed\n")
+
+    def test_a_commit_that_is_given_stays(self):
+        self.commit()
+        self.environment["CARILLON_COMMIT"] = "abc"
+        self.assertEqual(self.run_script("release", "carillon").stdout, "commit: abc\n")
+
+    def test_a_folder_that_is_no_clone_is_built_without_a_commit(self):
+        self.assertEqual(self.run_script("release", "carillon").stdout, "commit: none\n")
 
 
 class BootstrapTests(ScriptTestCase):
