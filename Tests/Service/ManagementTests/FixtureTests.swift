@@ -148,7 +148,8 @@ struct FixtureTests {
 
     @Test func `A fixture takes over the app of the first start, once`() async throws {
         try await TestService.runInMemory { test in
-            #expect(try await test.ask("POST", "/v1/fixtures", body: Self.firstApp).status == 200)
+            let taken = try await test.ask("POST", "/v1/fixtures", body: Self.firstApp)
+            #expect(taken.status == 200, "\(taken.text)")
             #expect(try await Self.team(of: "com.example.app", test) == "ABCDE12345")
             let others = Self.firstApp.replacing("ABCDE12345", with: "ABCDE12346")
             #expect(try await test.ask("POST", "/v1/fixtures", body: others).status == 409)
