@@ -306,6 +306,25 @@ import Testing
         }
     }
 
+    @Test func `A device whose clock is months ahead renews its identity once, and not on each connection`()
+        async throws
+    {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run { request in
+            // The device uses the new identity on the second connection.
+            request.path == "/1/notifications" && request.connection == 2
+                ? .stream(ScriptedCourier.line(1)) : Self.renewing(request)
+        } _: { courier in
+            try await courier.device(delegate) {
+                $0.now = { Date() + 300 * 86_400 }
+            } _: { _ in
+                // Another renewal would be asked for before this.
+                try await courier.record.wait { $0.acknowledgements == [[1]] }
+            }
+            #expect(courier.record.value.bodies("/1/renewals").count == 1)
+        }
+    }
+
     @Test func `A renewed identity that cannot be stored is not used`() async throws {
         let delegate = RecordingDelegate(keeps: false)
         try await ScriptedCourier.run(identityAge: 300 * 86_400, act: Self.renewing) { courier in

@@ -6,11 +6,12 @@ extension DeviceLink {
     enum Renewal {
         case none
         case underWay
-        /// The last renewal failed. The next one is not tried before this time.
-        case failed(NIODeadline)
+        /// There was a renewal. The next one is not tried before this time.
+        case done(NIODeadline)
     }
 
-    /// The pause after a failed renewal. The certificate is valid for months.
+    /// The pause after a renewal, also after one that failed. The certificate is valid for months. If this device's clock is
+    /// months ahead, a new certificate is due at once as well; without the pause each connection would renew it again.
     static let renewalPause = TimeAmount.hours(6)
 
     /// Renews the identity if two thirds of its validity period have passed.
@@ -18,7 +19,7 @@ extension DeviceLink {
         switch renewal {
         case .none: break
         case .underWay: return
-        case .failed(let moment): guard eventLoop.now >= moment else { return }
+        case .done(let moment): guard eventLoop.now >= moment else { return }
         }
         guard case .connected(let connection) = state, isStreamOpen, let old = credentials,
             let renewalDate, configuration.now() >= renewalDate
@@ -61,7 +62,7 @@ extension DeviceLink {
         self.credentials = credentials
         renewed = identity
         renewalDate = credentials.validity?.renewalDate
-        renewal = .none
+        renewal = .done(eventLoop.now + Self.renewalPause)
         guard case .connected(let connection) = state, closing == nil else { return }
         let reason = DeviceError(.disconnected, "The identity was renewed.")
         ended(connection, reason)
@@ -72,7 +73,7 @@ extension DeviceLink {
     }
 
     private func renewalFailed(_ error: DeviceError) {
-        renewal = .failed(eventLoop.now + Self.renewalPause)
+        renewal = .done(eventLoop.now + Self.renewalPause)
         delegate.reported(DeviceError(error.code, "The identity could not be renewed: \(error)", reason: error.reason))
     }
 }
