@@ -81,4 +81,18 @@ struct KeepAliveTests {
         keepAlive.networkIsBack(at: now)
         #expect(keepAlive.interval == .seconds(60))
     }
+
+    @Test func `After a change of the network an answer is expected at once, and does not lengthen the interval`() {
+        var keepAlive = KeepAlive(now: start)
+        keepAlive.networkIsBack(at: start)
+        #expect(keepAlive.check(at: start) == .wait(until: start + .seconds(20)))
+        keepAlive.heard(at: start + .seconds(1))
+        #expect(keepAlive.interval == .seconds(60))
+        #expect(keepAlive.check(at: start + .seconds(20)) == .wait(until: start + .seconds(61)))
+        keepAlive.networkIsBack(at: start + .seconds(30))
+        #expect(keepAlive.check(at: start + .seconds(50)) == .dead)
+        keepAlive.begin(at: start + .seconds(50))
+        #expect(keepAlive.interval == .seconds(60))
+        #expect(keepAlive.check(at: start + .seconds(70)) == .wait(until: start + .seconds(110)))
+    }
 }

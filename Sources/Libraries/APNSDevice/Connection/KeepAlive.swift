@@ -40,6 +40,8 @@ struct KeepAlive: Sendable, Hashable {
     private var answersAtProven = 0
     private var lastHeard: NIODeadline
     private var asked: NIODeadline?
+    /// Whether the PING was sent before the connection was silent for so long. Its answer says nothing about the interval.
+    private var isEarly = false
 
     init(limits: Limits = Limits(), now: NIODeadline) {
         self.limits = limits
@@ -52,24 +54,30 @@ struct KeepAlive: Sendable, Hashable {
     mutating func begin(at now: NIODeadline) {
         lastHeard = now
         asked = nil
+        isEarly = false
     }
 
-    /// Starts again for another network, about which nothing is known.
-    mutating func networkIsBack(at now: NIODeadline) { self = KeepAlive(limits: limits, now: now) }
+    /// Starts again for another network, about which nothing is known. If there is a connection, a PING is sent on it now: it
+    /// may have died without any sign.
+    mutating func networkIsBack(at now: NIODeadline) {
+        self = KeepAlive(limits: limits, now: now)
+        asked = now
+        isEarly = true
+    }
 
     /// Records that bytes came from the courier.
     mutating func heard(at now: NIODeadline) {
         lastHeard = now
         guard asked != nil else { return }
         asked = nil
-        grow()
+        if isEarly { isEarly = false } else { grow() }
     }
 
     /// Returns what to do. A silence shorter than the interval proves nothing, so no PING is sent.
     mutating func check(at now: NIODeadline) -> Action {
         if let asked {
             guard now - asked >= limits.answer else { return .wait(until: asked + limits.answer) }
-            shrink()
+            if !isEarly { shrink() }
             return .dead
         }
         guard now - lastHeard >= interval else { return .wait(until: lastHeard + interval) }
