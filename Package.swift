@@ -177,7 +177,8 @@ let package = Package(
             "Sources/Devices/DeviceAgent",
             [
                 "Notifications", "Rates", "Storage", "Connections", "HTTPAPI", "PrivateFiles", "SQLiteSupport",
-                "APNSDevice", "CLandlock", nioCore, nioPosix, logging, httpTypes, hummingbird, hummingbirdCore, grdb,
+                "APNSDevice", "CLandlock", "CClock", nioCore, nioPosix, logging, httpTypes, hummingbird,
+                hummingbirdCore, grdb,
                 subprocess, systemPackage,
             ]),
         module(
@@ -277,6 +278,7 @@ let package = Package(
         ),
         .systemLibrary(name: "CMalloc", path: "Sources/System/CMalloc"),
         .systemLibrary(name: "CLandlock", path: "Sources/System/CLandlock"),
+        .systemLibrary(name: "CClock", path: "Sources/System/CClock"),
         .target(
             name: "CVersion", path: "Sources/System/CVersion",
             cSettings: Context.environment["CARILLON_COMMIT"].map { [.define("CARILLON_COMMIT", to: "\"\($0)\"")] }

@@ -134,11 +134,8 @@ package actor Agent {
                 await self?.respondOnDesktop(to: id, response)
             }
         }
-        let network = NetworkChanges { [logger] in
-            logger.debug("An address was added to a network interface")
-            device.networkIsBack()
-        }
-        defer { network.end() }
+        let changes = MachineChanges { [logger] change in Self.tell(device, of: change, logger) }
+        defer { changes.end() }
         async let refreshed: Void = refreshWhenConnected()
         async let shown: Void = showOnDesktop()
         for bundleID in records.keys { await wakeIfNeeded(bundleID) }
@@ -153,6 +150,22 @@ package actor Agent {
         _ = await (refreshed, shown)
         if let failure { throw failure }
         if case .failure(let error) = result { throw AgentError(.unavailable, error.cause) }
+    }
+
+    private static func tell(_ device: Device, of change: MachineChange, _ logger: Logger) {
+        switch change {
+        case .addressAdded:
+            logger.debug("An address was added to a network interface")
+            device.networkIsBack()
+        case .resumed(let time):
+            logger.info(
+                "The machine was suspended; the connection is checked",
+                metadata: ["seconds": "\(time.components.seconds)"])
+            device.networkIsBack()
+        case .clockSet:
+            // No delay depends on this clock. A device that waits because certificates were not valid tries again soon.
+            logger.debug("The machine's clock was set")
+        }
     }
 
     private func showOnDesktop() async {

@@ -74,7 +74,8 @@ package enum Program {
             }
         }
         let timer = Task { () -> Bool in
-            guard (try? await Task.sleep(for: limit)) != nil else { return false }
+            // A program does not run while the machine is suspended, so that time does not count.
+            guard (try? await Task.sleep(for: limit, clock: .suspending)) != nil else { return false }
             running.cancel()
             return true
         }
