@@ -177,7 +177,7 @@ let package = Package(
             "Sources/Devices/DeviceAgent",
             [
                 "Notifications", "Rates", "Storage", "Connections", "HTTPAPI", "PrivateFiles", "SQLiteSupport",
-                "APNSDevice", "CLandlock", "CClock", nioCore, nioPosix, logging, httpTypes, hummingbird,
+                "APNSDevice", "CLandlock", "CClock", "CPages", nioCore, nioPosix, logging, httpTypes, hummingbird,
                 hummingbirdCore, grdb,
                 subprocess, systemPackage,
             ]),
@@ -283,6 +283,8 @@ let package = Package(
             name: "CVersion", path: "Sources/System/CVersion",
             cSettings: Context.environment["CARILLON_COMMIT"].map { [.define("CARILLON_COMMIT", to: "\"\($0)\"")] }
         ),
+        .target(name: "CPages", path: "Sources/System/CPages"),
+        .target(name: "CQuietDispatch", path: "Sources/System/CQuietDispatch"),
         // MARK: Sources/carillon: the command.
         .executableTarget(
             name: "carillon",
@@ -306,7 +308,7 @@ let package = Package(
         // MARK: Sources/CarillonAgent: the device agent alone.
         .executableTarget(
             name: "CarillonAgent",
-            dependencies: ["CommandSupport", "AgentCommands", argumentParser],
+            dependencies: ["CommandSupport", "AgentCommands", "CQuietDispatch", argumentParser],
             path: "Sources/CarillonAgent",
             swiftSettings: settings
         ),

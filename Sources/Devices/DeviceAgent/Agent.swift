@@ -1,4 +1,5 @@
 package import APNSDevice
+import CPages
 import Connections
 import Foundation
 package import Logging
@@ -135,7 +136,14 @@ package actor Agent {
             }
         }
         let changes = MachineChanges { [logger] change in Self.tell(device, of: change, logger) }
-        defer { changes.end() }
+        let releasing = Task {
+            guard (try? await Task.sleep(for: AgentLimits.starting)) != nil else { return }
+            carillon_pages_release()
+        }
+        defer {
+            changes.end()
+            releasing.cancel()
+        }
         async let refreshed: Void = refreshWhenConnected()
         async let shown: Void = showOnDesktop()
         for bundleID in records.keys { await wakeIfNeeded(bundleID) }

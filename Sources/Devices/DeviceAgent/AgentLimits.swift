@@ -67,6 +67,11 @@ package enum AgentLimits {
     /// The alerts that wait for the desktop. A desktop that is slow shows the newest.
     static let waitingAlerts = 100
 
+    // MARK: Memory
+
+    /// How long after its start the agent gives back what only the start needed. Connecting takes less on most networks.
+    static let starting = Duration.seconds(5)
+
     // MARK: Waking
 
     /// The time that an app has for a silent notification (Guide, 2.2.2), and a command for a notification.
