@@ -1,2 +1,2 @@
 #pragma once
-// Nothing to call: linking this target is enough (docs/decisions/0080-idle-agent.md).
+// Nothing to call: linking this target is enough (docs/decisions/0081-idle-agent.md).
