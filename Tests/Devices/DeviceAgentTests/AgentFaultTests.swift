@@ -122,18 +122,19 @@ import Testing
             try AgentRig.write(script, to: folder + "/run")
             chmod(folder + "/run", 0o755)
             try AgentProcess.write(#"{"bundleID":"com.example.app","exec":["\#(folder)/run"]}"#, in: folder)
-            try AgentProcess.write(#"{"bundleID":"com.example.till"}"#, in: folder, as: "till")
+            try AgentProcess.write(#"{"bundleID":"com.example.clock"}"#, in: folder, as: "clock")
             let service = try CarillonProcess.current
-            try await service.createApp(till, of: try service.developmentKey.teamID)
+            let clockApp = "com.example.clock"
+            try await service.createApp(clockApp, of: try service.developmentKey.teamID)
             try await AgentProcess.with(folder, environment: clock.environment) { agent in
-                let tokens = (app: try await token(agent), till: try await token(agent, till))
-                let events = stream(agent, till)
+                let tokens = (app: try await token(agent), other: try await token(agent, clockApp))
+                let events = stream(agent, clockApp)
                 for (years, text) in [(0, "now"), (20, "in 20 years"), (-40, "40 years ago"), (0, "now again")] {
                     try clock.move(to: Int64(years) * Self.years)
-                    try await send(text, to: tokens.till, till)
+                    try await send(text, to: tokens.other, clockApp)
                     let event = try await events.next()[0]
                     #expect(body(event) == text)
-                    try await handle(event, agent, till)
+                    try await handle(event, agent, clockApp)
                 }
                 try clock.move(to: 20 * Self.years)
                 try await send("for the command", to: tokens.app)
