@@ -3,6 +3,7 @@ import Foundation
 import HTTPAPIClient
 import NIOHTTP1
 import Notifications
+import Service
 import Testing
 
 @testable import DeviceAgent
@@ -92,8 +93,10 @@ import Testing
                 try await AgentProcess.with(folder, startedBy: disk.starter) { agent in
                     #expect(agent.deviceID == device)
                     // A full disk is no damaged database.
-                    #expect(!agent.child.errors.text.contains("damaged"))
-                    #expect(body(try await stream(agent).next()[0]) == "before a kill")
+                    let printed = agent.child.errors.text
+                    #expect(!printed.contains("damaged"), "\(printed)")
+                    let event = try await stream(agent).next()[0]
+                    #expect(body(event) == "before a kill")
                 }
             }
         }
@@ -166,7 +169,8 @@ import Testing
                 #expect(try await events.next()[0] == kept)
                 try await send("later", to: deviceToken)
                 try clock.move(to: 0)
-                #expect(body(try await events.next()[0]) == "later")
+                let event = try await events.next()[0]
+                #expect(body(event) == "later")
             }
         }
     }
@@ -200,7 +204,8 @@ import Testing
                 #expect(await Self.setClock(by: 1))
                 await agent.child.errors.wait(for: "The machine's clock was set")
                 try await send("afterwards", to: deviceToken)
-                #expect(body(try await stream(agent).next()[0]) == "afterwards")
+                let event = try await stream(agent).next()[0]
+                #expect(body(event) == "afterwards")
             }
         }
     }
