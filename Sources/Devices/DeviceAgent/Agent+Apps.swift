@@ -47,7 +47,8 @@ extension Agent {
         record.registration = registration
         record.isForceQuit = false
         do {
-            try await store.keep(record, of: bundleID)
+            // An app that registers as before also starts on a full disk.
+            if record != old { try await store.keep(record, of: bundleID) }
         } catch {
             throw AgentError(error)
         }
