@@ -75,7 +75,7 @@ struct FirstDatabaseTests {
         }
     }
 
-    @Test func `Invitations`() async throws {
+    @Test func `Invitations that nobody has used`() async throws {
         try await Self.withStore { store in
             let invitation = Invitation(
                 digest: [UInt8](repeating: 7, count: 32), environment: .production, expires: Self.end)
