@@ -193,7 +193,8 @@ struct FixtureTests {
         try await TestService.runInMemory { test in
             let made = try MadeFixture(try await test.ask("POST", "/v1/fixtures", body: document))
             let headers = ProviderHeaders(
-                try made.device("phone").token, topic: "com.example.mine", token: try made.providerToken())
+                try made.device("phone", bundleID: "com.example.mine").token, topic: "com.example.mine",
+                token: try made.providerToken())
             let client = try await test.connectProvider()
             #expect(try await client.send(headers.fields).status == 200)
             await client.close()
