@@ -153,7 +153,8 @@ let package = Package(
         module("Sources/Shared/PrivateFiles", ["Storage"]),
         module("Sources/Shared/PrometheusMetrics", [coreMetrics]),
         module(
-            "Sources/Shared/Supervision", ["Notifications", "PrivateFiles", logging, lifecycle, unixSignals]),
+            "Sources/Shared/Supervision",
+            ["Notifications", "PrivateFiles", "CPages", logging, lifecycle, unixSignals]),
         module(
             "Sources/Shared/CommandSupport",
             ["Notifications", "Connections", "Supervision", "CVersion", argumentParser, logging]),
@@ -284,7 +285,6 @@ let package = Package(
             cSettings: Context.environment["CARILLON_COMMIT"].map { [.define("CARILLON_COMMIT", to: "\"\($0)\"")] }
         ),
         .target(name: "CPages", path: "Sources/System/CPages"),
-        .target(name: "CQuietDispatch", path: "Sources/System/CQuietDispatch"),
         // MARK: Sources/carillon: the command.
         .executableTarget(
             name: "carillon",
@@ -308,7 +308,7 @@ let package = Package(
         // MARK: Sources/CarillonAgent: the device agent alone.
         .executableTarget(
             name: "CarillonAgent",
-            dependencies: ["CommandSupport", "AgentCommands", "CQuietDispatch", argumentParser],
+            dependencies: ["CommandSupport", "AgentCommands", argumentParser],
             path: "Sources/CarillonAgent",
             swiftSettings: settings
         ),
@@ -362,8 +362,7 @@ let package = Package(
             "Tests/Devices/DeviceAgentTests",
             [
                 "CommonTesting", "Notifications", "Storage", "Connections", "HTTPAPI", "APNSDevice", "DeviceAgent",
-                "CPages",
-                "HTTPAPIClient", "Service", "ServiceTesting", "carillon", nioCore, nioPosix, httpTypes, logging,
+                "CPages", "HTTPAPIClient", "Service", "ServiceTesting", "carillon", nioCore, nioPosix, httpTypes, logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         // MARK: Tests/Service

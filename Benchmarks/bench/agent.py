@@ -28,8 +28,6 @@ NOTIFICATIONS = 300
 QUIET = 10
 IDLE = 60
 MEMORY_LIMIT = 15
-# A keep-alive, its answer, and what follows them on the event loops.
-WAKE_UP_LIMIT = 12
 LATENCY_LIMIT = 2
 
 
@@ -184,9 +182,9 @@ def measure(tools, program, work):
             time.sleep(IDLE)
             after = agent.wake_ups()
             woken = {task: count - before.get(task, 0) for task, count in after.items()}
-            is_good = row(f"wake-ups of the idle agent in {IDLE} s, all threads", sum(woken.values()), WAKE_UP_LIMIT)
+            row(f"wake-ups of the idle agent in {IDLE} s, all threads", sum(woken.values()))
             row("  of the thread that wakes most often", max(woken.values()))
-            is_good &= row("resident memory of the idle agent, MB", agent.status("VmRSS") / 1024, MEMORY_LIMIT)
+            is_good = row("resident memory of the idle agent, MB", agent.status("VmRSS") / 1024, MEMORY_LIMIT)
             row("  of it its own, not pages of files (RssAnon), MB", agent.status("RssAnon") / 1024)
             row("  of it pages of the program and libraries (RssFile), MB", agent.status("RssFile") / 1024)
             stream.close()

@@ -1,3 +1,4 @@
+import CPages
 import Foundation
 package import Logging
 import ServiceLifecycle
@@ -37,8 +38,8 @@ package final class Supervisor: Sendable {
             guard !state.isEnding, state.watching == nil else { return }
             systemd.ready()
             // A debugger's breakpoints are written into the code, and would be lost.
-            #if canImport(Glibc) && !DEBUG
-                ProgramCode.giveBack()
+            #if !DEBUG
+                carillon_pages_release()
             #endif
             state.watching = Task { [systemd] in await systemd.watch(check) }
         }
