@@ -362,7 +362,8 @@ let package = Package(
             "Tests/Devices/DeviceAgentTests",
             [
                 "CommonTesting", "Notifications", "Storage", "Connections", "HTTPAPI", "APNSDevice", "DeviceAgent",
-                "CPages", "HTTPAPIClient", "Service", "ServiceTesting", "carillon", nioCore, nioPosix, httpTypes, logging,
+                "CPages", "HTTPAPIClient", "Service", "ServiceTesting", "carillon", nioCore, nioPosix, httpTypes,
+                logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         // MARK: Tests/Service
