@@ -137,7 +137,7 @@ package actor Agent {
         }
         let changes = MachineChanges { [logger] change in Self.tell(device, of: change, logger) }
         let releasing = Task {
-            guard (try? await Task.sleep(for: AgentLimits.starting)) != nil else { return }
+            guard (try? await Task.sleep(for: AgentLimits.pageReleaseDelay)) != nil else { return }
             // A debugger's breakpoints are written into the code, and would be lost.
             #if !DEBUG
                 carillon_pages_release()

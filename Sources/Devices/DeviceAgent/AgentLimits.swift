@@ -70,7 +70,7 @@ package enum AgentLimits {
     // MARK: Memory
 
     /// How long after its start the agent gives back what only the start needed. Connecting takes less on most networks.
-    static let starting = Duration.seconds(5)
+    static let pageReleaseDelay = Duration.seconds(5)
 
     // MARK: Waking
 

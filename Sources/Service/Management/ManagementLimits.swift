@@ -14,7 +14,7 @@ package enum ManagementLimits {
 
     /// How many devices are looked at to find out whether anybody uses the app of the first start. A service with more of
     /// them is in use.
-    static let devicesOfUntouched = 1000
+    static let untouchedAppDeviceScan = 1000
 
     /// How long a wait for requests may take: longer than a person waits for a test.
     package static let wait = Duration.seconds(600)

@@ -88,7 +88,7 @@ extension ProviderConnection {
 }
 
 /// Called from other threads. `@unchecked` because the compiler cannot see that everything else is confined to the
-/// event loop. Threads share only ``late``, behind its lock.
+/// event loop. Threads share only ``late`` and ``lateForwarding``, each behind its lock.
 extension ProviderConnection: SubmissionAnswers, @unchecked Sendable {
     func answer(_ ticket: UInt64, with outcome: Outcome) {
         if eventLoop.inEventLoop {

@@ -20,7 +20,10 @@ extension ProviderConnection {
         facts.serverName = serverName
         let decision = observation.observer.decided(facts)
         watched.number = decision.number
-        newestObserved = (decision.number, facts.team ?? newestObserved.team)
+        let team = facts.team ?? newestObserved.team
+        // From the GOAWAY on, other connections have what the client sends again, with greater numbers.
+        let isEnding = session?.isDraining ?? true
+        newestObserved = (isEnding ? newestObserved.number : decision.number, team)
         return decision
     }
 

@@ -9,8 +9,9 @@ import Trust
 
 /// One provider's connection. It reads requests and answers them.
 ///
-/// Everything except ``answer(_:with:)`` runs on the connection's event loop. All requests that one read completes
-/// are passed to `Delivery` together, and answers that are known at once are written together.
+/// Everything except what takes answers (``SubmissionAnswers``, ``ForwardingAnswers``) runs on the connection's event loop. All
+/// requests that one read completes are passed to `Delivery` together, and answers that are known at once are written
+/// together.
 final class ProviderConnection: AuthenticatingConnection {
     let gateway: ProviderGateway
     let rules: RequestRules
@@ -19,7 +20,8 @@ final class ProviderConnection: AuthenticatingConnection {
     let peer: String
     /// The connection's number in the journal; 0 if nobody may observe requests.
     let number: UInt64
-    /// The newest request that was observed: its number in the journal, and its team.
+    /// The newest request that was observed before the connection was ending: its number in the journal. And the team of the
+    /// newest one.
     var newestObserved: (number: UInt64, team: TeamID?) = (0, nil)
     /// The server name in the TLS handshake, if that was observed.
     let serverName: String?
@@ -216,7 +218,8 @@ final class ProviderConnection: AuthenticatingConnection {
         let request = requests.remove(stream)
         if request != nil { releaseUntrusted(1) }
         if let request, !request.isAnswered, let number = request.watched?.number {
-            // If a rehearsal has closed the connection, what came with its request is never passed on.
+            // If a rehearsal has closed the connection, what came with its request is never delivered here. What goes to
+            // an upstream is handed over when the session is closed.
             let isDiscarded =
                 session?.isActive != true
                 && batch.contains { StreamID(ticket: $0.ticket) == stream }

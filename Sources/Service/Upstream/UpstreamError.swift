@@ -9,6 +9,8 @@ package struct UpstreamError: Error, Sendable, Hashable, CustomStringConvertible
         case contradiction
         /// The stored credentials do not open under the service's key.
         case sealed
+        /// The app has another upstream by now, or none.
+        case changed
     }
 
     package let code: Code

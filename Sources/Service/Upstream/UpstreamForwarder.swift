@@ -12,12 +12,14 @@ package final class UpstreamForwarder: Forwarding {
         /// The pools in use, by the identity of their endpoint and, for passed provider tokens, by team and key.
         var pools: [String: UpstreamPool] = [:]
         var places: [UpstreamPlace: Place] = [:]
+        /// What ``run(_:)`` follows; nil before it.
+        var accounts: (any Accounts)?
         var isShutDown = false
     }
 
     /// What is known of the upstream of an app.
     private struct Place {
-        let upstream: AppUpstream
+        var upstream: AppUpstream
         let endpoint: UpstreamVault.Endpoint
         /// Nil if each key has a pool of its own.
         var pool: UpstreamPool?
@@ -90,6 +92,7 @@ package final class UpstreamForwarder: Forwarding {
     /// Follows the accounts until the task is cancelled: opens upstreams that were set, ends the connections to those that
     /// were removed or changed, and gives up what grants have waiting that were suspended or revoked.
     package func run(_ accounts: any Accounts) async {
+        state.withLock { $0.accounts = accounts }
         // It also waits for the ends of pools, so that these come before the end of the event loops.
         await withDiscardingTaskGroup { group in
             var active: Set<GrantID> = []
@@ -111,6 +114,8 @@ package final class UpstreamForwarder: Forwarding {
             do throws(UpstreamError) {
                 _ = try place(of: upstream)
             } catch {
+                // The next snapshot has the new one.
+                guard error.code != .changed else { continue }
                 logger.warning(
                     "The upstream cannot be used",
                     metadata: ["upstream": "\(upstream.place)", "cause": "\(error.cause)"])
@@ -154,8 +159,15 @@ package final class UpstreamForwarder: Forwarding {
 
     private func place(of upstream: AppUpstream) throws(UpstreamError) -> Place {
         try state.withLock { state throws(UpstreamError) in
-            if let known = state.places[upstream.place], known.upstream == upstream { return known }
-            guard !state.isShutDown else { throw UpstreamError(.badAddress, "The service is shutting down.") }
+            if let known = state.places[upstream.place], known.upstream == upstream {
+                // The accounts may have an equal one after a change by another node. Comparing the same one is cheap.
+                if known.upstream !== upstream { state.places[upstream.place]?.upstream = upstream }
+                return known
+            }
+            // Without this, what was judged before a change would open connections with credentials that were withdrawn.
+            if let accounts = state.accounts, accounts.current.upstreams[upstream.place] != upstream {
+                throw UpstreamError(.changed, "The app's upstream was changed; send the request again.")
+            }
             let endpoint = try vault.endpoint(of: upstream, variables: variables)
             var place = Place(upstream: upstream, endpoint: endpoint)
             if upstream.credentials != .passthrough {
@@ -172,6 +184,7 @@ package final class UpstreamForwarder: Forwarding {
         _ place: UpstreamPlace,
         _ state: inout State,
     ) throws(UpstreamError) -> UpstreamPool {
+        guard !state.isShutDown else { throw UpstreamError(.badAddress, "The service is shutting down.") }
         let name = endpoint.identity + "\n" + suffix
         if let known = state.pools[name] { return known }
         let gauge = metrics.connections(of: endpoint.environment.host)

@@ -23,8 +23,8 @@ struct JournalState {
     private var unused = Deque<UnusedConnection>()
     /// The requests that were not processed, by connection, the oldest first.
     private var unprocessed = Deque<UnprocessedRequests>()
-    /// The greatest number of an entry that was removed; 0 if there is none.
-    private var lastForgotten: UInt64 = 0
+    /// The greatest number of an entry of each team that was removed; nil stands for entries without a known team.
+    private var lastForgotten: [TeamID?: UInt64] = [:]
     private var handshakes = HandshakeHistory()
     private var watchers: [UInt64: Watcher] = [:]
     private(set) var lastNumber: UInt64 = 0
@@ -88,7 +88,7 @@ struct JournalState {
 
     private mutating func forget(_ entry: JournalEntry) {
         bytes -= entry.bytes
-        lastForgotten = max(lastForgotten, entry.facts.number)
+        lastForgotten[entry.facts.team] = max(lastForgotten[entry.facts.team] ?? 0, entry.facts.number)
         if let device = entry.facts.device {
             let subject = Subject(id: entry.facts.apnsID, device: device)
             if numbers[subject] == entry.facts.number { numbers[subject] = nil }
@@ -150,7 +150,13 @@ struct JournalState {
     /// The requests that match and were not processed, by connection. Only those of which the journal has forgotten
     /// nothing that came after them: otherwise nobody can say whether they were sent again.
     func unprocessedRequests(_ match: RequestMatch) -> [UnprocessedRequests] {
-        unprocessed.filter { match.matches($0) && $0.after >= lastForgotten }
+        unprocessed.filter { requests in
+            // A request without a known team may have been of any.
+            match.matches(requests)
+                && !lastForgotten.contains { team, number in
+                    (team == requests.team || team == nil || requests.team == nil) && number > requests.after
+                }
+        }
     }
 
     /// Records the result of a handshake. One that failed becomes an entry.

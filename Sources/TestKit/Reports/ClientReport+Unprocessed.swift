@@ -13,8 +13,10 @@ extension ClientReport {
         // What was sent again and was not processed once more is there twice, but it is one notification.
         var known: [Int: Int] = [:]
         var (unknown, connections): (Int, [UInt64]) = (0, [])
+        // Once, and not for each connection: it reads all bodies.
+        let sent = unprocessed.isEmpty ? [] : requests.map { SentRequest($0.facts) }
         for ended in unprocessed {
-            let missing = missing(ended, among: requests)
+            let missing = missing(ended, among: sent)
             for (fingerprint, count) in missing.known { known[fingerprint] = max(known[fingerprint] ?? 0, count) }
             unknown = max(unknown, missing.unknown)
             if missing.unknown > 0 || !missing.known.isEmpty { connections.append(ended.connection) }
@@ -35,19 +37,16 @@ extension ClientReport {
 
     /// How many of the requests have no equal one that came later on another connection.
     private static func missing(
-        _ ended: UnprocessedRequests, among requests: [RecordedRequest],
+        _ ended: UnprocessedRequests, among requests: [SentRequest],
     ) -> (known: [Int: Int], unknown: Int) {
         var counts: [Int: Int] = [:]
         for fingerprint in ended.fingerprints { counts[fingerprint, default: 0] += 1 }
         // The requests that may be any of them: those that are equal to none, and those of which the body is not known.
         var (others, unread) = (0, 0)
-        for request in requests
-        where request.facts.number > ended.after && request.facts.connection != ended.connection {
-            if request.facts.body.isEmpty { unread += 1 }
-            let fingerprint = UnprocessedRequests.fingerprint(
-                token: request.facts.token ?? "", body: request.facts.body)
-            if let count = counts[fingerprint], count > 0 {
-                counts[fingerprint] = count - 1
+        for request in requests where request.number > ended.after && request.connection != ended.connection {
+            if request.isEmpty { unread += 1 }
+            if let count = counts[request.fingerprint], count > 0 {
+                counts[request.fingerprint] = count - 1
             } else {
                 others += 1
             }
@@ -59,5 +58,20 @@ extension ClientReport {
             if count > excused { known[fingerprint] = count - excused }
         }
         return (known, max(0, ended.unknown - others))
+    }
+}
+
+/// What is compared of a request in the journal.
+private struct SentRequest {
+    let number: UInt64
+    let connection: UInt64
+    let fingerprint: Int
+    let isEmpty: Bool
+
+    init(_ facts: RequestFacts) {
+        number = facts.number
+        connection = facts.connection
+        fingerprint = UnprocessedRequests.fingerprint(token: facts.token ?? "", body: facts.body)
+        isEmpty = facts.body.isEmpty
     }
 }

@@ -95,4 +95,10 @@ struct KeepAliveTests {
         #expect(keepAlive.interval == .seconds(60))
         #expect(keepAlive.check(at: start + .seconds(70)) == .wait(until: start + .seconds(110)))
     }
+
+    @Test func `Further changes of the network give an answer that is missing no more time`() {
+        var keepAlive = KeepAlive(now: start)
+        for second in [0, 7, 14] { keepAlive.networkIsBack(at: start + .seconds(Int64(second))) }
+        #expect(keepAlive.check(at: start + .seconds(20)) == .dead)
+    }
 }

@@ -83,6 +83,17 @@ struct RequestJournalTests {
         #expect(shown == [])
     }
 
+    @Test func `What one team removes says nothing of another team's unprocessed requests`() {
+        let journal = Self.journal(keep: 10)
+        let other = TeamID(rawValue: "ZZZZZZZZZZ")
+        journal.record(
+            unprocessed: UnprocessedRequests(
+                connection: 1, environment: .development, team: other, after: 0, fingerprints: [], unknown: 1))
+        _ = journal.append(Self.facts())
+        _ = journal.clear(Self.match { $0.team = Self.team })
+        #expect(journal.unprocessedRequests(RequestMatch()).map(\.team) == [other])
+    }
+
     @Test func `A sample shows a limited number at a time, all changes of those, and the count of the others`() {
         let journal = Self.journal(keep: 1000)
         let known = journal.append(Self.facts(id: 1))

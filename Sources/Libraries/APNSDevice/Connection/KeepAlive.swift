@@ -60,8 +60,10 @@ struct KeepAlive: Sendable, Hashable {
     /// Starts again for another network, about which nothing is known. If there is a connection, a PING is sent on it now: it
     /// may have died without any sign.
     mutating func networkIsBack(at now: NIODeadline) {
+        // If such a PING is not answered yet, its time goes on: addresses may be added again and again.
+        let open = isEarly ? asked : nil
         self = KeepAlive(limits: limits, now: now)
-        asked = now
+        asked = open ?? now
         isEarly = true
     }
 

@@ -20,7 +20,7 @@ extension ManagementAPI {
             let plan = try FixturePlan(fixture, replaces: replaces, taking: free?.bundleID, self, testing)
             for team in plan.replaced { try await remove(team) }
             let taken = free.flatMap { accounts.current.apps[$0.bundleID] }
-            if let taken { _ = try await accounts.apply(.deleteApp(taken.bundleID, at: now)) }
+            if let taken { try await takeOver(taken, testing) }
             var begun: [TeamID] = []
             do {
                 var document = plan.document
@@ -49,24 +49,45 @@ extension ManagementAPI {
     ) async throws -> App? {
         let accounts = self.accounts.current
         guard let first = testing.first(), let app = accounts.apps[first.bundleID], app.team == first.team,
-            app.hasBroadcasts,
             (fixture.teams ?? []).contains(where: { $0.apps?.contains(first.bundleID.rawValue) == true }),
-            accounts.apps.values.count(where: { $0.team == first.team }) == 1,
-            !accounts.certificates.values.contains(where: { $0.team == first.team }),
-            accounts.keys.values.count(where: { $0.team == first.team }) <= 1,
-            !accounts.upstreams.keys.contains(where: { $0.bundleID == app.bundleID }),
-            !accounts.grants.values.contains(where: { $0.bundleID == app.bundleID }),
-            !testing.devices.all.contains(where: { $0.apps.contains { $0.app.id == app.id } })
+            isUntouched(app, in: accounts, testing)
         else { return nil }
         for environment in Environment.allCases {
             let devices = try await parts.registrations.devices(
-                in: environment, after: nil, limit: ManagementLimits.devicesOfUntouched)
+                in: environment, after: nil, limit: ManagementLimits.untouchedAppDeviceScan)
             // If there are more devices, nobody knows what they have.
-            guard devices.count < ManagementLimits.devicesOfUntouched,
+            guard devices.count < ManagementLimits.untouchedAppDeviceScan,
                 !devices.contains(where: { $0.apps.contains { $0.app == app.id } })
             else { return nil }
         }
         return try await hasChannels(app) ? nil : app
+    }
+
+    private func isUntouched(_ app: App, in accounts: AccountsSnapshot, _ testing: ManagementTesting) -> Bool {
+        app.hasBroadcasts
+            && accounts.apps.values.count(where: { $0.team == app.team }) == 1
+            && !accounts.certificates.values.contains(where: { $0.team == app.team })
+            && accounts.keys.values.count(where: { $0.team == app.team }) <= 1
+            && !accounts.upstreams.keys.contains(where: { $0.bundleID == app.bundleID })
+            && !accounts.grants.values.contains(where: { $0.bundleID == app.bundleID })
+            && !testing.devices.all.contains(where: { $0.apps.contains { $0.app.id == app.id } })
+    }
+
+    /// Deletes the app for its next team, unless somebody has used it since it was found untouched.
+    private func takeOver(_ app: App, _ testing: ManagementTesting) async throws {
+        while true {
+            let accounts = self.accounts.current
+            guard isUntouched(app, in: accounts, testing) else {
+                throw Problem(409, "Somebody has just begun to use the app \(app.bundleID).")
+            }
+            do throws(StoreError) {
+                _ = try await self.accounts.apply(.deleteApp(app.bundleID, at: now), to: accounts.version)
+                return
+            } catch {
+                // Another change came first; it may have nothing to do with the app.
+                guard error.code == .conflict else { throw error }
+            }
+        }
     }
 
     private func hasChannels(_ app: App) async throws -> Bool {
