@@ -102,6 +102,7 @@ extension Dispatcher {
         plan.endReplacement(usesTokens: new.keeper != nil || opener.passesTokens)
         new.promise.succeed()
         dispatch()
+        wakeReaders()
     }
 
     /// Closes connections that do not accept requests yet.

@@ -15,7 +15,8 @@ package typealias TicketedPush = (ticket: UInt64, push: ForwardedPush)
 /// Receives the answers to forwarded notifications; a gateway's connection implements it.
 package protocol ForwardingAnswers: AnyObject, Sendable {
     /// Takes the answer to the notification with this ticket, on any thread.
-    /// - Returns: whether to call ``answersArrived()`` after all answers that arrived together.
+    /// - Returns: whether to call ``answersArrived()`` after all answers that arrived together. If it is not called then, no
+    ///   later answer is handed over either.
     func add(_ answer: ForwardingAnswer, to ticket: UInt64) -> Bool
 
     func answersArrived()
