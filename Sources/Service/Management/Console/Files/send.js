@@ -67,9 +67,12 @@ export class Send {
 
   async open(query) {
     const wanted = new URLSearchParams(query);
+    const before = this.#form.text.value;
     await this.#load(wanted);
     const row = wanted.has("from") ? await find(wanted.get("from")).catch(() => null) : null;
-    if (row?.request) this.#fill(row.request, row.sent);
+    // What was typed meanwhile stays.
+    if (this.#form.text.value !== before) this.#plan();
+    else if (row?.request) this.#fill(row.request, row.sent);
     else if (this.#form.text.value === "" || wanted.has("template")) this.#use(templates[wanted.get("template")] ? wanted.get("template") : "alert");
     else this.#plan();
     this.change();
