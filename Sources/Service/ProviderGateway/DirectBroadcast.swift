@@ -129,7 +129,7 @@ extension ProviderGateway {
             headers: [RequestFacts.Header(name: ":path", value: direct.path)] + headers,
             topic: request.broadcast?.bundleID?.topic(.liveActivity), pushType: direct.pushType, apnsID: id,
             channel: direct.channelID.isEmpty ? nil : direct.channelID,
-            priority: request.priority.present ?? (rejection == nil ? .immediate : nil), body: request.body,
+            body: request.body,
             status: rejection?.reason.status ?? 200, reason: rejection?.reason.rawValue)
     }
 }

@@ -172,7 +172,6 @@ extension ProviderRequest {
             },
             token: direct.token.lowercased(), device: submission?.destination.device ?? device(by: rules),
             topic: direct.topic, pushType: direct.pushType, apnsID: id, collapseID: direct.collapseID,
-            priority: submission?.notification.priority ?? priority.present,
             body: submission?.notification.payload.json ?? body, status: rejection?.reason.status ?? 200,
             reason: rejection?.reason.rawValue)
         facts.activityToken = submission?.notification.activity.map { RequestFacts.ActivityToken($0) }

@@ -71,9 +71,6 @@ package final class ProviderTokens: Sendable {
             grants = snapshot.grants
         }
     }
-
-    /// The number of remembered tokens.
-    var rememberedCount: Int { verifier.withLock { $0.rememberedCount } }
 }
 
 extension AccountsSnapshot {

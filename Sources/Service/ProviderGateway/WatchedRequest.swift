@@ -75,7 +75,6 @@ extension ProviderRequest {
             apnsID: id,
             collapseID: collapseID.present?.rawValue ?? watched.value(.collapseID),
             channel: broadcast == nil ? nil : broadcast?.channel.present?.rawValue ?? watched.value(.channelID),
-            priority: submission?.notification.priority ?? priority.present,
             body: submission?.notification.payload.json ?? (body.isEmpty ? watched.refusedBody : body),
             status: rejection?.reason.status ?? 200,
             reason: rejection?.reason.rawValue,

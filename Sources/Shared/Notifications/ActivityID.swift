@@ -10,11 +10,6 @@ package struct ActivityID: Sendable, Hashable, CustomStringConvertible {
         self.uuid = uuid
     }
 
-    package static func random(using generator: inout some RandomNumberGenerator) -> ActivityID {
-        let uuid = NotificationID.random(using: &generator)
-        return ActivityID(high: uuid.high, low: uuid.low)
-    }
-
     package var high: UInt64 { uuid.high }
     package var low: UInt64 { uuid.low }
     /// The lower-case canonical form.

@@ -44,12 +44,6 @@ extension Rejection {
         case badRequestPayload = "BadRequestPayload"
         case badRequestParams = "BadRequestParams"
         case topicMismatch = "TopicMismatch"
-
-        /// The reasons that only requests about broadcast channels can get (docs/channels.md).
-        package static let ofChannels: [Rejection.Reason] = [
-            .featureNotEnabled, .missingChannelID, .badChannelID, .channelNotRegistered, .cannotCreateChannelConfig,
-            .missingPushType, .badRequestPayload, .badRequestParams, .topicMismatch,
-        ]
     }
 }
 

@@ -33,9 +33,6 @@ package final class UnknownKeys: Sendable {
 
     package init() {}
 
-    /// The number of remembered keys.
-    package var count: Int { state.withLock { $0.evidence.count } }
-
     func remember(_ key: KeyID, of team: TeamID, _ evidence: Evidence) {
         let name = Name(team: team, key: key)
         state.withLock { state in

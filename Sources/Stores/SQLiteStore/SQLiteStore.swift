@@ -165,12 +165,6 @@ package final class SQLiteStore: Sendable {
         grantStore = SQLGrantStore(SQLiteDatabase(connections, commits: commits))
     }
 
-    /// The number of transactions that were committed since the store was opened, and the number of items in them.
-    package var committed: (transactions: Int, items: Int) {
-        let statistics = commits.statistics
-        return (statistics.transactions, statistics.items)
-    }
-
     /// Reads on a connection for readers.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws(SQLiteFailure) -> Value,

@@ -28,8 +28,6 @@ package struct RequestFacts: Sendable {
     package var collapseID: String?
     /// The broadcast channel that the request names, or that it has created.
     package var channel: String?
-    /// The priority that is used; nil if the request has none and was rejected.
-    package var priority: Priority?
     /// The bytes of the payload, whether they are JSON or not.
     package var body: [UInt8]
     /// The gateway's decision: 200 if the notification is handed over. The binary API has its error packet's status.
@@ -129,7 +127,6 @@ package struct RequestFacts: Sendable {
         apnsID: NotificationID,
         collapseID: String? = nil,
         channel: String? = nil,
-        priority: Priority? = nil,
         body: [UInt8] = [],
         status: Int = 200,
         reason: String? = nil,
@@ -148,7 +145,6 @@ package struct RequestFacts: Sendable {
         self.apnsID = apnsID
         self.collapseID = collapseID
         self.channel = channel
-        self.priority = priority
         self.body = body
         self.status = status
         self.reason = reason

@@ -6,7 +6,6 @@ import Notifications
 package struct JSONLine: Sendable {
     private var members: [String]
 
-    package init() { members = [] }
     package init(event: String) { members = [#""event":"\#(event)""#] }
 
     package mutating func add(_ key: String, _ text: String?) {

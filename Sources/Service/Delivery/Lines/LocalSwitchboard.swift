@@ -7,7 +7,6 @@ package final class LocalSwitchboard: Switchboard {
     private let mailboxes: any Mailboxes
     private let numbering: AttemptNumbering
     private let log: any DeliveryLog
-    private let limits: DeliveryLimits
     private let limitExceeded: @Sendable (Limit) -> Void
     private let clock: @Sendable () -> Moment
     /// Nil if no other node can take this one's devices.
@@ -42,7 +41,6 @@ package final class LocalSwitchboard: Switchboard {
         self.mailboxes = mailboxes
         self.numbering = numbering
         self.log = log
-        self.limits = limits
         self.limitExceeded = limitExceeded
         self.fence = fence
         self.clock = clock
