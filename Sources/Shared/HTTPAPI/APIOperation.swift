@@ -101,39 +101,33 @@ extension [Parameter] {
 package struct Body: Sendable {
     /// The form of a JSON body; nil if the operation reads the body itself, piece by piece.
     package let schema: Schema?
-    package let mediaTypes: [String]
+    package private(set) var mediaTypes = [MediaType.json]
     /// The largest allowed body, in bytes.
     package let maximumBytes: Int
     /// Whether a request may leave out the body. It is then read as `{}`.
-    package let isOptional: Bool
-    /// Whether the schema is checked before the operation is performed. If not, the operation reads the document by a
-    /// ``JSONForm``, or by a reader whose keys are those of the schema.
-    let isChecked: Bool
+    package private(set) var isOptional = false
+    /// Whether the schema is checked before the operation is performed, because the operation does not read the body.
+    private(set) var isChecked = false
 
-    package init(schema: Schema, maximumBytes: Int = APILimits.bodyBytes, isOptional: Bool = false) {
-        isChecked = true
+    /// A JSON body that the operation reads: by a ``JSONForm``, or by a reader whose keys are those of the schema.
+    package init(reading schema: Schema, maximumBytes: Int = APILimits.bodyBytes, isOptional: Bool = false) {
         self.schema = schema
-        mediaTypes = [MediaType.json]
         self.maximumBytes = maximumBytes
         self.isOptional = isOptional
     }
 
-    /// A JSON body that the operation reads.
-    package init(reading schema: Schema, maximumBytes: Int) {
-        isChecked = false
-        self.schema = schema
-        mediaTypes = [MediaType.json]
-        self.maximumBytes = maximumBytes
-        isOptional = false
-    }
-
     /// A body of any length.
     package init(streamed mediaTypes: [String]) {
-        isChecked = false
         schema = nil
         self.mediaTypes = mediaTypes
         maximumBytes = .max
-        isOptional = false
+    }
+
+    /// No body, or an object without keys.
+    package static var empty: Body {
+        var body = Body(reading: .object([]), isOptional: true)
+        body.isChecked = true
+        return body
     }
 }
 

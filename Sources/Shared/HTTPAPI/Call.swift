@@ -18,7 +18,7 @@ package struct Call<Caller: Sendable>: Sendable {
     /// The body; `{}` if there was none and the operation allows that.
     package var body: [UInt8] { input.body }
 
-    /// The body as JSON. Its schema was checked before.
+    /// The body as JSON.
     package var document: JSONValue { input.document }
 
     /// Reads the body by the declaration of its message.
@@ -26,15 +26,6 @@ package struct Call<Caller: Sendable>: Sendable {
 
     /// The body as a message.
     package func message<Message: JSONMessage>() throws(Problem) -> Message { try read(Message.form) }
-
-    /// The body as a message that has no form. Its schema was checked before.
-    package func decoded<Message: Decodable>() throws -> Message {
-        do {
-            return try JSONDecoder().decode(Message.self, from: Data(input.body))
-        } catch {
-            throw Problem.invalid("", "The body is not the JSON that \(request.method) \(request.uri.path) takes.")
-        }
-    }
 
     /// The value of a path parameter. The operation's path must contain the name.
     package func parameter(_ name: String) throws(Problem) -> String {
@@ -92,7 +83,7 @@ extension CallInput {
         }
     }
 
-    /// Reads a JSON body, and checks its schema if the operation does not.
+    /// Reads a JSON body, and checks its schema if the operation does not read it.
     static func document(_ body: [UInt8], _ expected: Body) throws(Problem) -> JSONValue {
         let depth = APILimits.documentDepth
         // JSONDecoder takes the first of two values with the same key; the schema would check the last.

@@ -20,7 +20,7 @@ package struct JSONForm<Value>: Sendable {
     /// - Parameters:
     ///   - pointer: the place of the value in the document (RFC 6901).
     ///   - isStrict: whether unknown keys, and values that the schema does not allow, are faults. A client is not strict,
-    ///     because the server may be newer.
+    ///     because the server may be newer, and takes null for a missing member.
     package func read(_ value: JSONValue, at pointer: String = "", isStrict: Bool = true) throws(Problem) -> Value {
         do {
             return try reading(value, JSONPlace(pointer: pointer, isStrict: isStrict))
@@ -178,7 +178,7 @@ package struct JSONMember<Object, Part>: Sendable {
             }, write: { [(key, form.writing(property($0)))] })
     }
 
-    /// A member that may be missing, or null.
+    /// A member that may be missing.
     package static func optional<Wrapped>(
         _ key: String,
         _ form: JSONForm<Wrapped>,
@@ -230,7 +230,7 @@ extension JSONForm {
             schema: name.map { .named($0, .object(members)) } ?? .object(members),
             reading: { json, place in
                 let object = try JSONReader<Problem>(
-                    json, at: place.pointer, keys: place.isStrict ? known : nil, nullIsMissing: true)
+                    json, at: place.pointer, keys: place.isStrict ? known : nil, nullIsMissing: !place.isStrict)
                 func read<Read>(_ member: JSONMember<Value, Read>) throws -> Read {
                     try member.read(object.members, place)
                 }

@@ -67,6 +67,15 @@ package struct ListPage {
         let page = ListPage(sorting: names, call, spelled: spelled)
         return page.answer(page.names.compactMap(message))
     }
+
+    /// - Parameter items: all items, by their identifiers, which are the names.
+    package static func make<ID: RawRepresentable<String>, Item, Message: JSONMessage>(
+        of items: [ID: Item],
+        _ call: Call<some Sendable>,
+        _ message: (Item) -> Message,
+    ) -> Response {
+        make(of: items.keys.map(\.rawValue), call) { name in ID(rawValue: name).flatMap { items[$0] }.map(message) }
+    }
 }
 
 extension Call {

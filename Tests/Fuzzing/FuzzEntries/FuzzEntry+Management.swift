@@ -24,7 +24,7 @@ extension FuzzEntry {
         case "/v1/rehearsals":
             _ = try? Rehearsal(document)
         case "/v1/fixtures":
-            let fixture = try? JSONDecoder().decode(ManagementMessages.Fixture.self, from: Data(request.body))
+            let fixture = try? ManagementMessages.Fixture.form.read(document)
             for device in (fixture?.teams ?? []).flatMap({ $0.devices ?? [] }) {
                 if let behaviour = device.behaviour { _ = try? DeviceBehaviour(behaviour, at: "") }
             }

@@ -11,8 +11,6 @@ package struct AppRegistration: Codable, Sendable, Hashable {
     package var localizations: [String: [String: String]]?
     /// The settings until the user changes them.
     package var settings: AppSettingsDocument?
-
-    package init() {}
 }
 
 /// The settings for an app as JSON. What is missing does not change.

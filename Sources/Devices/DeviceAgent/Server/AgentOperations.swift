@@ -40,11 +40,12 @@ enum AgentOperations {
             method: .put, path: "/v1/apps/{bundleID}", summary: "Register an app, at each of its starts",
             parameters: [bundleID],
             body: Body(
-                schema: AgentSchemas.registration, maximumBytes: AgentLimits.registrationBytes, isOptional: true),
+                reading: AgentSchemas.registration.schema, maximumBytes: AgentLimits.registrationBytes,
+                isOptional: true),
             answer: .json(AgentSchemas.tokens), problems: [409, 413, 429]
         ) { api, call in
             let name = try await api.own(call)
-            let record = try await api.agent.register(name, try call.decoded())
+            let record = try await api.agent.register(name, try call.read(AgentSchemas.registration))
             let services = record.services.mapValues { JSONValue.string($0) }
             let answer: JSONValue = ["token": .string(record.token), "services": .object(services)]
             return answer.response()
@@ -73,31 +74,31 @@ enum AgentOperations {
         AgentOperation(
             method: .post, path: "/v1/apps/{bundleID}/handled",
             summary: "The app has handled events; they do not come again",
-            parameters: [bundleID], body: Body(schema: AgentSchemas.handled), answer: .json(AgentSchemas.count),
+            parameters: [bundleID], body: Body(reading: AgentSchemas.handled.schema), answer: .json(AgentSchemas.count),
             problems: [413]
         ) { api, call in
             let name = try await api.own(call)
-            let message: Handled = try call.decoded()
-            let answer: JSONValue = ["handled": .integer(try await api.agent.handled(message.deliveries, of: name))]
+            let deliveries = try call.read(AgentSchemas.handled)
+            let answer: JSONValue = ["handled": .integer(try await api.agent.handled(deliveries, of: name))]
             return answer.response()
         },
         AgentOperation(
             method: .post, path: "/v1/apps/{bundleID}/state",
             summary: "The app, or its user, says in which state it is",
-            parameters: [bundleID], body: Body(schema: AgentSchemas.state), answer: .nothing, problems: [404, 413]
+            parameters: [bundleID], body: Body(reading: AgentSchemas.state.schema), answer: .nothing,
+            problems: [404, 413]
         ) { api, call in
             let name = try await api.own(call, orAdministrator: true)
-            let message: NewState = try call.decoded()
-            try await api.agent.change(name, to: AppState(rawValue: message.state) ?? .background)
+            try await api.agent.change(name, to: try call.read(AgentSchemas.state))
             return Response(status: .noContent)
         },
         AgentOperation(
             method: .put, path: "/v1/apps/{bundleID}/badge", summary: "The app changes its badge; 0 removes it",
-            parameters: [bundleID], body: Body(schema: AgentSchemas.badge), answer: .nothing, problems: [404, 413]
+            parameters: [bundleID], body: Body(reading: AgentSchemas.badge.schema), answer: .nothing,
+            problems: [404, 413]
         ) { api, call in
             let name = try await api.own(call)
-            let message: Badge = try call.decoded()
-            try await api.agent.setBadge(message.badge, of: name)
+            try await api.agent.setBadge(try call.read(AgentSchemas.badge), of: name)
             return Response(status: .noContent)
         },
         AgentOperation(
@@ -116,12 +117,11 @@ enum AgentOperations {
             method: .post, path: "/v1/apps/{bundleID}/notifications/{id}",
             summary: "The user responds to a notification on the app's own screen",
             parameters: [bundleID, .path("id", .uuid, "The notification's identifier.")],
-            body: Body(schema: AgentSchemas.response), answer: .nothing, problems: [404, 413]
+            body: Body(reading: AgentSchemas.response.schema), answer: .nothing, problems: [404, 413]
         ) { api, call in
             let name = try await api.own(call)
-            let message: UserResponse = try call.decoded()
-            let isKnown = try await api.agent.respond(
-                to: try call.parameter("id").lowercased(), try message.value(), of: name)
+            let response = try call.read(AgentSchemas.response).value()
+            let isKnown = try await api.agent.respond(to: try call.parameter("id").lowercased(), response, of: name)
             guard isKnown else { throw Problem.notFound("The notification is not on show, or has no such action.") }
             return Response(status: .noContent)
         },
@@ -138,21 +138,21 @@ enum AgentOperations {
         },
         AgentOperation(
             method: .put, path: "/v1/settings", summary: "Whether the user does not want to be disturbed",
-            body: Body(schema: AgentSchemas.quiet), answer: .json(AgentSchemas.settings), problems: [413],
+            body: Body(reading: AgentSchemas.quiet.schema), answer: .json(AgentSchemas.settings), problems: [413],
             access: .administrator
         ) { api, call in
-            let message: Quiet = try call.decoded()
-            try await api.agent.setQuiet(message.doNotDisturb)
+            try await api.agent.setQuiet(try call.read(AgentSchemas.quiet))
             return await api.agent.settingsDocument().response()
         },
         AgentOperation(
             method: .put, path: "/v1/apps/{bundleID}/settings", summary: "Change the user's settings for an app",
-            parameters: [bundleID], body: Body(schema: AgentSchemas.appSettings),
-            answer: .json(AgentSchemas.appSettings),
+            parameters: [bundleID], body: Body(reading: AgentSchemas.appSettings.schema),
+            answer: .json(AgentSchemas.appSettings.schema),
             problems: [404, 413], access: .administrator
         ) { api, call in
-            let settings = try await api.agent.change(try call.decoded(), of: try call.parameter("bundleID"))
-            return try .json(AppSettingsDocument(settings))
+            let settings = try await api.agent.change(
+                try call.read(AgentSchemas.appSettings), of: try call.parameter("bundleID"))
+            return AgentSchemas.appSettings.response(AppSettingsDocument(settings))
         },
     ]
 }
@@ -167,23 +167,8 @@ extension AgentAPI {
     }
 }
 
-private struct Handled: Decodable {
-    let deliveries: [Int64]
-}
-
-private struct NewState: Decodable {
-    let state: String
-}
-
-private struct Badge: Decodable {
-    let badge: Int
-}
-
-private struct Quiet: Decodable {
-    let doNotDisturb: Bool
-}
-
-private struct UserResponse: Decodable {
+/// The user's response on the app's own screen.
+struct UserResponse: Sendable {
     let response: String
     let action: String?
 

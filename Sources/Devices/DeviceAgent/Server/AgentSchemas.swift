@@ -4,42 +4,67 @@ import HTTPAPI
 /// The forms of the agent's documents.
 enum AgentSchemas {
     private static let text = Schema.string(.any)
-    private static let name = Schema.string(.line(maximumBytes: AgentLimits.actionBytes))
+    private static let name = TextFormat.line(maximumBytes: AgentLimits.actionBytes)
     private static let count64 = Schema.integer(0...Int64.max)
     private static let services = PushService.withTokens.map(\.rawValue)
 
-    static let appSettings = Schema.named(
-        "AppSettings",
-        .object([
-            .optional("alerts", .string(.oneOf(AppSettings.AlertStyle.allCases.map(\.rawValue)))),
-            .optional("sounds", .boolean), .optional("badges", .boolean),
-        ]))
+    // MARK: Requests
 
-    static let registration = Schema.named(
-        "Registration",
-        .object([
-            .optional(
-                "services", .array(.string(.oneOf(services)), count: 0...services.count),
-                "The services whose device tokens the app wants."),
-            .optional(
-                "channels", .array(.string(.line(maximumBytes: 200)), count: 0...AgentLimits.channels),
-                "The broadcast channels that the app is subscribed to."),
-            .optional("categories", .array(category, count: 0...AgentLimits.categories)),
-            .optional("localizations", .openObject, "Of each language, an object with the text of each key."),
-            .optional("settings", appSettings, "The settings until the user changes them."),
-        ]))
+    static let appSettings: JSONForm<AppSettingsDocument> = .object(
+        "AppSettings", AppSettingsDocument.init(alerts:sounds:badges:),
+        .optional("alerts", .text(.oneOf(AppSettings.AlertStyle.allCases.map(\.rawValue))), \.alerts),
+        .optional("sounds", .boolean, \.sounds), .optional("badges", .boolean, \.badges))
 
-    private static let category = Schema.named(
-        "Category",
-        .object([
-            .required("id", name),
-            .optional(
-                "actions",
-                .array(
-                    .object([.required("id", name), .required("title", name), .optional("opensApp", .boolean)]),
-                    count: 0...AgentLimits.actions)),
-            .optional("hasContentExtension", .boolean),
-        ]))
+    static let registration: JSONForm<AppRegistration> = .object(
+        "Registration", AppRegistration.init,
+        .optional(
+            "services", .list(of: .text(.oneOf(services)), to: services.count), \.services,
+            "The services whose device tokens the app wants."),
+        .optional(
+            "channels", .list(of: .text(.line(maximumBytes: 200)), to: AgentLimits.channels), \.channels,
+            "The broadcast channels that the app is subscribed to."),
+        .optional("categories", .list(of: category, to: AgentLimits.categories), \.categories),
+        .optional(
+            "localizations", .dictionary(of: .dictionary(of: .text(.any))), \.localizations,
+            "Of each language, an object with the text of each key."),
+        .optional("settings", appSettings, \.settings, "The settings until the user changes them."))
+
+    private static let category: JSONForm<NotificationCategory> = .object(
+        "Category", { NotificationCategory(id: $0, actions: $1 ?? [], hasContentExtension: $2 ?? false) },
+        .required("id", .text(name), \.id),
+        .optional("actions", .list(of: action, to: AgentLimits.actions), \.actions),
+        .optional("hasContentExtension", .boolean, \.hasContentExtension))
+
+    private static let action: JSONForm<NotificationAction> = .object(
+        nil, { NotificationAction(id: $0, title: $1, opensApp: $2 ?? false) },
+        .required("id", .text(name), \.id), .required("title", .text(name), \.title),
+        .optional("opensApp", .boolean, \.opensApp))
+
+    /// The numbers of events that an app has handled.
+    static let handled: JSONForm<[Int64]> = .object(
+        nil, { $0 },
+        .required(
+            "deliveries", .list(of: .integer(from: 1), to: AgentLimits.handledNumbers), \.self,
+            "The numbers of the events."))
+
+    static let state: JSONForm<AppState> = .object(nil, { $0 }, .required("state", stateName, \.self))
+
+    /// An app that was never launched has not registered, so nobody says this of it.
+    private static let stateName = JSONForm<String>
+        .text(.oneOf(AppState.allCases.filter { $0 != .neverLaunched }.map(\.rawValue)))
+        .map(to: \.rawValue, from: { AppState(rawValue: $0) }, allowed: "a state")
+
+    static let response: JSONForm<UserResponse> = .object(
+        nil, UserResponse.init,
+        .required("response", .text(.oneOf(["open", "dismiss", "action"])), \.response),
+        .optional("action", .text(.any), \.action, "The identifier of the action, with the response action."))
+
+    static let badge: JSONForm<Int> = .object(
+        nil, { $0 }, .required("badge", .integer(to: Int(Int32.max)), \.self))
+
+    static let quiet: JSONForm<Bool> = .object(nil, { $0 }, .required("doNotDisturb", .boolean, \.self))
+
+    // MARK: Answers
 
     static let tokens = Schema.named(
         "Tokens",
@@ -48,27 +73,7 @@ enum AgentSchemas {
             .required("services", .openObject, "The device token of each service."),
         ]))
 
-    static let handled = Schema.object([
-        .required(
-            "deliveries", .array(.integer(1...Int64.max), count: 0...AgentLimits.handledNumbers),
-            "The numbers of the events.")
-    ])
-
     static let count = Schema.object([.required("handled", count64, "How many of them were in the queue.")])
-
-    /// An app that was never launched has not registered, so nobody says this of it.
-    static let state = Schema.object([
-        .required("state", .string(.oneOf(AppState.allCases.filter { $0 != .neverLaunched }.map(\.rawValue))))
-    ])
-
-    static let response = Schema.object([
-        .required("response", .string(.oneOf(["open", "dismiss", "action"]))),
-        .optional("action", text, "The identifier of the action, with the response action."),
-    ])
-
-    static let badge = Schema.object([.required("badge", .integer(0...Int64(Int32.max)))])
-
-    static let quiet = Schema.object([.required("doNotDisturb", .boolean)])
 
     static let settings = Schema.named(
         "Settings",

@@ -14,13 +14,11 @@ extension ManagementOperations {
             answer: .json(.array(ManagementMessages.Team.schema))
         ) { api, call in
             let accounts = api.accounts.current
-            return ListPage.make(of: accounts.teams.keys.map(\.rawValue), call) { name in
-                TeamID(rawValue: name).flatMap { accounts.teams[$0] }.map { api.message($0, accounts) }
-            }
+            return ListPage.make(of: accounts.teams, call) { api.message($0, accounts) }
         },
         ManagementOperation(
             method: .post, path: "/v1/teams", summary: "Make a team",
-            body: Body(schema: ManagementMessages.NewTeam.schema),
+            body: Body(reading: ManagementMessages.NewTeam.schema),
             answer: .json(ManagementMessages.TeamMade.schema), problems: [409, 413, 415]
         ) { api, call in
             .json(try await api.createTeam(call.message()))
@@ -45,14 +43,11 @@ extension ManagementOperations {
             method: .get, path: "/v1/apps", summary: "All apps", parameters: .list(after: "bundle ID"),
             answer: .json(.array(ManagementMessages.App.schema))
         ) { api, call in
-            let accounts = api.accounts.current
-            return ListPage.make(of: accounts.apps.keys.map(\.rawValue), call) { name in
-                BundleID(rawValue: name).flatMap { accounts.apps[$0] }.map { api.message($0) }
-            }
+            ListPage.make(of: api.accounts.current.apps, call) { api.message($0) }
         },
         ManagementOperation(
             method: .post, path: "/v1/apps", summary: "Make an app of a team",
-            body: Body(schema: ManagementMessages.NewApp.schema), answer: .json(ManagementMessages.AppMade.schema),
+            body: Body(reading: ManagementMessages.NewApp.schema), answer: .json(ManagementMessages.AppMade.schema),
             problems: [409, 413, 415]
         ) { api, call in
             .json(try await api.createApp(call.message()))
@@ -66,7 +61,7 @@ extension ManagementOperations {
         ManagementOperation(
             method: .patch, path: "/v1/apps/{bundleID}",
             summary: "Switch an app's broadcast channels on or off, and delete them",
-            parameters: [bundleID], body: Body(schema: ManagementMessages.AppChange.schema),
+            parameters: [bundleID], body: Body(reading: ManagementMessages.AppChange.schema),
             answer: .json(ManagementMessages.App.schema), problems: [404, 413, 415]
         ) { api, call in
             .json(try await api.changeApp(call.parameter("bundleID"), call.message()))
@@ -86,15 +81,12 @@ extension ManagementOperations {
             method: .get, path: "/v1/keys", summary: "All signing keys", parameters: .list(after: "key ID"),
             answer: .json(.array(ManagementMessages.Key.schema))
         ) { api, call in
-            let accounts = api.accounts.current
-            return ListPage.make(of: accounts.keys.keys.map(\.rawValue), call) { name in
-                KeyID(rawValue: name).flatMap { accounts.keys[$0] }.map { api.message($0) }
-            }
+            ListPage.make(of: api.accounts.current.keys, call) { api.message($0) }
         },
         ManagementOperation(
             method: .post, path: "/v1/keys",
             summary: "Make a signing key of a team, or register one that it already has",
-            body: Body(schema: ManagementMessages.NewKey.schema), answer: .json(ManagementMessages.KeyMade.schema),
+            body: Body(reading: ManagementMessages.NewKey.schema), answer: .json(ManagementMessages.KeyMade.schema),
             problems: [409, 413, 415]
         ) { api, call in
             .json(try await api.createKey(call.message()))
@@ -127,7 +119,7 @@ extension ManagementOperations {
         },
         ManagementOperation(
             method: .post, path: "/v1/certificates", summary: "Make a provider certificate",
-            body: Body(schema: ManagementMessages.NewCertificate.schema),
+            body: Body(reading: ManagementMessages.NewCertificate.schema),
             answer: .json(ManagementMessages.CertificateMade.schema),
             problems: [409, 413, 415]
         ) { api, call in

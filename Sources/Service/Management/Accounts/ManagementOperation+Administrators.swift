@@ -20,7 +20,7 @@ extension ManagementOperations {
         ManagementOperation(
             method: .post, path: "/v1/administrators",
             summary: "Make an administrator's certificate; only over the Unix socket",
-            body: Body(schema: ManagementSchemas.nothing, isOptional: true),
+            body: .empty,
             answer: .json(ManagementMessages.AdministratorMade.schema), problems: [409, 413, 415]
         ) { api, call in
             guard call.caller.kind.mayMakeAdministrators else {

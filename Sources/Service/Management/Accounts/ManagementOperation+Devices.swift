@@ -36,7 +36,7 @@ extension ManagementOperations {
         ManagementOperation(
             method: .post, path: "/v1/token-keys",
             summary: "Make a new key that seals the device tokens of new registrations",
-            body: Body(schema: ManagementSchemas.nothing, isOptional: true),
+            body: .empty,
             answer: .json(ManagementMessages.TokenKey.schema), problems: [409, 413, 415]
         ) { api, _ in
             let number = try await api.parts.rotateTokenKey()

@@ -14,7 +14,7 @@ extension ManagementOperations {
         },
         ManagementOperation(
             method: .post, path: "/v1/invitations", summary: "Make a one-time activation code for a device",
-            body: Body(schema: ManagementMessages.NewInvitation.schema),
+            body: Body(reading: ManagementMessages.NewInvitation.schema),
             answer: .json(ManagementMessages.InvitationMade.schema),
             problems: [409, 413, 415]
         ) { api, call in

@@ -16,7 +16,7 @@ extension ManagementOperations {
         },
         ManagementOperation(
             method: .post, path: "/v1/channels", summary: "Make a broadcast channel of an app",
-            body: Body(schema: ManagementMessages.NewChannel.schema), answer: .json(ManagementMessages.Channel.schema),
+            body: Body(reading: ManagementMessages.NewChannel.schema), answer: .json(ManagementMessages.Channel.schema),
             problems: [409, 413, 415]
         ) { api, call in
             .json(try await api.createChannel(call.message()))
@@ -47,7 +47,7 @@ extension ManagementOperations {
                     "dryRun", .boolean,
                     "Whether the broadcast is only checked, also by the rules of strict, and not sent.")
             ],
-            body: Body(schema: ManagementMessages.NewBroadcast.schema),
+            body: Body(reading: ManagementMessages.NewBroadcast.schema),
             answer: .json(ManagementMessages.NotificationSent.schema), problems: [413, 415]
         ) { api, call in
             let isChecked = call.isOn("dryRun")

@@ -17,7 +17,7 @@ extension ManagementOperations {
         },
         ManagementOperation(
             method: .post, path: "/v1/clock", summary: "Advance the virtual clock, or a team's own",
-            body: Body(schema: ManagementMessages.ClockAdvance.schema),
+            body: Body(reading: ManagementMessages.ClockAdvance.schema),
             answer: .json(ManagementMessages.ClockReading.schema),
             problems: [404, 409, 413, 415]
         ) { api, call in

@@ -9,7 +9,7 @@ extension ManagementOperations {
     static let console = [
         ManagementOperation(
             method: .post, path: "/v1/console/links", summary: "Make a link that signs a browser in, once",
-            body: Body(schema: ManagementSchemas.nothing, isOptional: true),
+            body: .empty,
             answer: .json(ManagementMessages.ConsoleLink.schema), problems: [409, 413, 415]
         ) { api, call in
             // Without this check a session could last for ever, because it could make links for its own successors.

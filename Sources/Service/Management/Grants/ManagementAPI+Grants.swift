@@ -57,10 +57,8 @@ extension ManagementAPI {
     }
 
     func listGrants(_ call: ManagementCall) async throws -> Response {
-        let (use, grants) = (try await use(), accounts.current.grants)
-        return ListPage.make(of: grants.keys.map(\.rawValue), call) { name in
-            GrantID(rawValue: name).flatMap { grants[$0] }.map { message($0, use) }
-        }
+        let use = try await use()
+        return ListPage.make(of: accounts.current.grants, call) { message($0, use) }
     }
 
     // MARK: Invitations

@@ -15,7 +15,7 @@ extension ManagementOperations {
         },
         ManagementOperation(
             method: .post, path: "/v1/grants", summary: "Make a grant for an instance",
-            body: Body(schema: ManagementMessages.NewGrant.schema), answer: .json(ManagementMessages.GrantMade.schema),
+            body: Body(reading: ManagementMessages.NewGrant.schema), answer: .json(ManagementMessages.GrantMade.schema),
             problems: [409, 413, 415]
         ) { api, call in
             .json(try await api.createGrant(call.message()))
@@ -28,7 +28,7 @@ extension ManagementOperations {
         },
         ManagementOperation(
             method: .patch, path: "/v1/grants/{id}", summary: "Change, suspend or resume a grant",
-            parameters: [grantID], body: Body(schema: ManagementMessages.GrantChange.schema),
+            parameters: [grantID], body: Body(reading: ManagementMessages.GrantChange.schema),
             answer: .json(ManagementMessages.Grant.schema), problems: [404, 409, 413, 415]
         ) { api, call in
             .json(try await api.changeGrant(call.parameter("id"), call.message()))
@@ -52,7 +52,7 @@ extension ManagementOperations {
         },
         ManagementOperation(
             method: .post, path: "/v1/grant-invitations", summary: "Let an instance make its own grant, once",
-            body: Body(schema: ManagementMessages.NewGrantInvitation.schema),
+            body: Body(reading: ManagementMessages.NewGrantInvitation.schema),
             answer: .json(ManagementMessages.GrantInvitationMade.schema), problems: [409, 413, 415]
         ) { api, call in
             .json(try await api.inviteGrant(call.message()))

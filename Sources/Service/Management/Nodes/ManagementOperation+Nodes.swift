@@ -26,7 +26,7 @@ extension ManagementOperations {
         ManagementOperation(
             method: .post, path: "/v1/nodes/{name}/drain",
             summary: "Have a node send its providers and devices to other nodes", parameters: [name],
-            body: Body(schema: ManagementMessages.NodeDrain.schema, isOptional: true),
+            body: Body(reading: ManagementMessages.NodeDrain.schema, isOptional: true),
             answer: .json(ManagementMessages.Node.schema),
             problems: [404, 409, 413, 415]
         ) { api, call in

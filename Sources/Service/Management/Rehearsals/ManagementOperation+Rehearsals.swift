@@ -10,7 +10,8 @@ extension ManagementOperations {
     static let rehearsals = [
         ManagementOperation(
             method: .post, path: "/v1/rehearsals", summary: "Begin a rehearsal",
-            body: Body(schema: ManagementSchemas.newRehearsal), answer: .json(ManagementMessages.RehearsalBegun.schema),
+            body: Body(reading: ManagementSchemas.newRehearsal),
+            answer: .json(ManagementMessages.RehearsalBegun.schema),
             problems: [409, 413, 415]
         ) { api, call in
             try .json(api.beginRehearsal(call.document))

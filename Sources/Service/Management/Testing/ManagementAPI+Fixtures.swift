@@ -163,15 +163,15 @@ extension ManagementAPI {
 
 // Creates, changes and removes virtual devices.
 extension ManagementAPI {
-    func createDevice(_ written: ManagementMessages.FixtureDevice) async throws -> ManagementMessages.Device {
+    func createDevice(_ request: ManagementMessages.NewDevice) async throws -> ManagementMessages.Device {
         let testing = try testing("A virtual device")
         let device = try await testing.devices.inTurn { [self] in
-            let team = try teamID(written.team ?? "")
+            let team = try teamID(request.team)
             _ = try present(accounts.current.teams[team], "team", team)
-            let planned = try FixturePlan.joining(written, team, self, testing)
+            let planned = try FixturePlan.joining(request.device, team, self, testing)
             let device = try await Self.create(planned, of: team, accounts.current.apps, testing)
             do {
-                try await Self.subscribe(device, to: written.channels ?? [:], testing)
+                try await Self.subscribe(device, to: request.channels ?? [:], testing)
             } catch {
                 await testing.devices.remove(device.key.device)
                 throw error

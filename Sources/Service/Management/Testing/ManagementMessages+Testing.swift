@@ -185,12 +185,15 @@ extension ManagementMessages {
 
     // MARK: Fixtures
 
-    // These have no form, because the completed document of the answer has members that a request must not have. Their
-    // schemas are in ManagementSchemas.
+    // The forms are those of requests. The completed document of the answer has more members, and no form.
 
     package struct Fixture: Codable, Sendable {
         package var teams: [FixtureTeam]?
         package var service: JSONValue?
+
+        package static let form: JSONForm<Fixture> = .object(
+            "Fixture", { Fixture(teams: $0) },
+            .optional("teams", .list(of: FixtureTeam.form, to: FixtureLimits.teams), \.teams))
     }
 
     package struct FixtureTeam: Codable, Sendable {
@@ -200,14 +203,28 @@ extension ManagementMessages {
         package var keys: [FixtureKey]?
         package var certificates: [FixtureCertificate]?
         package var devices: [FixtureDevice]?
+
+        static let form: JSONForm<FixtureTeam> = .object(
+            "FixtureTeam", FixtureTeam.init,
+            .optional("teamID", .text(.accountID), \.teamID), .optional("name", .text(.teamName), \.name),
+            .optional("apps", .list(of: .text(.bundleID), to: FixtureLimits.apps), \.apps),
+            .optional(
+                "keys", .list(of: FixtureKey.form, to: FixtureLimits.keys), \.keys, "Without it the team gets one."),
+            .optional(
+                "certificates", .list(of: FixtureCertificate.form, to: FixtureLimits.certificates), \.certificates),
+            .optional("devices", .list(of: FixtureDevice.form, to: VirtualDeviceLimits.devices), \.devices))
     }
 
     package struct FixtureKey: Codable, Sendable {
         package var keyID: String?
-        /// The private key in PEM.
         package var privateKey: String?
         package var environment: String?
-        package init() {}
+
+        static let form: JSONForm<FixtureKey> = .object(
+            "FixtureKey", FixtureKey.init,
+            .optional("keyID", .text(.accountID), \.keyID),
+            .optional("privateKey", .text(.pem), \.privateKey, "P-256, in PEM."),
+            .optional("environment", .text(.environment), \.environment, "Both without it."))
     }
 
     package struct FixtureCertificate: Codable, Sendable {
@@ -221,10 +238,17 @@ extension ManagementMessages {
         package var privateKey: String?
         /// The PKCS#12 bundle in Base64.
         package var p12: String?
+
+        static let form: JSONForm<FixtureCertificate> = .object(
+            "FixtureCertificate",
+            { FixtureCertificate(bundleID: $0, environment: $1, format: $2, passphrase: $3) },
+            .optional("bundleID", .text(.bundleID), \.bundleID, "May be left out if the team has one app."),
+            .optional("environment", .text(.certificateEnvironment), \.environment, "universal without it."),
+            .optional("format", .text(.certificateFormat), \.format, "p12 adds PKCS#12."),
+            .optional("passphrase", .text(.any), \.passphrase, "Of the PKCS#12, which needs one."))
     }
 
     package struct FixtureDevice: Codable, Sendable {
-        package var team: String?
         package var deviceID: String?
         package var name: String?
         package var environment: String?
@@ -232,9 +256,34 @@ extension ManagementMessages {
         package var behaviour: Behaviour?
         package var power: String?
         package var tokens: [String: String]?
-        /// The identifiers of the channels to which each app is subscribed, by bundle ID. Only for a device that joins a
-        /// team, because the apps of a fixture have no channels yet.
-        package var channels: [String: [String]]?
+
+        static let form: JSONForm<FixtureDevice> = .object(
+            "FixtureDevice",
+            { FixtureDevice(name: $0, environment: $1, apps: $2, behaviour: $3, power: $4, tokens: $5) },
+            .optional("name", .text(.teamName), \.name),
+            .optional("environment", .text(.oneOf([Environment.development.rawValue])), \.environment),
+            .optional(
+                "apps", .list(of: .text(.bundleID), to: VirtualDeviceLimits.apps), \.apps,
+                "All of the team's without it."),
+            .optional("behaviour", Behaviour.form, \.behaviour, "online without it."),
+            .optional("power", .text(.power), \.power, "charging without it."),
+            .optional(
+                "tokens", .dictionary(of: .text(.any)), \.tokens,
+                "The device tokens of its apps and their services, by topic, in hexadecimal digits."))
+    }
+
+    /// A device that joins a team. Only this one may have channels, because the apps of a fixture have none yet.
+    package struct NewDevice: Sendable {
+        let team: String
+        let device: FixtureDevice
+        let channels: [String: [String]]?
+
+        static let form: JSONForm<NewDevice> = .object(
+            "NewDevice", NewDevice.init,
+            .required("team", .text(.accountID), \.team), .members(of: FixtureDevice.form, \.device),
+            .optional(
+                "channels", .dictionary(of: .list(of: .text(.any))), \.channels,
+                "The IDs of the broadcast channels to which its apps are subscribed, in an array for each bundle ID."))
     }
 }
 

@@ -17,7 +17,7 @@ extension ManagementOperations {
         },
         ManagementOperation(
             method: .put, path: "/v1/journal", summary: "Switch the journal on or off",
-            body: Body(schema: ManagementMessages.Journal.schema), answer: .json(ManagementMessages.Journal.schema),
+            body: Body(reading: ManagementMessages.Journal.schema), answer: .json(ManagementMessages.Journal.schema),
             problems: [413, 415]
         ) { api, call in
             let message: ManagementMessages.Journal = try call.message()
@@ -49,7 +49,7 @@ extension ManagementOperations {
         },
         ManagementOperation(
             method: .post, path: "/v1/requests/wait", summary: "Wait until providers have sent something",
-            body: Body(schema: ManagementMessages.Wait.schema, isOptional: true),
+            body: Body(reading: ManagementMessages.Wait.schema, isOptional: true),
             answer: .json(ManagementSchemas.waited),
             problems: [413, 415, 503], otherAnswers: [408: ManagementSchemas.waitedInVain]
         ) { api, call in
@@ -163,8 +163,8 @@ extension ManagementAPI {
 
     /// Waits until enough matching requests have arrived, but no longer than the request's timeout.
     fileprivate func wait(_ call: ManagementCall) async throws -> Response {
-        let journal = try testing("The journal").journal
         let message: ManagementMessages.Wait = try call.message()
+        let journal = try testing("The journal").journal
         let match: RequestMatch
         do throws(MatchError) {
             match = try RequestMatch(message.match ?? [:], at: "/match").checked(at: "/match")

@@ -13,11 +13,11 @@ extension ManagementOperations {
             parameters: [
                 .query("replace", .boolean, "Whether existing teams with the same IDs are deleted first.")
             ],
-            body: Body(schema: ManagementSchemas.fixture, maximumBytes: ManagementLimits.fixtureBytes),
+            body: Body(reading: ManagementMessages.Fixture.form.schema, maximumBytes: ManagementLimits.fixtureBytes),
             answer: .json(ManagementSchemas.completedFixture), problems: [409, 413, 415]
         ) { api, call in
             try .json(
-                try await api.createFixture(call.decoded(), replaces: call.isOn("replace")))
+                try await api.createFixture(call.read(ManagementMessages.Fixture.form), replaces: call.isOn("replace")))
         },
         ManagementOperation(
             method: .post, path: "/v1/notifications",
@@ -27,7 +27,7 @@ extension ManagementOperations {
                     "dryRun", .boolean,
                     "Whether the notification is only checked, also by the rules of strict, and not sent.")
             ],
-            body: Body(schema: ManagementMessages.NewNotification.schema),
+            body: Body(reading: ManagementMessages.NewNotification.schema),
             answer: .json(ManagementMessages.NotificationSent.schema), problems: [413, 415]
         ) { api, call in
             let isChecked = call.isOn("dryRun")
@@ -39,16 +39,17 @@ extension ManagementOperations {
     static let virtualDevices = [
         ManagementOperation(
             method: .post, path: "/v1/devices", summary: "Make a virtual device of a team",
-            body: Body(schema: ManagementSchemas.newDevice), answer: .json(ManagementMessages.Device.schema),
+            body: Body(reading: ManagementMessages.NewDevice.form.schema),
+            answer: .json(ManagementMessages.Device.schema),
             problems: [409, 413, 415]
         ) { api, call in
-            .json(try await api.createDevice(call.decoded()))
+            .json(try await api.createDevice(call.read(ManagementMessages.NewDevice.form)))
         },
         ManagementOperation(
             method: .patch, path: "/v1/devices/{deviceID}",
             summary: "Give a virtual device another behaviour, power or channels",
             parameters: [.path("deviceID", .deviceID, "The device's ID.")],
-            body: Body(schema: ManagementMessages.ChangedDevice.schema),
+            body: Body(reading: ManagementMessages.ChangedDevice.schema),
             answer: .json(ManagementMessages.Device.schema),
             problems: [404, 409, 413, 415]
         ) { api, call in

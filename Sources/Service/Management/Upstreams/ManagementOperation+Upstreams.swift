@@ -14,7 +14,7 @@ extension ManagementOperations {
         ManagementOperation(
             method: .put, path: "/v1/apps/{bundleID}/upstreams/{environment}",
             summary: "Forward an app's notifications to another service of the provider API",
-            parameters: upstreamPlace, body: Body(schema: ManagementMessages.NewUpstream.schema),
+            parameters: upstreamPlace, body: Body(reading: ManagementMessages.NewUpstream.schema),
             answer: .json(ManagementMessages.Upstream.schema), problems: [404, 409, 413, 415]
         ) { api, call in
             .json(try await api.setUpstream(try api.upstreamPlace(call), call.message()))
