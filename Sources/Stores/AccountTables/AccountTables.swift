@@ -116,7 +116,7 @@ struct RevokedDevice: Sendable {
 }
 
 extension Invitation {
-    package static let table = Table<Invitation>(
+    static let table = Table<Invitation>(
         "invitation", Invitation.init,
         Column("digest", type: .bytes, \.digest),
         Column("environment", type: .environment, \.environment),

@@ -20,10 +20,6 @@ extension PostgresStore: CopyableStore {
         return CopiedAccounts(snapshot: current, lastApp: last)
     }
 
-    package func copiedInvitations() async throws(StoreError) -> [Invitation] {
-        try await invitations(InvitationStatements.all)
-    }
-
     package func countDestinations() async throws(StoreError) -> Int {
         let count = try await read("SELECT count(*) FROM carillon.destination", []).first?.integer(0)
         return Int(clamping: count ?? 0)
@@ -125,21 +121,6 @@ extension PostgresStore: CopyableStore {
         } catch {
             throw error.storeError
         }
-    }
-
-    package func fill(_ invitations: [Invitation]) async throws(StoreError) {
-        _ = try await Self.execute(
-            [
-                PostgresStatement(
-                    """
-                    INSERT INTO carillon.invitation (digest, environment, expires)
-                    SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[])
-                    """,
-                    [
-                        .byteArrays(invitations.map(\.digest)), .integers(invitations.map(\.environment.column)),
-                        .integers(invitations.map(\.expires.column)),
-                    ])
-            ], on: writers[0])
     }
 
     package func fill(_ destinations: [CopiedDestination]) async throws(StoreError) {

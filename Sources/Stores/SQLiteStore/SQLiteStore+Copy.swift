@@ -27,10 +27,6 @@ extension SQLiteStore: CopyableStore {
         }
     }
 
-    package func copiedInvitations() async throws(StoreError) -> [Invitation] {
-        try await invitations(InvitationStatements.all)
-    }
-
     package func countDestinations() async throws(StoreError) -> Int {
         try await read { database throws(SQLiteFailure) in
             try database.firstRow("SELECT count(*) FROM registration") { Int(clamping: $0.integer(0)) } ?? 0
@@ -127,16 +123,6 @@ extension SQLiteStore: CopyableStore {
             try database.run("DELETE FROM sqlite_sequence WHERE name = 'app'", [])
             try database.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('app', ?)", [accounts.lastApp.rawValue])
             try Self.setMeta(.accountsVersion, to: Int64(clamping: accounts.snapshot.version), in: database)
-        }
-    }
-
-    package func fill(_ invitations: [Invitation]) async throws(StoreError) {
-        try await write { database throws(SQLiteFailure) in
-            for invitation in invitations {
-                try database.run(
-                    "INSERT INTO invitation (digest, environment, expires) VALUES (?, ?, ?)",
-                    [Data(invitation.digest), invitation.environment.column, invitation.expires.column])
-            }
         }
     }
 

@@ -1,0 +1,103 @@
+package import Delivery
+package import Notifications
+import SQLSupport
+package import Storage
+
+// The notifications that are held until an upstream can be reached.
+extension SQLStore {
+    package func hold(_ push: HeldPush) async throws(StoreError) {
+        let table = HeldPush.table
+        // Changes no row if there are too many. The count is that of the numbers in use, which is found without a scan. It
+        // counts those that were sent between two others as well, so it is never too low.
+        let counts = try await change([
+            """
+            INSERT INTO held_push (\(table.list)) SELECT \(try table.values(push))
+            WHERE coalesce((SELECT max(number) FROM held_push) - (SELECT min(number) FROM held_push), -1)
+                < \(HeldLimits.maximumCount - 1)
+            """
+        ])
+        guard counts == [1] else { throw .tooManyHeld }
+    }
+
+    package func heldPlaces(at moment: Timestamp) async throws(StoreError) -> [UpstreamPlace] {
+        try await read(
+            """
+            SELECT DISTINCT bundle_id, environment FROM held_push
+            WHERE expires > \(moment.column) AND taken <= \(moment.column)
+            """
+        ) { row throws(StoreError) in
+            guard let bundleID = row.text(0).flatMap(BundleID.init(rawValue:)),
+                let environment = row.integer(1).flatMap(Environment.init(column:))
+            else {
+                throw StoreError(.unreadable, "The table held_push has a row that cannot be read: restore a backup.")
+            }
+            return UpstreamPlace(bundleID: bundleID, environment: environment)
+        }
+    }
+
+    package func takeHeld(
+        of place: UpstreamPlace,
+        limit: Int,
+        at moment: Timestamp,
+        until end: Timestamp,
+    ) async throws(StoreError) -> [HeldPush] {
+        let skippingLocked = SQLStatement.either(sqlite: "", postgresql: "FOR UPDATE SKIP LOCKED")
+        return try await changeHeld(
+            """
+            UPDATE held_push SET taken = \(end.column) WHERE number IN (
+                SELECT number FROM held_push
+                WHERE bundle_id = \(place.bundleID.rawValue) AND environment = \(place.environment.column)
+                    AND expires > \(moment.column) AND taken <= \(moment.column)
+                ORDER BY number LIMIT \(limit) \(skippingLocked)
+            )
+            """
+        ).sorted { $0.number < $1.number }
+    }
+
+    package func giveBackHeld(_ numbers: [Int64]) async throws(StoreError) {
+        try await change(numbers.map { "UPDATE held_push SET taken = 0 WHERE number = \($0)" })
+    }
+
+    package func removeHeld(_ numbers: [Int64]) async throws(StoreError) {
+        try await change(numbers.map { "DELETE FROM held_push WHERE number = \($0)" })
+    }
+
+    package func removeExpiredHeld(at moment: Timestamp, limit: Int) async throws(StoreError) -> [HeldPush] {
+        try await changeHeld(
+            """
+            DELETE FROM held_push WHERE number IN (
+                SELECT number FROM held_push WHERE expires <= \(moment.column) ORDER BY expires LIMIT \(limit)
+            )
+            """)
+    }
+
+    /// - Returns: the rows that the statement has changed.
+    private func changeHeld(_ statement: SQLStatement) async throws(StoreError) -> [HeldPush] {
+        let table = HeldPush.table
+        return try await change("\(statement) RETURNING \(table.columns(of: "held_push"))", isLasting: false) {
+            row throws(StoreError) in try table.row(row)
+        }
+    }
+
+    package func copiedHeld(after number: Int64, limit: Int) async throws(StoreError) -> [HeldPush] {
+        let table = HeldPush.table
+        return try await read(
+            """
+            SELECT \(table.columns(of: "held_push")) FROM held_push WHERE number > \(number)
+            ORDER BY number LIMIT \(limit)
+            """
+        ) { row throws(StoreError) in try table.row(row) }
+    }
+}
+
+extension HeldPush {
+    static let table = Table<HeldPush>(
+        "held_push", HeldPush.init(number:place:expires:taken:deviceToken:payload:headers:),
+        Column("number", type: .integer, isGenerated: true, \.number),
+        Column("bundle_id", "environment", type: .upstreamPlace, \.place),
+        Column("expires", type: .moment, \.expires),
+        Column("taken", type: .moment, \.taken),
+        Column("token", type: .bytes, \.deviceToken),
+        Column("payload", type: .bytes, \.payload),
+        Column("headers", type: .json(), \.headers))
+}
