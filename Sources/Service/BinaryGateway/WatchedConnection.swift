@@ -59,7 +59,6 @@ final class WatchedConnection {
             if firstSight.hasMade(submission.destination.app) { facts.unknown.insert(.topic) }
             if firstSight.device(of: notification.deviceToken.array) != nil { facts.unknown.insert(.deviceToken) }
         }
-        facts.priority = submission.notification.priority
         let decision = observation.observer.decided(facts)
         numbers[submission.ticket] = decision.number
         return decision
@@ -126,7 +125,6 @@ final class WatchedConnection {
 
     private func describe(_ notification: BinaryNotification, in facts: inout RequestFacts) {
         facts.token = notification.deviceToken.description
-        facts.priority = notification.priority
         facts.body = notification.payload.json
     }
 }

@@ -86,7 +86,7 @@ extension CallInput {
     /// Reads a JSON body, and checks its schema if the operation does not read it.
     static func document(_ body: [UInt8], _ expected: Body) throws(Problem) -> JSONValue {
         let depth = APILimits.documentDepth
-        // JSONDecoder takes the first of two values with the same key; the schema would check the last.
+        // Readers differ in which of two values with the same key they take (RFC 8259, 4).
         guard let value = JSONValue(any: body, maximumDepth: depth, refusesRepeatedKeys: true) else {
             throw Problem.invalid(
                 "", "The body is not JSON, has a key twice in one object, or is nested in more than \(depth) levels.")

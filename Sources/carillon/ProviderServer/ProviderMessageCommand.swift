@@ -103,14 +103,21 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         }
     }
 
-    struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Show how far a message has been sent, and why how many have failed.")
-
+    /// The message that a command is about.
+    struct Choice: ParsableArguments {
         @OptionGroup var options: ProviderOptions
 
         @Argument(help: "The message's identifier.")
         var id: String
+
+        var path: String { "\(Item.path)/\(id.percentEncoded)" }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show how far a message has been sent, and why how many have failed.")
+
+        @OptionGroup var choice: Choice
 
         @Flag(help: "Wait until the message has ended or is paused, and show its progress.")
         var follow = false
@@ -119,51 +126,43 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         private static let interval = Duration.milliseconds(500)
 
         func run() async throws {
-            let client = try options.client()
-            let path = "/v1/messages/\(id.percentEncoded)"
-            var message = try await client.ask(.GET, path)
+            let client = try choice.options.client()
+            var message = try await client.ask(.GET, choice.path)
             if follow {
-                let bar = ProgressBar(isQuiet: options.json)
+                let bar = ProgressBar(isQuiet: choice.options.json)
                 defer { bar.end() }
                 while ["scheduled", "running"].contains(message["state"]) {
                     let done = message.count("accepted") + message.count("failed")
                     bar.show(message["cause"] ?? message["state"] ?? "", done, of: max(done, message.count("total")))
                     try await Task.sleep(for: Self.interval)
-                    message = try await client.ask(.GET, path)
+                    message = try await client.ask(.GET, choice.path)
                 }
             }
             let reasons = message.members["failedByReason"]?.members.keys.sorted() ?? []
             let counts = reasons.map { "\n  \($0)  \(message.members["failedByReason"]?.number($0) ?? "")" }
-            options.output.print(message, Item.line(message) + counts.joined())
+            choice.options.output.print(message, Item.line(message) + counts.joined())
         }
     }
 
     struct Rate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Change how fast a message is sent.")
 
-        @OptionGroup var options: ProviderOptions
-
-        @Argument(help: "The message's identifier.")
-        var id: String
+        @OptionGroup var choice: Choice
 
         @Option(help: "The largest number of notifications a second; without it there is no limit.")
         var rate: Int64?
 
         func run() async throws {
             let document: JSONValue = ["rate": rate.map(JSONValue.integer) ?? .null]
-            let message = try await options.client()
-                .ask(.PATCH, "/v1/messages/\(id.percentEncoded)", document)
-            options.output.print(message, Item.line(message))
+            let message = try await choice.options.client().ask(.PATCH, choice.path, document)
+            choice.options.output.print(message, Item.line(message))
         }
     }
 
     struct Outcomes: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the outcome of a message for each recipient.")
 
-        @OptionGroup var options: ProviderOptions
-
-        @Argument(help: "The message's identifier.")
-        var id: String
+        @OptionGroup var choice: Choice
 
         @Option(help: "Only those that failed for this reason.")
         var reason: String?
@@ -183,10 +182,10 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         func run() async throws {
             let query =
                 reason.map { "?reason=\($0.percentEncoded)" } ?? outcome.map { "?outcome=\($0.percentEncoded)" } ?? ""
-            let path = "/v1/messages/\(id.percentEncoded)/outcomes" + query
-            guard !csv else { return try await options.client().download(path, accept: "text/csv") }
-            try await options.client().list(path) { item in
-                options.output.print(
+            let path = choice.path + "/outcomes" + query
+            guard !csv else { return try await choice.options.client().download(path, accept: "text/csv") }
+            try await choice.options.client().list(path) { item in
+                choice.options.output.print(
                     item,
                     "\(item["installation"] ?? "(deleted)")  \(item["apnsID"] ?? "")  \(item["reason"] ?? "accepted")")
             }
@@ -200,14 +199,11 @@ struct ProviderMessageCommand: AsyncParsableCommand {
             CommandConfiguration(commandName: Kind.name, abstract: Kind.abstract)
         }
 
-        @OptionGroup var options: ProviderOptions
-
-        @Argument(help: "The message's identifier.")
-        var id: String
+        @OptionGroup var choice: Choice
 
         func run() async throws {
-            let message = try await options.client().ask(.POST, "/v1/messages/\(id.percentEncoded)/\(Kind.name)")
-            options.output.print(message, Item.line(message))
+            let message = try await choice.options.client().ask(.POST, "\(choice.path)/\(Kind.name)")
+            choice.options.output.print(message, Item.line(message))
         }
     }
 

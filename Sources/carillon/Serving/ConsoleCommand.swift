@@ -1,28 +1,35 @@
 import ArgumentParser
 import CommandSupport
 import HTTPAPIClient
-import Management
 
 struct ConsoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "console",
         abstract: "Print a link that signs a browser in to the console.",
-        discussion: "The link works once, and for five minutes. A browser stays signed in for twelve hours.",
+        discussion: ConsoleOptions.discussion,
     )
 
     @OptionGroup var common: CommonOptions
+    @OptionGroup var console: ConsoleOptions
+
+    func run() async throws { try await console.run(common.management(), common.output) }
+}
+
+/// What the commands for the consoles of both servers do.
+struct ConsoleOptions: ParsableArguments {
+    static let discussion =
+        "The link works once, and for five minutes. A browser stays signed in for twelve hours."
 
     @Flag(help: "Sign all browsers out instead.")
     var end = false
 
-    func run() async throws {
-        let client = try common.management()
+    func run(_ client: APIClient, _ output: Output) async throws {
         if end {
-            let ended: ManagementMessages.EndedSessions = try await client.ask(.DELETE, "/v1/console/sessions")
-            common.output.print(ended, "Sessions ended: \(ended.ended).")
+            let ended = try await client.ask(.DELETE, "/v1/console/sessions")
+            output.print(ended, "Sessions ended: \(ended.number("ended")).")
         } else {
-            let link: ManagementMessages.ConsoleLink = try await client.ask(.POST, "/v1/console/links")
-            common.output.print(link, link.url)
+            let link = try await client.ask(.POST, "/v1/console/links")
+            output.print(link, link["url"] ?? "")
         }
     }
 }
