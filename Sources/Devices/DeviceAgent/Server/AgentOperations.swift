@@ -44,8 +44,8 @@ enum AgentOperations {
                 isOptional: true),
             answer: .json(AgentSchemas.tokens), problems: [409, 413, 429]
         ) { api, call in
-            let name = try await api.own(call)
-            let record = try await api.agent.register(name, try call.read(AgentSchemas.registration))
+            let registration = try call.read(AgentSchemas.registration)
+            let record = try await api.agent.register(try await api.own(call), registration)
             let services = record.services.mapValues { JSONValue.string($0) }
             let answer: JSONValue = ["token": .string(record.token), "services": .object(services)]
             return answer.response()
@@ -77,9 +77,8 @@ enum AgentOperations {
             parameters: [bundleID], body: Body(reading: AgentSchemas.handled.schema), answer: .json(AgentSchemas.count),
             problems: [413]
         ) { api, call in
-            let name = try await api.own(call)
-            let deliveries = try call.read(AgentSchemas.handled)
-            let answer: JSONValue = ["handled": .integer(try await api.agent.handled(deliveries, of: name))]
+            let count = try await api.agent.handled(try call.read(AgentSchemas.handled), of: try await api.own(call))
+            let answer: JSONValue = ["handled": .integer(count)]
             return answer.response()
         },
         AgentOperation(
@@ -88,8 +87,8 @@ enum AgentOperations {
             parameters: [bundleID], body: Body(reading: AgentSchemas.state.schema), answer: .nothing,
             problems: [404, 413]
         ) { api, call in
-            let name = try await api.own(call, orAdministrator: true)
-            try await api.agent.change(name, to: try call.read(AgentSchemas.state))
+            let state = try call.read(AgentSchemas.state)
+            try await api.agent.change(try await api.own(call, orAdministrator: true), to: state)
             return Response(status: .noContent)
         },
         AgentOperation(
@@ -97,8 +96,7 @@ enum AgentOperations {
             parameters: [bundleID], body: Body(reading: AgentSchemas.badge.schema), answer: .nothing,
             problems: [404, 413]
         ) { api, call in
-            let name = try await api.own(call)
-            try await api.agent.setBadge(try call.read(AgentSchemas.badge), of: name)
+            try await api.agent.setBadge(try call.read(AgentSchemas.badge), of: try await api.own(call))
             return Response(status: .noContent)
         },
         AgentOperation(
@@ -119,9 +117,10 @@ enum AgentOperations {
             parameters: [bundleID, .path("id", .uuid, "The notification's identifier.")],
             body: Body(reading: AgentSchemas.response.schema), answer: .nothing, problems: [404, 413]
         ) { api, call in
+            let response = try call.read(AgentSchemas.response)
             let name = try await api.own(call)
-            let response = try call.read(AgentSchemas.response).value()
-            let isKnown = try await api.agent.respond(to: try call.parameter("id").lowercased(), response, of: name)
+            let isKnown = try await api.agent.respond(
+                to: try call.parameter("id").lowercased(), try response.value(), of: name)
             guard isKnown else { throw Problem.notFound("The notification is not on show, or has no such action.") }
             return Response(status: .noContent)
         },
