@@ -449,16 +449,13 @@ let package = Package(
             "Tests/Stores/SQLiteStoreTests",
             [
                 "Notifications", "Storage", "Delivery", "DeliveryTesting", "CommonTesting", "PrivateFiles",
-                "SQLiteSupport",
-                "SQLiteStore", "CFaultyDisk", grdb,
+                "AccountTables", "SQLiteSupport", "SQLiteStore", "CFaultyDisk", grdb,
             ], exclude: ["Databases"]),
         tests(
             "Tests/Stores/PostgresStoreTests",
             [
                 "CommonTesting", "Notifications", "Storage", "Delivery", "DeliveryTesting", "PostgresClient",
-                "PostgresSupport",
-                "PostgresStore",
-                "PostgresTesting",
+                "PostgresSupport", "AccountTables", "PostgresStore", "PostgresTesting",
             ], exclude: ["Databases"]),
         tests("Tests/Stores/PostgresClientTests", ["PostgresClient", "PostgresTesting"]),
         // MARK: Tests/ProviderServer

@@ -1,3 +1,4 @@
+import AccountTables
 import Delivery
 import DeliveryTesting
 import Notifications

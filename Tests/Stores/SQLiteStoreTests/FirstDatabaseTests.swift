@@ -1,3 +1,4 @@
+import AccountTables
 import CommonTesting
 import Delivery
 import Foundation
