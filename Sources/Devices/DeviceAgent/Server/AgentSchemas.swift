@@ -40,14 +40,10 @@ enum AgentSchemas {
         .required("id", .text(name), \.id), .required("title", .text(name), \.title),
         .optional("opensApp", .boolean, \.opensApp))
 
-    /// The numbers of events that an app has handled.
-    static let handled: JSONForm<[Int64]> = .object(
-        nil, { $0 },
-        .required(
-            "deliveries", .list(of: .integer(from: 1), to: AgentLimits.handledNumbers), \.self,
-            "The numbers of the events."))
+    static let handled: JSONForm<[Int64]> = object(
+        "deliveries", .list(of: .integer(from: 1), to: AgentLimits.handledNumbers), "The numbers of the events.")
 
-    static let state: JSONForm<AppState> = .object(nil, { $0 }, .required("state", stateName, \.self))
+    static let state = object("state", stateName)
 
     /// An app that was never launched has not registered, so nobody says this of it.
     private static let stateName = JSONForm<String>
@@ -59,10 +55,15 @@ enum AgentSchemas {
         .required("response", .text(.oneOf(["open", "dismiss", "action"])), \.response),
         .optional("action", .text(.any), \.action, "The identifier of the action, with the response action."))
 
-    static let badge: JSONForm<Int> = .object(
-        nil, { $0 }, .required("badge", .integer(to: Int(Int32.max)), \.self))
+    static let badge: JSONForm<Int> = object("badge", .integer(to: Int(Int32.max)))
 
-    static let quiet: JSONForm<Bool> = .object(nil, { $0 }, .required("doNotDisturb", .boolean, \.self))
+    static let quiet = object("doNotDisturb", JSONForm.boolean)
+
+    /// An object with one member, whose value is read.
+    private static func object<Value>(_ key: String, _ form: JSONForm<Value>, _ meaning: String = "") -> JSONForm<Value>
+    {
+        .object(nil, { $0 }, .required(key, form, { $0 }, meaning))
+    }
 
     // MARK: Answers
 
