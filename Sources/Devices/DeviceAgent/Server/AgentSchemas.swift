@@ -60,8 +60,11 @@ enum AgentSchemas {
     static let quiet = object("doNotDisturb", JSONForm.boolean)
 
     /// An object with one member, whose value is read.
-    private static func object<Value>(_ key: String, _ form: JSONForm<Value>, _ meaning: String = "") -> JSONForm<Value>
-    {
+    private static func object<Value>(
+        _ key: String,
+        _ form: JSONForm<Value>,
+        _ meaning: String = "",
+    ) -> JSONForm<Value> {
         .object(nil, { $0 }, .required(key, form, { $0 }, meaning))
     }
 
