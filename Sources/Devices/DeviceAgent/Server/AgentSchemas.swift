@@ -60,12 +60,13 @@ enum AgentSchemas {
     static let quiet = object("doNotDisturb", JSONForm.boolean)
 
     /// An object with one member, whose value is read.
-    private static func object<Value>(
+    private static func object<Value: Sendable>(
         _ key: String,
         _ form: JSONForm<Value>,
         _ meaning: String = "",
     ) -> JSONForm<Value> {
-        .object(nil, { $0 }, .required(key, form, { $0 }, meaning))
+        let value: @Sendable (Value) -> Value = { $0 }
+        return .object(nil, value, .required(key, form, value, meaning))
     }
 
     // MARK: Answers
