@@ -87,7 +87,11 @@ import Testing
             #expect(try proxy(["HTTPS_PROXY": "http://proxy:1", "NO_PROXY": exception]) == nil)
         }
         #expect(try proxy(["HTTPS_PROXY": "http://proxy:1", "NO_PROXY": "apple.com.example.com"]) == "proxy:1")
-        #expect(try proxy(["HTTPS_PROXY": "http://proxy:1"], APNSEnvironment(host: "127.0.0.1")) == nil)
+        for local in ["127.0.0.1", "::1", "LOCALHOST"] {
+            #expect(try proxy(["HTTPS_PROXY": "http://proxy:1"], APNSEnvironment(host: local)) == nil)
+        }
+        // A name that only looks like an address of this machine may lead anywhere.
+        #expect(try proxy(["HTTPS_PROXY": "http://proxy:1"], APNSEnvironment(host: "127.evil.example")) == "proxy:1")
         #expect(throws: ProviderError.self) { try proxy(["HTTPS_PROXY": "socks5://proxy"]) }
     }
 }

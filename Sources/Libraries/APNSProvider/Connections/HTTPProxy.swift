@@ -1,3 +1,4 @@
+import Connections
 import Foundation
 
 /// An HTTP proxy through which a client reaches the service, for networks that allow nothing else. The client asks it for a
@@ -40,7 +41,7 @@ public struct HTTPProxy: Sendable, Hashable {
             let url = [variables["HTTPS_PROXY"], variables["https_proxy"]].compactMap(\.self).first(where: {
                 !$0.isEmpty
             }),
-            !isLocal(service.host)
+            !service.host.isLoopbackHost
         else { return nil }
         let exceptions = variables["NO_PROXY"] ?? variables["no_proxy"] ?? ""
         for exception in exceptions.split(separator: ",") {
@@ -52,10 +53,6 @@ public struct HTTPProxy: Sendable, Hashable {
         } catch {
             throw ProviderError(.badEnvironment, "HTTPS_PROXY: \(error.cause)")
         }
-    }
-
-    private static func isLocal(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host.hasPrefix("127.")
     }
 
     private static func isIn(_ host: String, _ domain: String) -> Bool {
