@@ -59,26 +59,17 @@ extension Rehearsal.Fault {
             let choices = RequestFault.OmittedHeader.allCases.map(\.rawValue)
             kind = .omit(try reader.choice(key, choices, RequestFault.OmittedHeader.init(rawValue:)) ?? .uniqueID)
         case .errorPacket: kind = try errorPacket(reader)
-        case .certificate, .tls, .handshake: return .handshake(try handshakeFault(name, reader))
-        }
-        return .request(RequestFault(kind, isAccepted: isAccepted))
-    }
-
-    private static func handshakeFault(
-        _ name: FaultName,
-        _ reader: DocumentReader,
-    ) throws(MatchError) -> HandshakeFault {
-        let key = name.rawValue
-        switch name {
         case .certificate:
             let choices = HandshakeFault.Certificate.allCases.map(\.rawValue)
-            return .certificate(
-                try reader.choice(key, choices, HandshakeFault.Certificate.init(rawValue:)) ?? .otherAuthority)
-        case .tls: return .versions(try versions(reader))
-        default:
+            let certificate = try reader.choice(key, choices, HandshakeFault.Certificate.init(rawValue:))
+            return .handshake(.certificate(certificate ?? .otherAuthority))
+        case .tls: return .handshake(.versions(try versions(reader)))
+        case .handshake:
             let choices = HandshakeFault.Disturbance.allCases.map(\.rawValue)
-            return .disturbance(try reader.choice(key, choices, HandshakeFault.Disturbance.init(rawValue:)) ?? .slow)
+            let disturbance = try reader.choice(key, choices, HandshakeFault.Disturbance.init(rawValue:))
+            return .handshake(.disturbance(disturbance ?? .slow))
         }
+        return .request(RequestFault(kind, isAccepted: isAccepted))
     }
 
     private static func versions(_ reader: DocumentReader) throws(MatchError) -> [HandshakeFault.Version] {
