@@ -1,5 +1,6 @@
 public import APNSProvider
 import Foundation
+import Notifications
 
 /// Matches requests by their values. A request matches if it has every value given here. Properties that are nil
 /// match every request.
@@ -70,7 +71,6 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
 extension RequestPattern {
     /// The pattern as parameters of a URL.
     var query: String {
-        var parts = URLComponents()
         func shown(_ value: JSONValue) -> String {
             if case .string(let text) = value { return text }
             return (try? JSONEncoder().encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
@@ -79,8 +79,6 @@ extension RequestPattern {
         let members = (try? JSONEncoder().encode(self)).flatMap {
             try? JSONDecoder().decode([String: JSONValue].self, from: $0)
         }
-        parts.queryItems = (members ?? [:]).map { URLQueryItem(name: $0.key, value: shown($0.value)) }
-        // A plus sign in a query means a space to some readers.
-        return (parts.percentEncodedQuery ?? "").replacing("+", with: "%2B")
+        return (members ?? [:]).map { "\($0.key)=\(shown($0.value).percentEncoded)" }.joined(separator: "&")
     }
 }

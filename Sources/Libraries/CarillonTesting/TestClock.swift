@@ -1,5 +1,6 @@
 public import Foundation
 import Matching
+import Notifications
 
 /// The clock of a ``TestTeam``. It runs like the machine's, and can be advanced. Other teams' clocks are not affected.
 public struct TestClock: Sendable {
@@ -22,7 +23,8 @@ public struct TestClock: Sendable {
     /// The team's time.
     public var now: Date {
         get async throws(TestAPNsError) {
-            let reading: Reading = try await management.ask("GET", "/v1/clock" + (team.map { "?team=\($0)" } ?? ""))
+            let query = team.map { "?team=\($0.percentEncoded)" } ?? ""
+            let reading: Reading = try await management.ask("GET", "/v1/clock" + query)
             return try reading.date
         }
     }

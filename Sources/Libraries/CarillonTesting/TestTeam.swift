@@ -1,6 +1,7 @@
 public import APNSProvider
 import Foundation
 import Matching
+import Notifications
 
 /// A team of a ``TestAPNs``, with its signing key, apps and devices. If each test makes its own team, tests do not
 /// disturb each other. It has everything that a provider needs to know.
@@ -174,7 +175,7 @@ public struct TestTeam: Sendable {
     /// no findings.
     public func report() async throws(TestAPNsError) -> [ClientFinding] {
         struct Report: Decodable { let findings: [ClientFinding] }
-        let query = scope.map { "?team=\($0)" } ?? ""
+        let query = scope.map { "?team=\($0.percentEncoded)" } ?? ""
         let report: Report = try await apns.management.ask("GET", "/v1/reports\(query)")
         return report.findings
     }

@@ -3,6 +3,7 @@ package import Foundation
 public import NIOCore
 import NIOHTTP1
 import NIOPosix
+import Notifications
 
 /// Keeps an app's installation at the provider server up to date. Call ``update(_:)`` at every launch, and when
 /// something changes:
@@ -126,7 +127,6 @@ public actor InstallationKeeper {
         } catch {
             throw DeviceError(.storage, "The message cannot be written as JSON: \(error)")
         }
-        let query = configuration.bundleID.map { "?bundleID=\($0)" } ?? ""
         try await send(.POST, "/opened" + query, body, try file.read())
     }
 
@@ -136,9 +136,11 @@ public actor InstallationKeeper {
     /// - Throws: ``DeviceError/Code/refused`` if the server does not know the installation, ``DeviceError/Code/storage``, or
     ///   an error that is temporary.
     public func setBadge(_ badge: Int) async throws(DeviceError) {
-        let query = configuration.bundleID.map { "?bundleID=\($0)" } ?? ""
         try await send(.PATCH, query, Data(#"{"badge":\#(badge)}"#.utf8), try file.read())
     }
+
+    /// Names the app, if the configuration does.
+    private var query: String { configuration.bundleID.map { "?bundleID=\($0.percentEncoded)" } ?? "" }
 
     private func sendIfNeeded(_ installation: AppInstallation) async throws(DeviceError) -> Outcome {
         var content = try file.read()
