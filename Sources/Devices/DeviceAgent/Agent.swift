@@ -135,7 +135,7 @@ package actor Agent {
                 await self?.respondOnDesktop(to: id, response)
             }
         }
-        let changes = MachineChanges { [logger] change in Self.tell(device, of: change, logger) }
+        let changes = MachineChanges { [logger] change in Self.report(change, to: device, logger) }
         let releasing = Task {
             guard (try? await Task.sleep(for: AgentLimits.pageReleaseDelay)) != nil else { return }
             // A debugger's breakpoints are written into the code, and would be lost.
@@ -163,7 +163,7 @@ package actor Agent {
         if case .failure(let error) = result { throw AgentError(.unavailable, error.cause) }
     }
 
-    private static func tell(_ device: Device, of change: MachineChange, _ logger: Logger) {
+    private static func report(_ change: MachineChange, to device: Device, _ logger: Logger) {
         switch change {
         case .addressAdded:
             logger.debug("An address was added to a network interface")
@@ -238,8 +238,8 @@ package actor Agent {
 
     // MARK: Notifications
 
-    /// Takes a notification: when this returns, what it means for the app is on the disk.
-    func take(_ notification: ReceivedNotification) async {
+    /// Receives a notification: when this returns, what it means for the app is on the disk.
+    func receive(_ notification: ReceivedNotification) async {
         let outcome = outcome(of: notification)
         let delay = GrowingDelay(first: AgentLimits.storing.first, longest: AgentLimits.storing.longest)
         var failures = 0

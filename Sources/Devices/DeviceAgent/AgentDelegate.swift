@@ -6,7 +6,7 @@ import Synchronization
 struct AgentDelegate: DeviceDelegate {
     let agent: Agent
 
-    func received(_ notification: ReceivedNotification) async { await agent.take(notification) }
+    func received(_ notification: ReceivedNotification) async { await agent.receive(notification) }
 
     func stateChanged(to state: Device.State) {
         agent.connection.change(to: state)

@@ -35,13 +35,13 @@ struct AudienceParser {
 
     private mutating func disjunction(depth: Int) throws(Fault) -> AudienceExpression {
         var result = try conjunction(depth: depth)
-        while take(keyword: "or") { result = .or(result, try conjunction(depth: depth)) }
+        while consume(keyword: "or") { result = .or(result, try conjunction(depth: depth)) }
         return result
     }
 
     private mutating func conjunction(depth: Int) throws(Fault) -> AudienceExpression {
         var result = try operand(depth: depth)
-        while take(keyword: "and") { result = .and(result, try operand(depth: depth)) }
+        while consume(keyword: "and") { result = .and(result, try operand(depth: depth)) }
         return result
     }
 
@@ -49,7 +49,7 @@ struct AudienceParser {
         guard depth < AudienceExpression.maximumDepth else {
             throw fault("The expression may be \(AudienceExpression.maximumDepth) levels deep.")
         }
-        if take(keyword: "not") { return .not(try operand(depth: depth + 1)) }
+        if consume(keyword: "not") { return .not(try operand(depth: depth + 1)) }
         skipSpace()
         guard next == UInt8(ascii: "(") else { return try comparison() }
         index += 1
@@ -224,7 +224,7 @@ struct AudienceParser {
         byte <= 0x20 || "()=!<>\"".utf8.contains(byte)
     }
 
-    private mutating func take(keyword: String) -> Bool {
+    private mutating func consume(keyword: String) -> Bool {
         skipSpace()
         let end = index + keyword.utf8.count
         guard text[index...].starts(with: keyword.utf8), end == text.count || Self.ends(text[end]) else { return false }

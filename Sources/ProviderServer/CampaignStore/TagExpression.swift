@@ -69,13 +69,13 @@ private struct TagParser {
 
     private mutating func disjunction(depth: Int) throws(Fault) -> TagExpression {
         var result = try conjunction(depth: depth)
-        while try take("|") { result = .or(result, try conjunction(depth: depth)) }
+        while try consume("|") { result = .or(result, try conjunction(depth: depth)) }
         return result
     }
 
     private mutating func conjunction(depth: Int) throws(Fault) -> TagExpression {
         var result = try operand(depth: depth)
-        while try take("&") { result = .and(result, try operand(depth: depth)) }
+        while try consume("&") { result = .and(result, try operand(depth: depth)) }
         return result
     }
 
@@ -117,7 +117,7 @@ private struct TagParser {
     }
 
     /// Reads an operator, which is the same character twice. Returns false if another character follows.
-    private mutating func take(_ character: Character) throws(Fault) -> Bool {
+    private mutating func consume(_ character: Character) throws(Fault) -> Bool {
         skipSpace()
         guard next == character.asciiValue else { return false }
         guard index + 1 < text.count, text[index + 1] == character.asciiValue else {

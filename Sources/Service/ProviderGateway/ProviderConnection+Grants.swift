@@ -41,7 +41,7 @@ extension ProviderConnection {
             if let forwarded = request.forwarded { try checkForwarding(request, forwarded) }
             try checkPayload(request, request.forwarded, to: topic)
             try granted.grant.limits.check(payload: request.body)
-            if let refusal = grants.meter.take(granted.grant) {
+            if let refusal = grants.meter.spend(granted.grant) {
                 gateway.limitLog.limitExceeded(.grantRate, peer: peer)
                 return reject(stream, refusal.rejection, retryAfter: refusal.retryAfter)
             }

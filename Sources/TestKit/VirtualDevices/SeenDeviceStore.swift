@@ -84,7 +84,7 @@ package struct SeenMailboxes: Mailboxes {
             // Together, so that a store can write them to disk in one transaction.
             for device in Set(entries.map(\.destination.deviceKey)) where device.environment == .development {
                 // If this fails, storing fails too, and says why.
-                group.addTask { try? await devices.settle(device.device) }
+                group.addTask { try? await devices.registerIfMade(device.device) }
             }
         }
         return await store.store(entries)

@@ -91,7 +91,7 @@ extension VirtualDevices {
     }
 
     /// Registers the apps of a device in the store, if it was made of its token and is not there yet.
-    func settle(_ id: DeviceID) async throws(StoreError) {
+    func registerIfMade(_ id: DeviceID) async throws(StoreError) {
         let key = DeviceKey(environment: .development, device: id)
         guard let entry = entries.withLock({ $0[key] }), !entry.isSettled else { return }
         do {

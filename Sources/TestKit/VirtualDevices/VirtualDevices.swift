@@ -160,7 +160,7 @@ extension VirtualDevices {
     /// Gives a device another behaviour.
     /// - Returns: the device; nil if there is none.
     package func change(_ id: DeviceID, to behaviour: DeviceBehaviour) async throws -> VirtualDevice? {
-        try await settle(id)
+        try await registerIfMade(id)
         guard let device = self[id] else { return nil }
         // Only an active registration can end. One that is to stay may have been ended by its token's renewal.
         if !device.behaviour.hasApps || behaviour.hasApps {
@@ -221,7 +221,7 @@ extension VirtualDevices {
         to channels: [AppID: Set<ChannelID>],
     ) async throws(Rejection) -> VirtualDevice? {
         do throws(StoreError) {
-            try await settle(id)
+            try await registerIfMade(id)
         } catch {
             throw Rejection(error)
         }

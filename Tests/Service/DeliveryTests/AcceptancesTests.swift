@@ -316,7 +316,7 @@ struct AcceptancesTests {
         var batches: [[UInt64]] = []
         var answered: [UInt64: Int] = [:]
         var count: UInt64 = 0
-        func note(_ steps: [AcceptancesRig.Step]) {
+        func record(_ steps: [AcceptancesRig.Step]) {
             for step in steps {
                 switch step {
                 case .accepted(let number), .unavailable(let number): answered[number, default: 0] += 1
@@ -332,22 +332,22 @@ struct AcceptancesTests {
             switch Int.random(in: 0..<7, using: &generator) {
             case 0, 1:
                 count += 1
-                note(
+                record(
                     rig.accept(
                         Bool.random(using: &generator) ? .taken : .returned, app: .random(in: 1...2, using: &generator))
                 )
-            case 2: note(rig.acknowledged(number))
-            case 3: note(rig.returned(number))
-            case 4: note(rig.deadline())
+            case 2: record(rig.acknowledged(number))
+            case 3: record(rig.returned(number))
+            case 4: record(rig.deadline())
             default:
                 guard !batches.isEmpty else { continue }
                 let batch = batches.removeFirst()
                 let failing = Set(batch.filter { _ in Int.random(in: 0..<4, using: &generator) == 0 })
-                note(rig.stored(batch, failing: failing))
+                record(rig.stored(batch, failing: failing))
             }
         }
-        note(rig.drain())
-        while !batches.isEmpty { note(rig.stored(batches.removeFirst())) }
+        record(rig.drain())
+        while !batches.isEmpty { record(rig.stored(batches.removeFirst())) }
         let isEmpty = rig.isEmpty
         #expect(isEmpty, "seed \(seed)")
         #expect(answered == Dictionary(uniqueKeysWithValues: (1...count).map { ($0, 1) }), "seed \(seed)")

@@ -154,14 +154,14 @@ struct DeliveryLogTests {
     @Test
     func `Sixteen identifiers are remembered for each app`() {
         var recent = RecentIdentifiers()
-        func note(_ number: UInt64, app: UInt32 = 1) -> Bool {
+        func insert(_ number: UInt64, app: UInt32 = 1) -> Bool {
             recent.insert(NotificationID(high: 0, low: number), of: AppID(rawValue: app))
         }
-        for number in 1...16 as ClosedRange<UInt64> { #expect(!note(number)) }
-        #expect(note(1) && note(16))
-        #expect(!note(1, app: 2))
+        for number in 1...16 as ClosedRange<UInt64> { #expect(!insert(number)) }
+        #expect(insert(1) && insert(16))
+        #expect(!insert(1, app: 2))
         // The new identifier has replaced the oldest one.
-        #expect(!note(1) && note(3))
+        #expect(!insert(1) && insert(3))
     }
 
     // MARK: Promises about power

@@ -150,8 +150,8 @@ struct GrantUseTests {
     @Test func `Beyond the rate the answer says when to send again`() throws {
         var use = GrantUse(day: Self.day)
         let limits = limits(rate: 1)
-        #expect(use.take(limits, at: Self.now) == nil)
-        let found = use.take(limits, at: Self.now)
+        #expect(use.spend(limits, at: Self.now) == nil)
+        let found = use.spend(limits, at: Self.now)
         let refusal = try #require(found)
         #expect(refusal.rejection.reason == .tooManyRequests && refusal.retryAfter == 1)
         #expect(refusal.rejection.detail?.contains("1 a second") == true)
@@ -161,7 +161,7 @@ struct GrantUseTests {
         var use = GrantUse(day: Self.day)
         let limits = limits(daily: 3)
         #expect(use.taken(5, limits) == 3)
-        let found = use.take(limits, at: Self.now)
+        let found = use.spend(limits, at: Self.now)
         let refusal = try #require(found)
         #expect(refusal.rejection.reason == .tooManyRequests && refusal.retryAfter == 43_200)
         #expect(refusal.rejection.detail?.contains("daily is 3") == true)
@@ -213,7 +213,7 @@ struct GrantUseTests {
 }
 
 extension GrantUse {
-    /// Takes notifications.
+    /// Spends notifications.
     /// - Returns: how many of them were allowed.
     fileprivate mutating func taken(
         _ count: Int,
@@ -221,7 +221,7 @@ extension GrantUse {
         at now: Timestamp = Timestamp(milliseconds: 20_000 * 86_400_000 + 43_200_000),
     ) -> Int {
         var allowed = 0
-        for _ in 0..<count where take(limits, at: now) == nil { allowed += 1 }
+        for _ in 0..<count where spend(limits, at: now) == nil { allowed += 1 }
         return allowed
     }
 }

@@ -10,7 +10,7 @@ struct AfterBatchTests {
     private final class Record: Sendable {
         private let entries = Mutex<[String]>([])
         var all: [String] { entries.withLock { $0 } }
-        func note(_ entry: String) { entries.withLock { $0.append(entry) } }
+        func add(_ entry: String) { entries.withLock { $0.append(entry) } }
     }
 
     private let loop = EmbeddedEventLoop()
@@ -18,10 +18,10 @@ struct AfterBatchTests {
 
     @Test
     func `Work that a batch adds to its event loop runs after the batch, in order, before the loop's other tasks`() {
-        loop.execute { [record] in record.note("task") }
+        loop.execute { [record] in record.add("task") }
         AfterBatch.handOn {
-            for number in 1...2 { AfterBatch.perform(on: loop) { [record] in record.note("work \(number)") } }
-            record.note("batch")
+            for number in 1...2 { AfterBatch.perform(on: loop) { [record] in record.add("work \(number)") } }
+            record.add("batch")
         }
         #expect(record.all == ["batch", "work 1", "work 2"])
         loop.run()
@@ -30,7 +30,7 @@ struct AfterBatchTests {
 
     @Test
     func `Outside a batch the work is a task of the event loop`() {
-        AfterBatch.perform(on: loop) { [record] in record.note("work") }
+        AfterBatch.perform(on: loop) { [record] in record.add("work") }
         #expect(record.all == [])
         loop.run()
         #expect(record.all == ["work"])
@@ -40,8 +40,8 @@ struct AfterBatchTests {
     func `Work that is added by a batch's own work becomes a task of the event loop, so that the batch ends`() {
         AfterBatch.handOn {
             AfterBatch.perform(on: loop) { [loop, record] in
-                AfterBatch.perform(on: loop) { record.note("later") }
-                record.note("work")
+                AfterBatch.perform(on: loop) { record.add("later") }
+                record.add("work")
             }
         }
         #expect(record.all == ["work"])
@@ -52,9 +52,9 @@ struct AfterBatchTests {
     @Test
     func `A batch within a batch belongs to the outer one`() {
         AfterBatch.handOn {
-            AfterBatch.perform(on: loop) { [record] in record.note("work") }
-            AfterBatch.handOn { record.note("inner") }
-            record.note("outer")
+            AfterBatch.perform(on: loop) { [record] in record.add("work") }
+            AfterBatch.handOn { record.add("inner") }
+            record.add("outer")
         }
         #expect(record.all == ["inner", "outer", "work"])
     }
@@ -63,7 +63,7 @@ struct AfterBatchTests {
     func `Work for another thread's event loop runs there`() async {
         let loop = NIOAsyncTestingEventLoop()
         AfterBatch.handOn {
-            AfterBatch.perform(on: loop) { [record] in record.note(loop.inEventLoop ? "on its loop" : "elsewhere") }
+            AfterBatch.perform(on: loop) { [record] in record.add(loop.inEventLoop ? "on its loop" : "elsewhere") }
         }
         await loop.run()
         #expect(record.all == ["on its loop"])

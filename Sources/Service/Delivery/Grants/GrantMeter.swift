@@ -52,10 +52,11 @@ package final class GrantMeter: Sendable {
     }
 
     /// Counts a notification of a grant, or says why it may not be sent now.
-    package func take(_ grant: Grant) -> GrantUse.Refusal? {
+    package func spend(_ grant: Grant) -> GrantUse.Refusal? {
         let now = clock.time
         return entries.withLock { entries in
-            entries[grant.id, default: Entry(use: GrantUse(day: GrantUse.day(of: now)))].use.take(grant.limits, at: now)
+            entries[grant.id, default: Entry(use: GrantUse(day: GrantUse.day(of: now)))].use.spend(
+                grant.limits, at: now)
         }
     }
 

@@ -95,7 +95,7 @@ struct GatewayRig: Sendable {
         let group = options.group
         let connects = ConnectGuard(
             Limit("connect-rate"), .off, budget: ConnectionBudget(limit: .max),
-            log: LimitLog(logger) { [exceeded] in exceeded.note($0) })
+            log: LimitLog(logger) { [exceeded] in exceeded.record($0) })
         func listen(_ service: some CertifiedService) async throws -> Listener {
             try await Listener.bind(
                 .always(service), to: .tcp(host: "127.0.0.1", port: 0), tls: { tls }, connects: connects, group: group,
@@ -148,7 +148,7 @@ extension GatewayRig {
         let issued = try authority.issueProviderCertificate(
             request: Array(SigningRequest.pem(for: key).utf8), bundleID: Self.bundleID(bundleID),
             environments: environments ?? [environment], now: issuedAt.timeIntervalSince1970, using: &random)
-        self.issued.note(issued.serial)
+        self.issued.record(issued.serial)
         // List the certificate in the accounts: others are not trusted.
         _ = try await store.apply(
             .createCertificate(
@@ -276,7 +276,7 @@ final class ExceededLimits: Sendable {
 
     var limits: [Limit] { all.withLock { $0 } }
 
-    func note(_ limit: Limit) {
+    func record(_ limit: Limit) {
         all.withLock { $0.append(limit) }
         news.continuation.yield(limit)
     }
@@ -289,5 +289,5 @@ final class IssuedSerials: Sendable {
     private let all = Mutex<[CertificateSerial]>([])
 
     var serials: [CertificateSerial] { all.withLock { $0 } }
-    func note(_ serial: CertificateSerial) { all.withLock { $0.append(serial) } }
+    func record(_ serial: CertificateSerial) { all.withLock { $0.append(serial) } }
 }

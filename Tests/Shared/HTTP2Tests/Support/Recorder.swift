@@ -30,7 +30,7 @@ final class Recorder: HTTP2Application {
     var answersTooLargeHeaders = false
     var answersTooLargeBodies = false
 
-    private func note(_ event: Event) {
+    private func record(_ event: Event) {
         events.append(event)
         if let session { on(session, event) }
     }
@@ -45,41 +45,41 @@ final class Recorder: HTTP2Application {
 
     func sessionBecameActive(_ session: HTTP2Session) {
         self.session = session
-        note(.active)
+        record(.active)
     }
-    func headersBegan(_ stream: StreamID) { note(.headersBegan(stream.rawValue)) }
+    func headersBegan(_ stream: StreamID) { record(.headersBegan(stream.rawValue)) }
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        note(.header(stream.rawValue, text(name), text(value)))
+        record(.header(stream.rawValue, text(name), text(value)))
     }
     func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
         encodings.append((text(name), form))
     }
     func priorityReceived(_ stream: StreamID) { priorities.append(stream.rawValue) }
     func headersEnded(_ stream: StreamID, endStream: Bool) {
-        note(.headersEnded(stream.rawValue, endStream: endStream))
+        record(.headersEnded(stream.rawValue, endStream: endStream))
     }
     func headersTooLarge(_ stream: StreamID) -> Bool {
-        note(.headersTooLarge(stream.rawValue))
+        record(.headersTooLarge(stream.rawValue))
         return answersTooLargeHeaders
     }
-    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) { note(.data(stream.rawValue, text(bytes))) }
+    func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) { record(.data(stream.rawValue, text(bytes))) }
     func bodyTooLarge(_ stream: StreamID) -> Bool {
-        note(.bodyTooLarge(stream.rawValue))
+        record(.bodyTooLarge(stream.rawValue))
         return answersTooLargeBodies
     }
-    func streamEnded(_ stream: StreamID) { note(.ended(stream.rawValue)) }
-    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) { note(.closed(stream.rawValue, error)) }
-    func writable(_ stream: StreamID) { note(.writable(stream.rawValue)) }
-    func pingAcknowledged(_ payload: UInt64) { note(.pong(payload)) }
+    func streamEnded(_ stream: StreamID) { record(.ended(stream.rawValue)) }
+    func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) { record(.closed(stream.rawValue, error)) }
+    func writable(_ stream: StreamID) { record(.writable(stream.rawValue)) }
+    func pingAcknowledged(_ payload: UInt64) { record(.pong(payload)) }
     func settingsReceived(_ settings: PeerSettings) {
-        note(.settings(maxConcurrentStreams: settings.maxConcurrentStreams))
+        record(.settings(maxConcurrentStreams: settings.maxConcurrentStreams))
     }
     func goAwayReceived(lastStream: StreamID, error: HTTP2ErrorCode, debugData: Span<UInt8>) {
-        note(.goAway(lastStream.rawValue, error, text(debugData)))
+        record(.goAway(lastStream.rawValue, error, text(debugData)))
     }
-    func batchEnded() { note(.batchEnded) }
+    func batchEnded() { record(.batchEnded) }
     func sessionClosed(_ end: SessionEnd) {
-        note(.over(end.description))
+        record(.over(end.description))
         session = nil
     }
 
