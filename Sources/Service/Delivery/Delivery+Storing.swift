@@ -139,14 +139,6 @@ extension Delivery {
     /// over soon, but a disk that is being replaced should be asked only once a second.
     private static let firstRetry = Duration.milliseconds(5)
     private static let lastRetry = Duration.seconds(1)
-
-    func remove(_ references: [MailboxReference]) {
-        Task {
-            // A failed removal only means that a delivered notification is delivered again, which "at least once"
-            // allows.
-            _ = await mailboxes.remove(references)
-        }
-    }
 }
 
 extension Result<MailboxVersion, StoreError> {

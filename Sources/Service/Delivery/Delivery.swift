@@ -323,7 +323,7 @@ extension Delivery {
         switch action {
         case .answer(let answers, let ticket, let outcome): answers.answer(ticket, with: outcome)
         case .announce(let stored, let offer): switchboard.stored(stored, offer: offer)
-        case .remove(let reference): remove([reference])
+        case .remove(let reference): mailboxes.removeSoon([reference])
         case .limitExceeded(let limit): limitExceeded(limit)
         case .record(let step, let subject):
             let time = now?.time ?? clock.time

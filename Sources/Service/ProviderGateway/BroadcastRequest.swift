@@ -43,11 +43,7 @@ final class BroadcastRequest {
     }
 
     /// Gives the request an identifier if it has none.
-    func identify(using random: inout IdentifierRandom) -> NotificationID {
-        let id = id.present ?? .random(using: &random)
-        self.id = .value(id)
-        return id
-    }
+    func identify(using random: inout IdentifierRandom) -> NotificationID { id.valueOrRandom(using: &random) }
 
     func checkPath() throws(Rejection) {
         guard bundleID == nil else { return }

@@ -47,11 +47,8 @@ struct ChannelRequest {
         seen |= header.rawValue
     }
 
-    mutating func identify(using random: inout IdentifierRandom) -> NotificationID {
-        let id = id.present ?? .random(using: &random)
-        self.id = .value(id)
-        return id
-    }
+    /// Gives the request an identifier if it has none.
+    mutating func identify(using random: inout IdentifierRandom) -> NotificationID { id.valueOrRandom(using: &random) }
 
     func overdue(after timeout: TimeAmount, now: NIODeadline) -> OverdueRequest? {
         OverdueRequest(began: began, isAnswered: isAnswered, cutShort: cutShort, timeout: timeout, now: now)

@@ -157,9 +157,7 @@ final class ProviderRequest {
     /// Gives the request an identifier if it has none.
     func identify(using random: inout IdentifierRandom) -> NotificationID {
         if let broadcast { return broadcast.identify(using: &random) }
-        let id = id.present ?? .random(using: &random)
-        self.id = .value(id)
-        return id
+        return id.valueOrRandom(using: &random)
     }
 
     /// Returns the subject that the delivery log records for a rejected request.
@@ -178,6 +176,15 @@ final class ProviderRequest {
         }
         let topic = broadcast?.bundleID?.topic(.liveActivity) ?? topic.present?.name ?? ""
         return NotificationSubject(id: id, address: address, topic: topic)
+    }
+}
+
+extension ProviderRequest.Field<NotificationID> {
+    /// The identifier. If there is no valid one, it becomes a random one.
+    mutating func valueOrRandom(using random: inout IdentifierRandom) -> NotificationID {
+        let id = present ?? .random(using: &random)
+        self = .value(id)
+        return id
     }
 }
 

@@ -353,7 +353,7 @@ package final class LocalSwitchboard: Switchboard {
             case .record(let step, let subject): log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
             }
         }
-        if !removals.isEmpty { remove(removals) }
+        if !removals.isEmpty { mailboxes.removeSoon(removals) }
     }
 
     private func readMailboxes(of device: DeviceKey, epoch: UInt64) {
@@ -372,14 +372,6 @@ package final class LocalSwitchboard: Switchboard {
             }
             if !entries.isEmpty, let found = found.withLock({ $0 }) { found(entries.map(\.entry.destination)) }
             advance(device) { $0.read(entries, epoch: epoch, now: $2, silents: &$1) }
-        }
-    }
-
-    private func remove(_ references: [MailboxReference]) {
-        Task {
-            // A failed removal only means that a delivered notification is delivered again, which "at least once"
-            // allows.
-            _ = await mailboxes.remove(references)
         }
     }
 }

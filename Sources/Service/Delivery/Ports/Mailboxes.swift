@@ -50,6 +50,15 @@ package protocol Mailboxes: Sendable {
 extension Mailboxes {
     package var wasStopped: Bool { false }
 
+    /// Begins to empty mailboxes of delivered notifications, and does not wait for it.
+    func removeSoon(_ references: [MailboxReference]) {
+        Task {
+            // A failed removal only means that a delivered notification is delivered again, which "at least once"
+            // allows.
+            _ = await remove(references)
+        }
+    }
+
     /// Reads one device after the other, for stores where that takes no round trip.
     package func contents(of destinations: [Destination]) async -> [Result<StoredMailboxEntry?, StoreError>] {
         var results: [Result<StoredMailboxEntry?, StoreError>] = []
