@@ -20,10 +20,17 @@ package struct JSONForm<Value>: Sendable {
     /// - Parameters:
     ///   - pointer: the place of the value in the document (RFC 6901).
     ///   - isStrict: whether unknown keys, and values that the schema does not allow, are faults. A client is not strict,
-    ///     because the server may be newer, and takes null for a missing member.
-    package func read(_ value: JSONValue, at pointer: String = "", isStrict: Bool = true) throws(Problem) -> Value {
+    ///     because the server may be newer.
+    ///   - nullIsMissing: whether a member with the value null counts as missing; nil for what is not strict.
+    package func read(
+        _ value: JSONValue,
+        at pointer: String = "",
+        isStrict: Bool = true,
+        nullIsMissing: Bool? = nil,
+    ) throws(Problem) -> Value {
+        let place = JSONPlace(pointer: pointer, isStrict: isStrict, nullIsMissing: nullIsMissing ?? !isStrict)
         do {
-            return try reading(value, JSONPlace(pointer: pointer, isStrict: isStrict))
+            return try reading(value, place)
         } catch let problem as Problem {
             throw problem
         } catch {
@@ -144,10 +151,12 @@ extension JSONForm {
 private struct JSONPlace: Sendable {
     let pointer: String
     let isStrict: Bool
+    let nullIsMissing: Bool
 
     /// The place of a member or of an element.
     subscript(key: String) -> JSONPlace {
-        JSONPlace(pointer: pointer + "/" + JSONValue.escaped(key), isStrict: isStrict)
+        JSONPlace(
+            pointer: pointer + "/" + JSONValue.escaped(key), isStrict: isStrict, nullIsMissing: nullIsMissing)
     }
 
     var wrongType: Problem { .invalid(pointer, "The value has another type.") }
@@ -230,7 +239,7 @@ extension JSONForm {
             schema: name.map { .named($0, .object(members)) } ?? .object(members),
             reading: { json, place in
                 let object = try JSONReader<Problem>(
-                    json, at: place.pointer, keys: place.isStrict ? known : nil, nullIsMissing: !place.isStrict)
+                    json, at: place.pointer, keys: place.isStrict ? known : nil, nullIsMissing: place.nullIsMissing)
                 func read<Read>(_ member: JSONMember<Value, Read>) throws -> Read {
                     try member.read(object.members, place)
                 }

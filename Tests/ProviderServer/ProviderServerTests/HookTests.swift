@@ -168,6 +168,21 @@ import Testing
         }
     }
 
+    @Test func `Null counts as missing in a request`() async throws {
+        try await TestShop.run(devices: []) { shop in
+            let requests = [
+                ("/v1/hooks", #"{"bundleID":null,"url":"https://example.com/"}"#, 201, ""),
+                ("/v1/hooks", #"{"bundleID":null,"url":null}"#, 400, ""),
+                // The app names no management of channels, so a request without a fault goes no further.
+                ("/v1/channels", #"{"bundleID":null,"environment":"development","keeps":null}"#, 409, ""),
+            ]
+            for (path, body, status, pointer) in requests {
+                let answer = try await shop.provider.ask(.POST, path, body, key: shop.serverKey)
+                #expect(answer.status == status && (answer.pointer ?? "") == pointer, "\(answer.body.text)")
+            }
+        }
+    }
+
     @Test func `The number of hooks is limited, and they are deleted`() async throws {
         try await TestShop.run(devices: []) { shop in
             var ids: [String] = []

@@ -44,6 +44,17 @@ struct JSONFormTests {
         try Self.parcel.schema.check(value)
     }
 
+    @Test func `For a server null counts as missing if it says so, and the rest is checked as before`() throws {
+        let text = #"{"id":"a","weight":3,"isFragile":null,"stops":[{"city":"Oslo","extra":null}]}"#
+        let read = try Self.parcel.read(try Self.value(text), nullIsMissing: true)
+        #expect(read.isFragile == nil && read.stops == [Stop(city: "Oslo", extra: nil)])
+        for (text, pointer) in [(#"{"id":null,"weight":3}"#, ""), (#"{"id":"a","weight":3,"size":null}"#, "/size")] {
+            let value = try Self.value(text)
+            let problem = #expect(throws: Problem.self) { try Self.parcel.read(value, nullIsMissing: true) }
+            #expect(problem?.pointer == pointer)
+        }
+    }
+
     @Test func `For a client null counts as missing, and 3.0 is an integer`() throws {
         let read = try Self.parcel.read(
             try Self.value(#"{"id":"a","weight":3.0,"isFragile":null}"#), isStrict: false)

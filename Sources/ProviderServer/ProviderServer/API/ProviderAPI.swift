@@ -35,6 +35,13 @@ struct ProviderAPI: Sendable {
 typealias ProviderOperation = APIOperation<ProviderAPI>
 typealias ProviderCall = Call<ProviderCaller>
 
+extension ProviderCall {
+    /// Reads the body by the declaration of its message. As in every other body, null counts as missing.
+    func read<Message>(_ form: JSONForm<Message>) throws(Problem) -> Message {
+        try form.read(document, nullIsMissing: true)
+    }
+}
+
 extension ProviderAPI: APIServer {
     typealias Context = BasicRequestContext
     typealias Access = ProviderRequirement
