@@ -16,6 +16,8 @@
         private let app = AppID(rawValue: 2)
         private let moment = Timestamp(milliseconds: 1_700_000_000_000)
 
+        private func later(_ seconds: Int64) -> Timestamp { moment.advanced(by: .seconds(seconds)) }
+
         private struct Places {
             let first: CopyPlace
             let database: CopyPlace
@@ -67,16 +69,17 @@
                 notification: Notification(
                     id: NotificationID(high: 1, low: number), topic: "com.example.\u{0}app",
                     pushType: number == 0 ? .background : .liveActivity,
-                    priority: .considerate, expiration: Expiration(seconds: .max),
+                    priority: .considerate, expiration: Expiration(seconds: number == 0 ? .max : 9_000_000_001),
                     collapseID: CollapseIdentifier(rawValue: "collapse"),
                     activity: number == 0 ? nil : .one(ActivityID(high: 5, low: number)),
                     payload: Payload(stored: Array(#"{"aps":{"badge":1}}"#.utf8), contents: [.aps, .badge])),
-                expires: Timestamp(milliseconds: .max))
+                expires: Timestamp(milliseconds: number == 0 ? .max : 9_000_000_000_000))
         }
 
         private func bundleID(_ text: String) throws -> BundleID { try #require(BundleID(rawValue: text)) }
 
-        /// Something of each kind, more than one page of registrations, and a deleted app.
+        /// Something of each kind, more than one page of registrations, and a deleted app. No two columns of a row have the
+        /// same value, if they may differ: a copy that swaps them has another content.
         private func fill(_ store: any CopyableStore) async throws {
             _ = try await store.secrets.keep([1, 2, 3], as: .authority)
             _ = try await store.secrets.keep([4], as: try #require(SecretName(rawValue: "token-key-1")))
@@ -90,7 +93,7 @@
                 bundleID: kept, environments: [.development], validUntil: moment)
             let revoked = DeviceKey(environment: .development, device: DeviceID(rawValue: 9))
             let administrator = AdministratorCertificate(
-                serial: try #require(CertificateSerial(bytes: Array(repeating: 0x4a, count: 16))), made: moment,
+                serial: try #require(CertificateSerial(bytes: Array(repeating: 0x4a, count: 16))), made: later(1),
                 validUntil: Timestamp(milliseconds: .max))
             let place = UpstreamPlace(bundleID: kept, environment: .production)
             let changes: [AccountChange] = [
@@ -99,10 +102,11 @@
                 .setUpstream(
                     AppUpstream(place: place, url: "https://h", credentials: .certificate, sealedCredentials: [3])),
                 .createCertificate(certificate), .revokeDevice(revoked, at: moment),
-                .createAdministrator(administrator, at: moment), .revokeAdministrator(administrator.serial, at: moment),
+                .createAdministrator(administrator, at: later(1)),
+                .revokeAdministrator(administrator.serial, at: later(4)),
                 .revokeUnlistedAdministrator(
-                    try #require(CertificateSerial(bytes: Array(repeating: 0x4b, count: 16))), validUntil: moment,
-                    at: moment),
+                    try #require(CertificateSerial(bytes: Array(repeating: 0x4b, count: 16))), validUntil: later(6),
+                    at: later(5)),
                 .createApp(bundleID: try bundleID("c.d"), team: team.id), .setBroadcasts(kept, false),
             ]
             for change in changes { _ = try await store.apply(change) }
@@ -110,27 +114,37 @@
                 Invitation(digest: [1, 2], environment: .production, expires: Timestamp(milliseconds: .max)), at: moment
             )
             for number in [1, 2] as [UInt8] {
-                let push = ForwardedPush(
+                var push = ForwardedPush(
                     deviceToken: [number], topic: nil, id: "\(number)", payload: [7], share: ForwardingShare(team.id),
-                    via: "")
-                try await store.hold(HeldPush(push, of: place, expires: moment))
+                    via: "1.1 first")
+                if number == 2 {
+                    (push.topic, push.expiration, push.priority) = ("c.d.e", "17", "5")
+                    (push.collapseID, push.pushType) = ("collapse", "background")
+                }
+                try await store.hold(HeldPush(push, of: place, expires: later(Int64(number))))
             }
             for number in 0..<450 {
-                _ = try await store.register(destination(UInt64(number)), tokenKeyID: 1, at: moment)
+                _ = try await store.register(destination(UInt64(number)), tokenKeyID: 7, at: moment)
             }
-            _ = try await store.register(destination(0, of: AppID(rawValue: 1)), tokenKeyID: 1, at: moment)
+            _ = try await store.register(destination(0, of: AppID(rawValue: 1)), tokenKeyID: 7, at: moment)
+            for number in [8, 9] as [UInt64] {
+                try await store.renewTokens(of: destination(number).deviceKey, tokenKeyID: 9, at: later(1))
+                _ = try await store.register(destination(number), tokenKeyID: 9, at: later(2))
+            }
             _ = try await store.apply(.deleteApp(gone, at: moment))
             _ = try await store.apply(.deleteApp(try bundleID("c.d"), at: moment))
             for number in [0, 300] as [UInt64] {
                 for result in await store.store([try entry(destination(number), number)]) { _ = try result.get() }
             }
-            let ended = destination(7)
-            _ = try await store.end(ended, at: moment)
-            try await store.record([
-                FeedbackEntry(
-                    destination: ended, generation: 1, token: try #require(DeviceToken(Array(repeating: 7, count: 32))),
-                    moment: moment)
-            ])
+            // The first entry of the list is of the second generation, and the other way round.
+            for (number, generation) in [(8, 2), (7, 1)] as [(UInt8, UInt32)] {
+                let ended = destination(UInt64(number))
+                _ = try await store.end(ended, at: later(3))
+                let token = try #require(DeviceToken(Array(repeating: number, count: 32)))
+                try await store.record([
+                    FeedbackEntry(destination: ended, generation: generation, token: token, moment: later(3))
+                ])
+            }
             try await store.keep(try #require(AttemptMark(bound: 12345, time: moment)))
             try await fillChannels(store.broadcastChannels)
             try await fillGrants(store, team.id, kept)
@@ -138,15 +152,17 @@
 
         /// A grant with more than a page of handles, one of which has ended, and an invitation.
         private func fillGrants(_ store: any CopyableStore, _ team: TeamID, _ bundleID: BundleID) async throws {
+            var limits = GrantLimits()
+            (limits.rate, limits.burst, limits.daily, limits.payloadBytes) = (11, 12, 13, 14)
             let grant = Grant(
                 id: try #require(GrantID(rawValue: "g_aaaabbbbccccdddd")), bundleID: bundleID, team: team,
                 name: "Gr\u{0}ant", key: try #require(KeyID(rawValue: "GRANTKEY01")), publicKey: [9, 9],
-                clientKey: "ck_1", made: moment)
+                clientKey: "ck_1", limits: limits, made: later(1))
             _ = try await store.apply(.createGrant(grant))
             let handles = try (0..<250 as Range<UInt8>).map { number in
                 StoredHandle(
                     handle: try #require(Handle([number] + Array(repeating: 1, count: 31))), grant: grant.id, app: app,
-                    environment: .production, token: [number], registered: moment)
+                    environment: .production, token: [number, 2], registered: later(Int64(number)))
             }
             try await store.grantStore.put(handles, limit: 1000)
             try await store.grantStore.end(
@@ -155,7 +171,7 @@
             _ = try await store.grantStore.add([count], on: 20_000)
             try await store.grantStore.invite(
                 GrantInvitation(
-                    digest: [3, 4], bundleID: bundleID, name: "In\u{0}vited", limits: GrantLimits(),
+                    digest: [3, 4], bundleID: bundleID, name: "In\u{0}vited", limits: limits,
                     expires: Timestamp(milliseconds: .max)), at: moment)
         }
 
@@ -201,7 +217,7 @@
             let all = try ["AAAA", "BBBB", "CCCC"].map { id in
                 BroadcastChannel(
                     key: ChannelKey(list: list, id: try #require(ChannelID(rawValue: id))),
-                    policy: id == "AAAA" ? .none : .newest, created: moment)
+                    policy: id == "AAAA" ? .none : .newest, created: later(1))
             }
             for result in await channels.create(all, limit: 3) { try result.get() }
             let notification = Notification(
@@ -215,7 +231,7 @@
             let subscriptions = [0, 300].flatMap { number in
                 all.map { Subscription(device: destination(number).deviceKey, app: app, channel: $0.key.id) }
             }
-            for result in await channels.subscribe(subscriptions, limit: 3, at: moment) { try result.get() }
+            for result in await channels.subscribe(subscriptions, limit: 3, at: later(2)) { try result.get() }
             try await channels.mark([SeenBroadcast(subscription: subscriptions[1], version: version)])[0].get()
         }
 
@@ -242,7 +258,7 @@
                 try await places.with(places.first, isTarget: true) { try await fill($0) }
                 let before = try await contents(places.first, places)
                 let counts = try await places.copy(places.first, to: places.database)
-                #expect(counts.registrations == 450 && counts.notifications == 2 && counts.feedback == 1)
+                #expect(counts.registrations == 450 && counts.notifications == 2 && counts.feedback == 2)
                 #expect(counts.channels == 3 && counts.broadcasts == 1 && counts.subscriptions == 6)
                 #expect(counts.invitations == 1 && counts.secrets == 2 && counts.revokedDevices == 1)
                 #expect(counts.administrators == 2 && counts.upstreams == 1 && counts.held == 2)
