@@ -11,7 +11,7 @@ struct InstallationMembersTests {
     /// An installation with a value for every property.
     private static let full: Installation = {
         let now = Timestamp(milliseconds: 1_795_000_000_000)
-        var installation = Installation(id: "phone", deviceToken: "00", environment: .production, registered: now)
+        var installation = Installation(id: "phone", deviceToken: "00", environment: .development, registered: now)
         installation.languages = ["sv"]
         installation.timeZone = "Europe/Stockholm"
         installation.user = "anna"
@@ -21,6 +21,7 @@ struct InstallationMembersTests {
         installation.values = ["name": .string("Anna")]
         installation.appValues = ["level": 3]
         installation.tokens.services = ["voip": "01"]
+        installation.tokens.activities = ["order": "02"]
         installation.badge = 2
         return installation
     }()
@@ -37,6 +38,12 @@ struct InstallationMembersTests {
         #expect(InstallationDocument.keys.contains(name))
         #expect(InstallationDocument.members(Self.full)[name] != nil)
         #expect(try Repository.text("docs/provider-server.md").contains("\n| `\(name)` |"))
+    }
+
+    @Test func `An installation is read from what the answer shows as it was`() throws {
+        let full = Self.full
+        let document = try InstallationDocument(.object(InstallationDocument.members(full)))
+        #expect(try document.installation(full.id, registered: full.registered, now: full.changed) == full)
     }
 
     @Test(arguments: properties) func `A property is a column of CSV`(_ name: String) {
