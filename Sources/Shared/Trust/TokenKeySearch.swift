@@ -7,6 +7,7 @@ import Synchronization
 /// and an invented token is refused a tenth of a second later.
 final class TokenKeySearch: Sendable {
     private let interval: Duration
+    private let sleep: @Sendable (Duration) async -> Void
     private let ask: @Sendable () async throws -> Void
     private let state = Mutex(State())
 
@@ -16,9 +17,19 @@ final class TokenKeySearch: Sendable {
         var isRunning = false
     }
 
-    /// - Parameter ask: returns when all keys of the store are known.
-    init(interval: Duration, ask: @escaping @Sendable () async throws -> Void) {
+    /// - Parameters:
+    ///   - sleep: waits for an interval.
+    ///   - ask: returns when all keys of the store are known.
+    init(
+        interval: Duration,
+        sleep: @escaping @Sendable (Duration) async -> Void = { duration in
+            // The sleep cannot fail, because nobody cancels the task of the look-ups.
+            try? await Task.sleep(for: duration)
+        },
+        ask: @escaping @Sendable () async throws -> Void,
+    ) {
         self.interval = interval
+        self.sleep = sleep
         self.ask = ask
     }
 
@@ -52,8 +63,7 @@ final class TokenKeySearch: Sendable {
                 answer = .failure(error)
             }
             for continuation in waiting { continuation.resume(with: answer) }
-            // The sleep cannot fail, because nobody cancels this task.
-            try? await Task.sleep(for: interval)
+            await sleep(interval)
         }
     }
 }

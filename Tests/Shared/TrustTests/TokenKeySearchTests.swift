@@ -38,8 +38,8 @@ struct TokenKeySearchTests {
 
     private let place = Place()
 
-    private func search(interval: Duration = .zero) -> TokenKeySearch {
-        TokenKeySearch(interval: interval) { [place] in try await place.ask() }
+    private func search() -> TokenKeySearch {
+        TokenKeySearch(interval: .zero) { [place] in try await place.ask() }
     }
 
     @Test
@@ -59,15 +59,30 @@ struct TokenKeySearchTests {
 
     @Test
     func `The next look-up begins after an interval at the earliest`() async throws {
-        let interval = Duration.milliseconds(50)
-        let search = search(interval: interval)
-        let began = ContinuousClock.now
-        for _ in 0..<3 {
-            async let run: Void = search.run()
-            await place.answer()
-            try await run
+        let (intervals, began) = AsyncStream<Duration>.makeStream()
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        let search = TokenKeySearch(interval: .milliseconds(50)) { duration in
+            began.yield(duration)
+            for await _ in ends { break }
+        } ask: { [place] in
+            try await place.ask()
         }
-        #expect(ContinuousClock.now - began >= interval * 2)
+        var interval = intervals.makeAsyncIterator()
+        for number in 1...3 {
+            let run = Task { try await search.run() }
+            if number > 1 {
+                // The caller waits, and nothing was asked in the interval.
+                while search.waitingCount < 1 { await Task.yield() }
+                #expect(place.asked == number - 1)
+                end.yield()
+            }
+            await place.answer()
+            try await run.value
+            let length = await interval.next()
+            #expect(length == .milliseconds(50))
+        }
+        // Ends the task of the look-ups.
+        end.finish()
     }
 
     @Test
