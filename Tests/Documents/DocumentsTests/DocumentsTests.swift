@@ -48,7 +48,7 @@ struct DocumentsTests {
 
     @Test(arguments: TopicKind.allCases.compactMap(\.serviceName))
     func `The documents about devices name each service`(_ service: String) throws {
-        for document in ["docs/device-protocol.md", "docs/device-listen.md"] {
+        for document in ["docs/device-protocol.md", "docs/device-listen.md", "docs/provider-server.md"] {
             #expect(try Self.lines(document).contains { $0.contains("`\(service)`") }, "\(document)")
         }
     }

@@ -157,8 +157,10 @@ package struct SystemState: Sendable {
             return event == .update || event == .end ? .changeActivities(shows: shown) : .drop(.neverLaunched)
         case .forceQuit:
             if event != nil { return .changeActivities(shows: shown) }
-            let needsApp = ![.voip, .widgets, .controls].contains(service)
-            return needsApp ? .drop(.forceQuit) : .giveToService(service, shows: shown)
+            switch service {
+            case .voip, .widgets, .controls: return .giveToService(service, shows: shown)
+            case .complication, .fileProvider, .location, .liveActivity, .pushToTalk, .mdm: return .drop(.forceQuit)
+            }
         }
     }
 
