@@ -11,6 +11,18 @@ import Testing
 
     private static func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
+    /// Debian's libnetty-java. Its TLS answers close_notify only with the first option.
+    private static let netty = [
+        "java", "-Djdk.tls.acknowledgeCloseNotify=true", "-cp",
+        ["buffer", "codec", "codec-http", "codec-http2", "common", "handler", "resolver", "transport"]
+            .map { "/usr/share/java/netty-\($0).jar" }.joined(separator: ":"),
+        path("Netty.java"),
+    ]
+
+    private static let hasNetty =
+        ChildProcess.isInstalled("javac")
+        && FileManager.default.fileExists(atPath: "/usr/share/java/netty-codec-http2.jar")
+
     /// - Parameter command: the program and its arguments before the port and the certificate.
     private func runClient(_ command: [String]) async throws {
         try await Loopback.withServer { port in
@@ -57,6 +69,16 @@ import Testing
     @Test(.enabled(if: ChildProcess.isInstalled("javac"), "Java's compiler is not installed"))
     func `The client of Java`() async throws {
         try await runClient(["java", Self.path("Client.java")])
+    }
+
+    @Test(.enabled(if: hasNetty, "netty is not installed"))
+    func `The client of netty`() async throws {
+        try await runClient(Self.netty + ["client"])
+    }
+
+    @Test(.enabled(if: hasNetty, "netty is not installed"))
+    func `The server of netty`() async throws {
+        try await runServer(Self.netty + ["server"])
     }
 
     @Test(.enabled(if: ChildProcess.isInstalled("node"), "node is not installed"))

@@ -2,8 +2,8 @@ import HTTP2
 import NIOCore
 
 /// A server's application that answers by path: `/echo` returns the body, `/large` a megabyte, `/early` answers before
-/// the body, and `/lines` sends three lines, each in its own task outside of any read. All answers have the request's
-/// `apns-id`.
+/// the body, `/lines` sends three lines, each in its own task outside of any read, and `/drain` returns the body and
+/// begins to drain the connection. All answers have the request's `apns-id`.
 final class EchoApplication: HTTP2Application {
     private struct Request {
         var path = ""
@@ -65,6 +65,9 @@ final class EchoApplication: HTTP2Application {
             writeLine(stream, 1)
         case "/early":
             break
+        case "/drain":
+            session.respond(stream, headers("200", request.id), body: request.body)
+            session.drain()
         default:
             session.respond(stream, headers("200", request.id), body: request.body)
         }

@@ -85,14 +85,26 @@ enum Loopback {
         return nil
     }
 
-    /// Connects our client, on the connection's event loop.
+    /// Connects our client to a port.
     static func connect(port: Int, configuration: HTTP2Configuration = .init()) async throws -> TestClient {
+        try await connect(SocketAddress(ipAddress: "127.0.0.1", port: port), configuration)
+    }
+
+    /// Connects our client to a socket in the file system.
+    static func connect(path: String) async throws -> TestClient {
+        try await connect(SocketAddress(unixDomainSocketPath: path), .init())
+    }
+
+    /// Connects on the connection's event loop.
+    private static func connect(
+        _ address: SocketAddress, _ configuration: HTTP2Configuration
+    ) async throws -> TestClient {
         let tls = try await Certificate.shared.value.clientContext()
         var configuration = configuration
         configuration.implementation = BothProtocols.current
         let settings = configuration
         return try await ClientBootstrap(group: group)
-            .connect(host: "127.0.0.1", port: port) { channel in
+            .connect(to: address) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let client = TestClient(loop: channel.eventLoop)
                     let pipeline = channel.pipeline.syncOperations
