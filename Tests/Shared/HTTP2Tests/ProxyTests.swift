@@ -101,8 +101,6 @@ import Testing
         #expect(try await client.post("/echo", id: "long", body: long).body == long)
         #expect(try await client.post("/large", id: "large").body.utf8.count == EchoApplication.largeBytes)
         #expect(try await client.post("/lines", id: "lines").body == "line 1\nline 2\nline 3\n")
-        let early = try await client.post("/early", id: "early", body: long)
-        #expect(early == .init(status: "413", id: "early", body: "too large"))
         // The server ends the proxy's connections, and no request is lost.
         let last = try await client.postMany(100, "/drain", body: "{}")
         #expect(last == (0..<100).map { .init(status: "200", id: "\($0)", body: "{}") })
@@ -111,7 +109,12 @@ import Testing
 
     @Test(.enabled(if: ChildProcess.isInstalled("nginx"), "nginx is not installed"))
     func `Nginx between our client and our server`() async throws {
-        try await withProxy(["nginx", "-p", "FOLDER", "-c", "CONFIGURATION"], Self.nginx, exchange)
+        try await withProxy(["nginx", "-p", "FOLDER", "-c", "CONFIGURATION"], Self.nginx) { client in
+            // HAProxy passes this answer on and then cancels the stream, which the test's client takes for an error.
+            let early = try await client.post("/early", id: "early", body: String(repeating: "x", count: 100_000))
+            #expect(early == .init(status: "413", id: "early", body: "too large"))
+            try await exchange(client)
+        }
     }
 
     @Test(.enabled(if: ChildProcess.isInstalled("haproxy"), "HAProxy is not installed"))
