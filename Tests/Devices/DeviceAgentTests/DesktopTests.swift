@@ -85,6 +85,26 @@ struct DesktopTests {
         }
     }
 
+    @Test func `What the app and the user do before the desktop has answered is not lost`() async throws {
+        try await run { rig, session in
+            let token = try await rig.token()
+            let stream = rig.events()
+            try await rig.send(#"{"aps":{"alert":"held"}}"#, to: token)
+            let removed = try required(try await session.nextCall()["number"]?.int)
+            let id = try required(try await stream.next()[0]["id"]?.string)
+            _ = try await rig.client.ask(.DELETE, rig.path + "/notifications/\(id)")
+            try session.answer()
+            #expect(try await session.nextCall() == ["call": "CloseNotification", "number": .integer(removed)])
+
+            try await rig.send(#"{"aps":{"alert":"held"}}"#, to: token)
+            let opened = try required(try await session.nextCall()["number"]?.int)
+            #expect(try await stream.next()[0]["event"] == "shown")
+            try session.signal("ActionInvoked", opened, "default")
+            try session.answer()
+            #expect(try await stream.next()[0]["response"] == "open")
+        }
+    }
+
     @Test func `A notification has the app's image, sound and desktop file, and its thread`() async throws {
         try await withTemporaryPath { resources in
             try FileManager.default.createDirectory(atPath: resources, withIntermediateDirectories: true)

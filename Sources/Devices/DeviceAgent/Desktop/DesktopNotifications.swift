@@ -10,6 +10,8 @@ actor DesktopNotifications: Desktop {
     /// The action of a click on the notification itself, and the prefix of the category's actions.
     static let defaultAction = "default"
     static let actionPrefix = "category:"
+    /// So many responses wait. The user does not respond faster than they are read.
+    private static let maximumResponses = 100
 
     /// A notification that the desktop shows.
     private struct Entry {
@@ -17,6 +19,18 @@ actor DesktopNotifications: Desktop {
         let bundleID: String
         let collapseID: String?
     }
+
+    private struct Pending {
+        let id: String
+        /// The app has removed it before the desktop answered.
+        var isRemoved = false
+        /// What the user did with numbers that are not known yet. The answer comes first on the connection, but is not
+        /// always handled first.
+        var responses: [Response] = []
+    }
+
+    /// What the user did: an action, or nil for dismissing it.
+    private typealias Response = (number: UInt32, action: String?)
 
     private let address: String
     private let logger: Logger
@@ -28,6 +42,8 @@ actor DesktopNotifications: Desktop {
     /// The desktop's numbers, the oldest first.
     private var order: [UInt32] = []
     private var entries: [UInt32: Entry] = [:]
+    /// The notification that the desktop was asked to show and has no number for yet.
+    private var pending: Pending?
     private var isReported = false
 
     init(
@@ -50,7 +66,9 @@ actor DesktopNotifications: Desktop {
 
     // MARK: Desktop
 
+    /// The agent shows one notification after the other.
     func show(_ shown: ShownNotification, of app: DesktopApp) async {
+        pending = Pending(id: shown.id)
         do {
             let connection = try await connected()
             let earlier = number(replacedBy: shown)
@@ -65,6 +83,10 @@ actor DesktopNotifications: Desktop {
         } catch {
             report(error)
         }
+        guard let answered = pending else { return }
+        pending = nil
+        for response in answered.responses { await handle(response) }
+        if answered.isRemoved { await remove(shown.id) }
     }
 
     func setBadge(_ badge: Int, of app: DesktopApp) async {
@@ -78,6 +100,7 @@ actor DesktopNotifications: Desktop {
     }
 
     func remove(_ id: String) async {
+        if pending?.id == id { pending?.isRemoved = true }
         guard let number = entries.first(where: { $0.value.id == id })?.key else { return }
         forget(number)
         // A later connection may be to another service, to which the number means another notification.
@@ -124,17 +147,16 @@ actor DesktopNotifications: Desktop {
         signals?.cancel()
         // The desktop's numbers were those of another connection's notification service.
         (entries, order) = ([:], [])
-        // The user does not respond faster than this is read.
         let (stream, arrived) = AsyncStream.makeStream(
-            of: (String, UInt32, String?).self, bufferingPolicy: .bufferingNewest(100))
+            of: Response.self, bufferingPolicy: .bufferingNewest(Self.maximumResponses))
         let opened = try await BusConnection.open(address) { message, body in
             guard message.interface == Self.name, let member = message.member else { return }
             var body = body
             guard let number = body.number() else { return }
             switch member {
-            case "ActionInvoked": arrived.yield((member, number, body.text()))
+            case "ActionInvoked": if let action = body.text() { arrived.yield((number, action)) }
             // The reason 2 is a user who dismisses it. Others leave it in the notification centre.
-            case "NotificationClosed": if body.number() == 2 { arrived.yield((member, number, nil)) }
+            case "NotificationClosed": if body.number() == 2 { arrived.yield((number, nil)) }
             default: break
             }
         }
@@ -148,15 +170,18 @@ actor DesktopNotifications: Desktop {
         isBodyMarkup = capabilities.texts()?.contains("body-markup") == true
         connection = opened
         signals = Task { [weak self] in
-            for await (member, number, action) in stream { await self?.handle(member, number, action) }
+            for await response in stream { await self?.handle(response) }
         }
         return opened
     }
 
-    private func handle(_ member: String, _ number: UInt32, _ action: String?) async {
-        guard let entry = entries[number] else { return }
-        forget(number)
-        switch action {
+    private func handle(_ response: Response) async {
+        guard let entry = entries[response.number] else {
+            if let pending, pending.responses.count < Self.maximumResponses { self.pending?.responses.append(response) }
+            return
+        }
+        forget(response.number)
+        switch response.action {
         case nil: await respond(entry.id, .dismiss)
         case Self.defaultAction: await respond(entry.id, .open)
         case let action?: await respond(entry.id, .action(String(action.dropFirst(Self.actionPrefix.count))))

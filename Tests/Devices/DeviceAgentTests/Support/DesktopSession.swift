@@ -57,6 +57,9 @@ struct DesktopSession: Sendable {
         try service.type(line.text + "\n")
     }
 
+    /// Answers the call that shows a notification with the body `held`.
+    func answer() throws { try service.type("{}\n") }
+
     private static let script = """
         import json, sys
         import dbus, dbus.service, dbus.mainloop.glib
@@ -71,8 +74,8 @@ struct DesktopSession: Sendable {
             def GetCapabilities(self):
                 return ["body", "body-markup", "actions"]
 
-            @dbus.service.method(NAME, in_signature="susssasa{sv}i", out_signature="u")
-            def Notify(self, app, replaces, icon, summary, body, actions, hints, timeout):
+            @dbus.service.method(NAME, in_signature="susssasa{sv}i", out_signature="u", async_callbacks=("answer", "fail"))
+            def Notify(self, app, replaces, icon, summary, body, actions, hints, timeout, answer, fail):
                 if not replaces:
                     Service.last += 1
                 number = int(replaces) or Service.last
@@ -82,7 +85,10 @@ struct DesktopSession: Sendable {
                     "sound": str(hints.get("sound-name", "")), "soundFile": str(hints.get("sound-file", "")),
                     "image": str(hints.get("image-path", "")), "entry": str(hints.get("desktop-entry", "")),
                     "thread": str(hints.get("x-carillon-thread-id", ""))}), flush=True)
-                return dbus.UInt32(number)
+                if body == "held":
+                    Service.held = lambda: answer(dbus.UInt32(number))
+                else:
+                    answer(dbus.UInt32(number))
 
             @dbus.service.method(NAME, in_signature="u", out_signature="")
             def CloseNotification(self, number):
@@ -107,17 +113,22 @@ struct DesktopSession: Sendable {
         bus.add_signal_receiver(badge, "Update", "com.canonical.Unity.LauncherEntry")
 
         def read(source, condition):
-            line = sys.stdin.readline()
+            line = orders.readline()
             if not line:
                 loop.quit()
                 return False
             order = json.loads(line)
+            if "signal" not in order:
+                Service.held()
+                return True
             getattr(service, order["signal"])(dbus.UInt32(order["number"]),
                 order["argument"] if isinstance(order["argument"], str) else dbus.UInt32(order["argument"]))
             return True
 
+        # Without a buffer, because GLib does not see lines that are in one.
+        orders = open(0, "rb", buffering=0)
         loop = GLib.MainLoop()
-        GLib.io_add_watch(sys.stdin.fileno(), GLib.IO_IN | GLib.IO_HUP, read)
+        GLib.io_add_watch(orders.fileno(), GLib.IO_IN | GLib.IO_HUP, read)
         print("ready", flush=True)
         loop.run()
         """
