@@ -77,12 +77,17 @@ import Testing
             $0.idleTimeout = .seconds(1)
         } _: { provider in
             let silent = try await RawClient.connect(provider)
-            let answered = try await RawClient.connect(provider)
-            try await answered.write(Self.health + "\r\n")
             let incomplete = try await RawClient.connect(provider)
-            try await incomplete.write(Self.health)
+            // On a busy machine the connection may be closed before anything was written.
+            try? await incomplete.write(Self.health)
             for client in [silent, incomplete] { #expect(await client.readToEnd() == "") }
-            #expect(await answered.readToEnd().hasPrefix("HTTP/1.1 200 "))
+            var answer = ""
+            while answer.isEmpty {
+                let answered = try await RawClient.connect(provider)
+                try? await answered.write(Self.health + "\r\n")
+                answer = await answered.readToEnd()
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 200 "))
         }
     }
 
