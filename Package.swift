@@ -308,7 +308,7 @@ let package = Package(
         // MARK: Sources/CarillonAgent: the device agent alone.
         .executableTarget(
             name: "CarillonAgent",
-            dependencies: ["CommandSupport", "AgentCommands", argumentParser],
+            dependencies: ["CommandSupport", "AgentCommands", argumentParser, nioCore, nioPosix],
             path: "Sources/CarillonAgent",
             swiftSettings: settings
         ),
@@ -362,8 +362,8 @@ let package = Package(
             "Tests/Devices/DeviceAgentTests",
             [
                 "CommonTesting", "Notifications", "Storage", "Connections", "HTTPAPI", "APNSDevice", "DeviceAgent",
-                "CPages", "HTTPAPIClient", "Service", "ServiceTesting", "carillon", nioCore, nioPosix, httpTypes,
-                logging,
+                "CPages", "HTTPAPIClient", "Service", "ServiceTesting", "carillon", "CarillonAgent", nioCore, nioPosix,
+                httpTypes, logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         // MARK: Tests/Service

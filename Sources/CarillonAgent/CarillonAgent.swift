@@ -13,5 +13,14 @@ struct CarillonAgent: AsyncParsableCommand {
         subcommands: DeviceAgentCommand.configuration.subcommands,
         defaultSubcommand: DeviceAgentCommand.configuration.defaultSubcommand)
 
-    static func main() async { await runAsMain() }
+    #if os(Linux)
+        static func main() {
+            EventLoopExecutor.run {
+                await runAsMain()
+                Self.exit()
+            }
+        }
+    #else
+        static func main() async { await runAsMain() }
+    #endif
 }

@@ -104,7 +104,7 @@ import Testing
 
     /// An agent that finds no room at its start ends with the reason, and its unit starts it again.
     private func expectRefusedStart(_ folder: String, _ disk: SmallDisk) async throws {
-        let command = disk.starter + [BuiltCommand.path] + (try AgentProcess.arguments(folder))
+        let command = disk.starter + [BuiltCommand.agentPath] + (try AgentProcess.arguments(folder))
         let ended = try await ChildProcess.run(command[0], Array(command.dropFirst()))
         #expect(ended.status != 0 && ended.errors.contains(Self.full), "\(ended.errors)")
     }

@@ -118,7 +118,7 @@ import Testing
             }
         }
         try await withAgentFolder { folder in
-            let arguments = try AgentProcess.arguments(folder) + more + ["--code", codes[0]]
+            let arguments = ["device", "agent"] + (try AgentProcess.arguments(folder)) + more + ["--code", codes[0]]
             let refused = try await BuiltCommand.run(arguments)
             #expect(refused.status != 0 && refused.errors.contains("cannot be activated"), "\(refused.errors)")
         }
@@ -128,12 +128,12 @@ import Testing
         try await withAgentFolder { folder in
             try AgentProcess.write(#"{"bundleID":"com.example.app"}"#, in: folder)
             try await AgentProcess.with(folder) { _ in
-                let second = try await BuiltCommand.run(try AgentProcess.arguments(folder))
+                let second = try await BuiltCommand.run(["device", "agent"] + (try AgentProcess.arguments(folder)))
                 #expect(second.status != 0 && second.errors.contains("Another agent uses"))
             }
             try await withAgentFolder { other in
                 try AgentRig.write("mine", to: other + "/s")
-                let third = try await BuiltCommand.run(try AgentProcess.arguments(other))
+                let third = try await BuiltCommand.run(["device", "agent"] + (try AgentProcess.arguments(other)))
                 #expect(third.status != 0 && third.errors.contains("not a socket"))
                 #expect(try String(contentsOfFile: other + "/s", encoding: .utf8) == "mine")
             }
@@ -161,6 +161,24 @@ import Testing
                 #expect(JSONValue(Array(lines[2].utf8))?["aps"]?["alert"] != nil)
                 #expect(!FileManager.default.fileExists(atPath: folder + "/evil"))
                 #expect(try await agent.pending() == 0)
+            }
+        }
+    }
+
+    // The pool's timer wakes the machine once a second: docs/decisions/0082-tasks-on-an-event-loop.md.
+    @Test func `The agent's program begins no thread of libdispatch's pool`() async throws {
+        try await withAgentFolder { folder in
+            try AgentProcess.write(#"{"bundleID":"com.example.app","exec":["/bin/true"]}"#, in: folder)
+            try await AgentProcess.with(folder) { agent in
+                try await send("Order 7", to: try await token(agent))
+                await agent.child.errors.wait(for: "An app has handled events")
+                let tasks = "/proc/\(agent.child.processID)/task"
+                let names = try FileManager.default.contentsOfDirectory(atPath: tasks).compactMap {
+                    try? String(contentsOfFile: "\(tasks)/\($0)/comm", encoding: .utf8)
+                }
+                #expect(names.contains { $0.contains("NIO") })
+                // Threads of queues with a name end with "overcommit", and are not the pool's.
+                #expect(!names.contains { $0.hasSuffix("default-qos\n") }, "\(names)")
             }
         }
     }

@@ -5,7 +5,7 @@ import Notifications
 
 @testable import ServiceTesting
 
-/// A running `carillon device agent`.
+/// A running `carillon-agent`, which does the same as `carillon device agent`.
 struct AgentProcess: Sendable {
     let child: ChildProcess
     let socket: String
@@ -18,7 +18,7 @@ struct AgentProcess: Sendable {
         let ready = try CarillonProcess.current.ready
         let courier = try required(ready.development).courier
         return [
-            "device", "agent", "--state", folder + "/state", "--socket", folder + "/s", "--service",
+            "--state", folder + "/state", "--socket", folder + "/s", "--service",
             "https://\(courier)",
             "--ca", ready.ca, "--apps", folder + "/apps.d", "--json", "--log-format", "text", "--log-level",
             "debug",
@@ -34,7 +34,7 @@ struct AgentProcess: Sendable {
         startedBy starter: [String] = [],
         _ body: (AgentProcess) async throws -> Void,
     ) async throws {
-        let command = starter + [BuiltCommand.path] + (try arguments(folder)) + more
+        let command = starter + [BuiltCommand.agentPath] + (try arguments(folder)) + more
         // Without these, no desktop of the machine that runs the tests is used.
         let own = ["DBUS_SESSION_BUS_ADDRESS": "", "XDG_RUNTIME_DIR": folder]
         try await ChildProcess.with(

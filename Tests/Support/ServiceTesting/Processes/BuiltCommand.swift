@@ -13,6 +13,9 @@ enum BuiltCommand {
         return paths.first { FileManager.default.isExecutableFile(atPath: $0) } ?? paths[0]
     }()
 
+    /// The program with the device agent alone, which lies beside the command.
+    static let agentPath = path + "-agent"
+
     /// Runs the command and waits for its end.
     static func run(
         _ arguments: [String],
