@@ -326,7 +326,7 @@ class ConsoleTests(ConsoleCase):
         self.console.wait(lambda: self.console.one(".count").text == "10,000", self.console.one(".count").text)
         # The service showed a sample meanwhile, and the page said so until the list was whole.
         self.assertRegex(self.driver.execute_script("return window.said"), "^Too many to show all of them: [0-9,]+ left out for now$")
-        self.assertEqual(self.console.one(".heading .hint").text, "")
+        self.console.wait(lambda: self.console.one(".heading .hint").text == "")
         # Scrolls from end to end, a screen in each picture; every one of them shows rows, and few are in the document.
         result = self.driver.execute_async_script("""
             const done = arguments[arguments.length - 1];
