@@ -200,12 +200,23 @@ extension Agent {
 
     // MARK: Streams
 
-    /// An open stream of an app.
-    struct OpenStream: Sendable {
-        let name: UInt64
+    /// An open stream of an app. It is closed when nobody has this object any more, also if its answer was never written.
+    final class OpenStream: Sendable {
+        let agent: Agent
+        let bundleID: String
+        private let name: UInt64
         /// Yields when there are new events. It ends with the agent, and when the app is removed.
         let wakeUps: AsyncStream<Void>
         let continuation: AsyncStream<Void>.Continuation
+
+        fileprivate init(_ agent: Agent, _ bundleID: String, _ name: UInt64) {
+            (self.agent, self.bundleID, self.name) = (agent, bundleID, name)
+            (wakeUps, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        }
+
+        deinit {
+            Task { [agent, bundleID, name] in await agent.closeStream(name, of: bundleID) }
+        }
     }
 
     func openStream(of bundleID: String) throws(AgentError) -> OpenStream {
@@ -213,15 +224,15 @@ extension Agent {
         guard streams[bundleID]?.count ?? 0 < AgentLimits.streams else {
             throw AgentError(.tooMany, "The app has \(AgentLimits.streams) streams already: close one.")
         }
-        let (wakeUps, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        if isEnding { continuation.finish() }
         lastStream += 1
-        streams[bundleID, default: [:]][lastStream] = continuation
-        return OpenStream(name: lastStream, wakeUps: wakeUps, continuation: continuation)
+        let stream = OpenStream(self, bundleID, lastStream)
+        if isEnding { stream.continuation.finish() }
+        streams[bundleID, default: [:]][lastStream] = stream.continuation
+        return stream
     }
 
     /// Without a stream, the app is no longer in the foreground.
-    func closeStream(_ name: UInt64, of bundleID: String) async {
+    private func closeStream(_ name: UInt64, of bundleID: String) async {
         streams[bundleID]?[name] = nil
         guard streams[bundleID]?.isEmpty == true else { return }
         streams[bundleID] = nil

@@ -303,6 +303,17 @@ import Testing
         }
     }
 
+    @Test func `A stream whose answer is never written does not count`() async throws {
+        try await run { rig in
+            let token = try await rig.token()
+            for _ in 0..<AgentLimits.streams { _ = try? await rig.client.ask(.HEAD, rig.path + "/events") }
+            while await !rig.agent.streams.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+            let stream = rig.events()
+            try await rig.send(#"{"aps":{"alert":"Order 7"}}"#, to: token)
+            #expect(try await stream.next()[0]["content"]?["body"] == "Order 7")
+        }
+    }
+
     @Test func `The description has every operation`() async throws {
         try await run { rig in
             let description = try await rig.client.ask(.GET, "/openapi.json")

@@ -65,8 +65,7 @@ enum AgentOperations {
         ) { api, call in
             let name = try await api.own(call)
             let stream = EventStream(
-                agent: api.agent, bundleID: name, stream: try await api.agent.openStream(of: name),
-                connectionEnd: call.caller.connectionEnd)
+                stream: try await api.agent.openStream(of: name), connectionEnd: call.caller.connectionEnd)
             return Response(
                 status: .ok, headers: [.contentType: MediaType.lines],
                 body: ResponseBody { writer in try await stream.write(to: &writer) })

@@ -4,29 +4,18 @@ import NIOCore
 /// Writes an app's events into an answer, one JSON object on each line, until the client or the agent ends it. It begins
 /// with the events that the app has not handled.
 struct EventStream: Sendable {
-    let agent: Agent
-    let bundleID: String
     let stream: Agent.OpenStream
     let connectionEnd: EventLoopFuture<Void>
 
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
         let continuation = stream.continuation
         connectionEnd.whenComplete { _ in continuation.finish() }
-        do {
-            try await writeEvents(to: &writer)
-        } catch {
-            await agent.closeStream(stream.name, of: bundleID)
-            throw error
-        }
-        await agent.closeStream(stream.name, of: bundleID)
-    }
-
-    @concurrent private func writeEvents(to writer: inout any ResponseBodyWriter) async throws {
         var last: Int64 = 0
         var wakeUps = stream.wakeUps.makeAsyncIterator()
         repeat {
             while true {
-                let events = try await agent.store.events(of: bundleID, after: last, limit: AgentLimits.pageEvents)
+                let events = try await stream.agent.store.events(
+                    of: stream.bundleID, after: last, limit: AgentLimits.pageEvents)
                 guard let newest = events.last else { break }
                 last = newest.delivery
                 var buffer = ByteBuffer()
