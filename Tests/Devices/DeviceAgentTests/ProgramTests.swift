@@ -47,6 +47,15 @@ import Testing
         }
     }
 
+    @Test func `A program that hangs is ended with what it has started, though it ends first`() async throws {
+        try await withTemporaryPath { path in
+            let script = "(trap '' TERM; sleep 20; touch \(path)) & wait"
+            #expect(await run(script, limit: .milliseconds(100)) == .timedOut)
+            let left = try await ChildProcess.run("pgrep", ["-f", path])
+            #expect(left.status == 1, "\(left.output)")
+        }
+    }
+
     @Test func `An environment has nothing but the notification's and the user's own`() {
         let line = #"{"event":"shown","id":"u","topic":"t","priority":10,"collapseID":"c\u0000d","payload":{"a":1}}"#
         let event = QueuedEvent(delivery: 7, text: Array(line.utf8), attempts: 0)

@@ -1,5 +1,6 @@
 import Foundation
 import Subprocess
+import Synchronization
 import SystemPackage
 
 /// Runs a program with a payload on its standard input, and never a shell.
@@ -28,7 +29,7 @@ package enum Program {
     package static let inputBytes = 65_536
 
     /// Runs a program and waits for its end. It has a process group of its own. After the limit, or when the task is
-    /// cancelled, the group gets SIGTERM, and then SIGKILL.
+    /// cancelled, the group gets SIGTERM, and then SIGKILL, also if the program itself has ended meanwhile.
     /// - Parameters:
     ///   - command: the program, a path or a name in the search path, and its arguments.
     ///   - environment: all of its environment.
@@ -63,11 +64,15 @@ package enum Program {
             arguments: Arguments(Array(command.dropFirst())),
             environment: .custom(Dictionary(uniqueKeysWithValues: variables)), workingDirectory: FilePath(folder),
             platformOptions: options)
+        let group = Mutex<pid_t?>(nil)
         let running = Task { () throws -> End in
             let result = try await Subprocess.run(
                 configuration, input: .fileDescriptor(pipe.readEnd, closeAfterSpawningProcess: true),
                 output: .fileDescriptor(.standardError, closeAfterSpawningProcess: false),
-                error: .fileDescriptor(.standardError, closeAfterSpawningProcess: false))
+                error: .fileDescriptor(.standardError, closeAfterSpawningProcess: false)
+            ) { execution in
+                group.withLock { $0 = execution.processIdentifier.value }
+            }
             return switch result.terminationStatus {
             case .exited(let status): .exited(status)
             case .signaled(let number): .signaled(number)
@@ -85,10 +90,23 @@ package enum Program {
             running.cancel()
         }
         timer.cancel()
-        if await timer.value { return .timedOut }
+        let isTimedOut = await timer.value
+        if isTimedOut || Task.isCancelled, let group = group.withLock(\.self) { await endRest(of: group) }
+        if isTimedOut { return .timedOut }
         switch end {
         case .success(let end): return end
         case .failure(let error): return .notStarted("\(error)")
         }
+    }
+
+    /// The teardown of swift-subprocess stops when the program has ended. What it had started may ignore SIGTERM. The group has this number as long
+    /// as a process is in it.
+    private static func endRest(of group: pid_t) async {
+        // This task may be cancelled, and then it cannot sleep.
+        await Task {
+            let end = ContinuousClock.now + AgentLimits.ending
+            while kill(-group, 0) == 0, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(50)) }
+            kill(-group, SIGKILL)
+        }.value
     }
 }
