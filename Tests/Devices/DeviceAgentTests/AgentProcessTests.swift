@@ -165,6 +165,55 @@ import Testing
         }
     }
 
+    @Test func `A command does not run for what the app has handled while other commands had all places`() async throws
+    {
+        try await withAgentFolder { folder in
+            let service = try CarillonProcess.current
+            let busy = (1...AgentLimits.programs).map { "com.example.busy\($0)" }
+            let wait = """
+                #!/bin/sh
+                touch \(folder)/began-$1
+                while [ ! -e \(folder)/go ]; do sleep 0.1; done
+                """
+            try AgentRig.write(wait, to: folder + "/wait")
+            let note = """
+                #!/bin/sh
+                # The first run only.
+                [ -e \(folder)/ran ] || { echo $CARILLON_NOTIFICATION_DELIVERY > \(folder)/new; mv \(folder)/new \(folder)/ran; }
+                """
+            try AgentRig.write(note, to: folder + "/note")
+            for script in ["wait", "note"] { chmod("\(folder)/\(script)", 0o755) }
+            for app in busy {
+                try await service.createApp(app, of: try service.developmentKey.teamID)
+                try AgentProcess.write(
+                    #"{"bundleID":"\#(app)","exec":["\#(folder)/wait","\#(app)"]}"#, in: folder, as: app)
+            }
+            try AgentProcess.write(#"{"bundleID":"com.example.app","exec":["\#(folder)/note"]}"#, in: folder)
+            func wait(for file: String) async throws {
+                while !FileManager.default.fileExists(atPath: "\(folder)/\(file)") {
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+            }
+            try await AgentProcess.with(folder) { agent in
+                for app in busy {
+                    _ = try await service.send(alert: "Order 1", to: try await token(agent, app), topic: app)
+                    try await wait(for: "began-" + app)
+                }
+                let token = try await token(agent)
+                try await send("Order 7", to: token)
+                let stream = EventReader(agent.client, "/v1/apps/\(bundleID)/events")
+                let handled = try required(try await stream.next()[0]["delivery"]?.int)
+                _ = try await agent.client.ask(
+                    .POST, "/v1/apps/\(bundleID)/handled", ["deliveries": [.integer(handled)]])
+                stream.close()
+                FileManager.default.createFile(atPath: folder + "/go", contents: nil)
+                try await send("Order 8", to: token)
+                try await wait(for: "ran")
+                #expect(try String(contentsOfFile: folder + "/ran", encoding: .utf8) == "\(handled + 1)\n")
+            }
+        }
+    }
+
     // The pool's timer wakes the machine once a second: docs/decisions/0082-tasks-on-an-event-loop.md.
     @Test func `The agent's program begins no thread of libdispatch's pool`() async throws {
         try await withAgentFolder { folder in

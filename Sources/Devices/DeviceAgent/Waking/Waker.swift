@@ -54,8 +54,11 @@ actor Waker {
         var failures = 0
         while !Task.isCancelled, await agent.mayRun(manifest) {
             again.remove(manifest.bundleID)
-            guard let event = await nextEvent(manifest.bundleID) else { return }
             await takePlace()
+            // The app may have handled events itself, while commands of others had all places.
+            guard await agent.mayRun(manifest), let event = await nextEvent(manifest.bundleID) else {
+                return freePlace()
+            }
             let isHandled = await run(manifest, event)
             freePlace()
             guard !Task.isCancelled else { return }
