@@ -133,7 +133,8 @@ package struct DeviceAgentCommand: AsyncParsableCommand {
                 agent = try await cancelWhenGracefulShutdown { try await Agent.open(settings, logger: logger) }
                 await agent.prepare()
                 server = try await AgentServer.start(agent)
-            } catch is CancellationError {
+            } catch  where Task.isShuttingDownGracefully {
+                // What was cancelled has failed for that reason.
                 return
             } catch let error as AgentError {
                 throw CommandError(error.cause)

@@ -315,6 +315,16 @@ private final class Greeting: ChannelInboundHandler {
         try await listener.close()
     }
 
+    @Test func `An activation that waits for a silent peer ends when its task is cancelled`() async throws {
+        try await Self.listening("") { address, _, accepted in
+            let activation = Task { try await DeviceIdentity.activate(at: address, environment: .development) }
+            try await accepted.wait { $0 == 1 }
+            activation.cancel()
+            let error = await #expect(throws: DeviceError.self) { try await activation.value }
+            #expect(error?.code == .closed, "\(error?.cause ?? "")")
+        }
+    }
+
     @Test(arguments: [
         ("", DeviceError.Code.timedOut), ("HTTP/1.1 400 Bad Request\r\n\r\n", .disconnected),
         ("\u{15}\u{3}\u{3}", .timedOut),

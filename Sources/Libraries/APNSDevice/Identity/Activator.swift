@@ -30,7 +30,7 @@ package final class Activator: Sendable {
 
     /// Activates one device.
     /// - Parameter code: a one-time activation code, if the service requires one.
-    /// - Throws: ``DeviceError`` if the request failed or was refused.
+    /// - Throws: ``DeviceError`` if the request failed or was refused. If the task is cancelled, the connection is closed.
     package func activate(code: String? = nil) async throws(DeviceError) -> DeviceIdentity {
         let key = P256.Signing.PrivateKey()
         let pem: String
@@ -41,7 +41,16 @@ package final class Activator: Sendable {
         }
         let request = CourierRequest(
             .post, "/1/activations", activationCode: code, body: ByteBuffer(string: pem))
-        let response = try await link.send(request, timeout: Self.timeout, on: eventLoop)
+        let response: CourierResponse
+        do {
+            response = try await withTaskCancellationHandler {
+                try await link.send(request, timeout: Self.timeout, on: eventLoop)
+            } onCancel: {
+                eventLoop.execute { [link] in _ = link.value.close() }
+            }
+        } catch {
+            throw error as? DeviceError ?? DeviceError(.closed, "The activation was given up.")
+        }
         let identity = DeviceIdentity(
             environment: environment, deviceID: response.deviceID ?? "", keyPEM: key.pemRepresentation,
             chainPEM: String(decoding: response.body, as: UTF8.self))
