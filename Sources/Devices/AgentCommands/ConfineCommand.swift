@@ -30,10 +30,19 @@ extension DeviceAgentCommand {
             }
             let command = words.dropFirst(max(0, count))
             guard let program = command.first else { throw CommandError("No program is named.") }
+            Self.closeFilesAtStart()
             var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) }
             arguments.append(nil)
             execv(program, arguments)
             throw CommandError("\(program) cannot be run: \(String(cString: strerror(errno))).")
+        }
+
+        /// The program gets no file of this process but its input, output and errors. An event loop has one.
+        private static func closeFilesAtStart() {
+            let open = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+            for descriptor in open.compactMap({ Int32($0, radix: 10) }) where descriptor > STDERR_FILENO {
+                _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            }
         }
     }
 }

@@ -251,6 +251,7 @@ import Testing
                 if touch "\(folder)/state/new" "\(folder)/apps.d/new.json" 2>/dev/null; then echo " made"; fi
                 if rm -f "$CARILLON_AGENT_SOCKET" 2>/dev/null; then echo " removed"; fi
                 curl -sf --unix-socket "$CARILLON_AGENT_SOCKET" http://agent/v1/status >/dev/null || echo " not asked"
+                test "$(ls /proc/self/fd | tr '\n' ' ')" = "0 1 2 3 " || echo " open files"
                 head -c 1 /etc/passwd >/dev/null && ls /usr/bin >/dev/null || echo " missing"
                 ls "\(folder)" >/dev/null && mv "\(data)/beside" "\(data)/moved" && echo " moved $1"
                 """
@@ -266,7 +267,7 @@ import Testing
                 // The agent's own lines may stand between them.
                 #expect(printed.contains("readable") && printed.contains(" moved an argument\n"), "\(printed)")
                 let names = [folder + "/state/identity.pem", folder + "/state/agent.sqlite", folder + "/code"]
-                for word in names + ["made", "removed", "not asked", "missing"] {
+                for word in names + ["made", "removed", "not asked", "missing", "open files"] {
                     #expect(!printed.contains(" \(word)\n"), "\(printed)")
                 }
             }
