@@ -1,6 +1,6 @@
-package import Delivery
+import Delivery
 import Notifications
-package import SQLSupport
+import SQLSupport
 
 // The columns of the accounts and the invitations. Each property is read and written by what stands here, in both
 // databases.
