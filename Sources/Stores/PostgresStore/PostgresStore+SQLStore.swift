@@ -1,4 +1,4 @@
-package import AccountTables
+import AccountTables
 import Delivery
 import PostgresClient
 import PostgresSupport
