@@ -170,12 +170,12 @@ import Testing
         try await withAgentFolder { folder in
             let service = try CarillonProcess.current
             let busy = (1...AgentLimits.programs).map { "com.example.busy\($0)" }
-            let wait = """
+            let busyScript = """
                 #!/bin/sh
                 touch \(folder)/began-$1
                 while [ ! -e \(folder)/go ]; do sleep 0.1; done
                 """
-            try AgentRig.write(wait, to: folder + "/wait")
+            try AgentRig.write(busyScript, to: folder + "/wait")
             let note = """
                 #!/bin/sh
                 # The first run only.
@@ -199,15 +199,15 @@ import Testing
                     _ = try await service.send(alert: "Order 1", to: try await token(agent, app), topic: app)
                     try await wait(for: "began-" + app)
                 }
-                let token = try await token(agent)
-                try await send("Order 7", to: token)
+                let own = try await token(agent)
+                try await send("Order 7", to: own)
                 let stream = EventReader(agent.client, "/v1/apps/\(bundleID)/events")
                 let handled = try required(try await stream.next()[0]["delivery"]?.int)
                 _ = try await agent.client.ask(
                     .POST, "/v1/apps/\(bundleID)/handled", ["deliveries": [.integer(handled)]])
                 stream.close()
-                FileManager.default.createFile(atPath: folder + "/go", contents: nil)
-                try await send("Order 8", to: token)
+                try AgentRig.write("", to: folder + "/go")
+                try await send("Order 8", to: own)
                 try await wait(for: "ran")
                 #expect(try String(contentsOfFile: folder + "/ran", encoding: .utf8) == "\(handled + 1)\n")
             }
