@@ -14,20 +14,29 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct CampaignTests {
     /// A clock that a test moves on.
     private final class TestClock: Sendable {
-        private let state = Mutex(ProviderClock.system.now())
+        /// The time, and the time before it was moved on.
+        private let state: Mutex<(now: Timestamp, earlier: Timestamp)>
 
-        var now: Timestamp { state.withLock(\.self) }
+        init() {
+            let now = ProviderClock.system.now()
+            state = Mutex((now, now))
+        }
+
+        var now: Timestamp { state.withLock { $0.now } }
 
         /// Short waits are real: they pace the server's own work.
         var clock: ProviderClock {
             ProviderClock(now: { self.now }) { duration in
                 guard duration > .seconds(2) else { return await ProviderClock.system.sleep(duration) }
-                let until = self.now.advanced(by: duration)
-                while self.now < until, !Task.isCancelled { await ProviderClock.system.sleep(.milliseconds(5)) }
+                // Whoever waits may have read the time before it was moved on. It wakes too early otherwise, and looks again.
+                let until = self.state.withLock { $0.earlier }.advanced(by: duration)
+                repeat {
+                    await ProviderClock.system.sleep(.milliseconds(5))
+                } while self.now < until && !Task.isCancelled
             }
         }
 
-        func advance(by duration: Duration) { state.withLock { $0 = $0.advanced(by: duration) } }
+        func advance(by duration: Duration) { state.withLock { $0 = ($0.now.advanced(by: duration), $0.now) } }
     }
 
     @Test func `A paused message goes on where it was, and nobody gets it twice`() async throws {
