@@ -37,7 +37,8 @@ extension DeviceAgentCommand {
             throw CommandError("\(program) cannot be run: \(String(cString: strerror(errno))).")
         }
 
-        /// The program gets no file of this process but its input, output and errors. An event loop has one.
+        /// The program gets no file of this process but its input, output and errors. An event loop has one. Without /proc the
+        /// program runs all the same: such a file gives it no access to anything.
         private static func closeFilesAtStart() {
             let open = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
             for descriptor in open.compactMap({ Int32($0, radix: 10) }) where descriptor > STDERR_FILENO {

@@ -134,7 +134,7 @@ package struct DeviceAgentCommand: AsyncParsableCommand {
                 await agent.prepare()
                 server = try await AgentServer.start(agent)
             } catch  where Task.isShuttingDownGracefully {
-                // What was cancelled has failed for that reason.
+                // A signal has cancelled the start. Whatever error follows from that is no failure.
                 return
             } catch let error as AgentError {
                 throw CommandError(error.cause)

@@ -15,7 +15,7 @@ struct ConsoleCommand: AsyncParsableCommand {
     func run() async throws { try await console.run(common.management(), common.output) }
 }
 
-/// What the commands for the consoles of both servers do.
+/// Makes a link to a console, or ends its sessions: the same for both servers.
 struct ConsoleOptions: ParsableArguments {
     static let discussion =
         "The link works once, and for five minutes. A browser stays signed in for twelve hours."

@@ -29,7 +29,7 @@ actor DesktopNotifications: Desktop {
         var responses: [Response] = []
     }
 
-    /// What the user did: an action, or nil for dismissing it.
+    /// The user has chosen an action of the notification with this number, or dismissed it: nil.
     private typealias Response = (number: UInt32, action: String?)
 
     private let address: String

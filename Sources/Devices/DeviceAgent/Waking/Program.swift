@@ -29,7 +29,7 @@ package enum Program {
     package static let inputBytes = 65_536
 
     /// Runs a program and waits for its end. It has a process group of its own. After the limit, or when the task is
-    /// cancelled, the group gets SIGTERM, and then SIGKILL, also if the program itself has ended meanwhile.
+    /// cancelled, the group gets SIGTERM, and then SIGKILL, even if the program itself ended after the first.
     /// - Parameters:
     ///   - command: the program, a path or a name in the search path, and its arguments.
     ///   - environment: all of its environment.
