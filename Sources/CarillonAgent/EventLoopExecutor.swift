@@ -4,12 +4,13 @@
     import NIOCore
     import NIOPosix
 
-    /// Runs all tasks of the program on one event loop.
+    /// Runs all tasks of the program on the event loop that serves its connections too: NIO's only shared one. So a notification reaches
+    /// an app's stream without passing from thread to thread.
     ///
     /// Swift's own executor on Linux is libdispatch. Its pool of threads has a timer that wakes the machine once a second, as long as the
     /// process lives. docs/decisions/0082-tasks-on-an-event-loop.md.
     final class EventLoopExecutor: MainExecutor, TaskExecutor, SchedulingExecutor {
-        private static let shared = EventLoopExecutor(MultiThreadedEventLoopGroup(numberOfThreads: 1).next())
+        private static let shared = EventLoopExecutor(MultiThreadedEventLoopGroup.singleton.next())
 
         private let eventLoop: any EventLoop
 
@@ -19,8 +20,9 @@
 
         /// Runs the program on the event loop.
         ///
-        /// Nothing may have begun a task before: Swift takes its executors once.
+        /// Nothing may have begun a task or used NIO's shared event loops before: Swift takes its executors once, and NIO the number of loops.
         static func run(_ program: @escaping @Sendable () async -> Never) -> Never {
+            NIOSingletons.groupLoopCountSuggestion = 1
             _createExecutors(factory: Factory.self)
             Task { await program() }
             while true { shared.run() }

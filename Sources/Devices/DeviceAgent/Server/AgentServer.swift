@@ -16,7 +16,6 @@ package final class AgentServer: Sendable {
     private let listener: any Channel
     private let connections: AgentConnections
     private let tasks: ConnectionTasks
-    private let group: MultiThreadedEventLoopGroup
 
     /// Begins to listen at the agent's socket.
     /// - Throws: ``AgentError`` if another process uses the path.
@@ -27,11 +26,11 @@ package final class AgentServer: Sendable {
         } catch {
             throw AgentError(.socket, error.cause)
         }
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (tasks, connections) = (ConnectionTasks(), AgentConnections())
         let responder = AgentAPI(agent: agent).router().buildResponder()
         let logger = agent.logger
-        let bootstrap = ServerBootstrap(group: group)
+        // One loop is enough for the apps of a machine.
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton.next())
             .childChannelInitializer { channel in
                 do {
                     let peer = try connections.add(channel)
@@ -44,9 +43,8 @@ package final class AgentServer: Sendable {
             let listener = try await bootstrap.bind(unixDomainSocketPath: path).get()
             // Every user of the machine may be an app. The manifests say which one.
             chmod(path, 0o666)
-            return AgentServer(path, listener, connections, tasks, group)
+            return AgentServer(path, listener, connections, tasks)
         } catch {
-            try? await group.shutdownGracefully()  // The error of the socket is the one to report.
             throw AgentError(
                 .socket, "The socket \(path) cannot be opened (\(ConnectionFailure.cause(of: error))).")
         }
@@ -57,10 +55,8 @@ package final class AgentServer: Sendable {
         _ listener: any Channel,
         _ connections: AgentConnections,
         _ tasks: ConnectionTasks,
-        _ group: MultiThreadedEventLoopGroup,
     ) {
         (self.path, self.listener, self.connections, self.tasks) = (path, listener, connections, tasks)
-        self.group = group
     }
 
     /// Adds Hummingbird's handlers to a connection, and answers its requests in a task until it ends.
@@ -94,7 +90,5 @@ package final class AgentServer: Sendable {
         try? await listener.close()
         connections.end()
         await tasks.finish()
-        // This can fail only if the threads have ended already.
-        try? await group.shutdownGracefully()
     }
 }
