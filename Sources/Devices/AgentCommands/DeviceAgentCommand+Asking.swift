@@ -102,6 +102,9 @@ extension DeviceAgentCommand {
                 let _: AppSettingsDocument = try await client.ask(.PUT, path, change)
             }
             let settings = try await client.ask(.GET, "/v1/settings")
+            if let bundleID, settings.member("apps")?.member(bundleID) == nil {
+                throw CommandError("The app \(bundleID) has not registered.")
+            }
             options.output.printRaw(settings.text, Self.text(settings))
         }
 

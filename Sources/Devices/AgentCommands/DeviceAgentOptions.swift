@@ -8,6 +8,9 @@ import PrivateFiles
 struct DeviceAgentOptions: ParsableArguments {
     /// The socket of an agent that a package installed.
     static let installedSocket = "/run/carillon-device/agent.sock"
+    /// The longest time of a request with its answer. The system accepts connections for an agent that was stopped, and nothing
+    /// answers them.
+    private static let timeLimit = Duration.seconds(10)
 
     @Option(
         help: ArgumentHelp(
@@ -22,7 +25,7 @@ struct DeviceAgentOptions: ParsableArguments {
     var client: APIClient {
         let named = socket ?? ProcessInfo.processInfo.environment["CARILLON_AGENT_SOCKET"]
         let path = named.map { AbsolutePath.of($0) } ?? Self.installedSocket
-        return APIClient(.socket(path: path)) { failure in
+        var client = APIClient(.socket(path: path)) { failure in
             switch failure {
             case .notReached(let error):
                 CommandError("No agent answers at \(path): \(RequestFailure.cause(of: error)).")
@@ -33,5 +36,7 @@ struct DeviceAgentOptions: ParsableArguments {
             case .notUnderstood: CommandError("The agent's answer cannot be read.")
             }
         }
+        client.timeLimit = Self.timeLimit
+        return client
     }
 }

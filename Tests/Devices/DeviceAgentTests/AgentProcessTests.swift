@@ -1,7 +1,9 @@
 import CommonTesting
 import Foundation
 import HTTPAPIClient
+import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Service
 import Notifications
 import Testing
@@ -374,7 +376,42 @@ import Testing
                 #expect(off.output.contains("com.example.app  alerts off, sounds off, badges off"))
                 let quiet = try await ask("settings", "--do-not-disturb", "on", "--json")
                 #expect(JSONValue(Array(quiet.output.utf8))?["doNotDisturb"] == true)
+                let unknown = try await ask("settings", "com.example.unknown")
+                #expect(unknown.status == 1 && unknown.errors.contains("com.example.unknown has not registered"))
             }
+        }
+    }
+
+    @Test func `A command says that an agent which was stopped does not answer`() async throws {
+        try await withAgentFolder { folder in
+            try await AgentProcess.with(folder) { agent in
+                agent.child.signal(SIGSTOP)
+                let status = try await BuiltCommand.run(["device", "agent", "status", "--socket", agent.socket])
+                #expect(status.status == 1 && status.errors.contains("it did not answer in time"), "\(status.errors)")
+                agent.child.signal(SIGCONT)
+            }
+        }
+    }
+
+    @Test func `A signal ends an agent that waits for its activation, and that is no failure`() async throws {
+        try await withAgentFolder { folder in
+            let (accepted, acceptance) = AsyncStream.makeStream(of: Void.self)
+            let silent = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .childChannelInitializer { channel in
+                    acceptance.yield()
+                    return channel.eventLoop.makeSucceededVoidFuture()
+                }
+                .bind(host: "127.0.0.1", port: 0).get()
+            var arguments = try AgentProcess.arguments(folder)
+            let service = try required(arguments.firstIndex(of: "--service")) + 1
+            arguments[service] = "https://127.0.0.1:\(try required(silent.localAddress?.port))"
+            try await ChildProcess.with(BuiltCommand.agentPath, arguments) { agent in
+                _ = await accepted.first { _ in true }
+                agent.signal(SIGTERM)
+                let end = await agent.finished()
+                #expect(end.status == 0, "\(end.errors)")
+            }
+            try await silent.close()
         }
     }
 
