@@ -11,21 +11,21 @@ extension ProviderAPI {
 
     static let appOperations: [ProviderOperation] = [
         ProviderOperation(
-            method: .get, path: "/v1/apps", summary: "List the apps", answer: .json(.page(of: ProviderSchemas.app)),
+            method: .get, path: "/v1/apps", summary: "List the apps", answer: .json(.page(of: AppView.form.schema)),
             access: .administrator
         ) { api, _ in
-            list(api.apps.all.map { .object(AppDocument.show($0)) }, next: nil)
+            list(api.apps.all.map { AppView.form.write(AppView($0)) }, next: nil)
         },
         ProviderOperation(
             method: .get, path: "/v1/apps/{bundleID}", summary: "Show an app", parameters: [bundleID],
-            answer: .json(ProviderSchemas.app), problems: [404], access: .administrator
+            answer: .json(AppView.form.schema), problems: [404], access: .administrator
         ) { api, call in
-            JSONValue.object(AppDocument.show(try api.app(call))).response()
+            AppView.form.response(AppView(try api.app(call)))
         },
         ProviderOperation(
             method: .put, path: "/v1/apps/{bundleID}", summary: "Make or change an app", parameters: [bundleID],
             body: Body(reading: AppDocument.schema, maximumBytes: ProviderServerLimits.bodyBytes),
-            answer: .json(ProviderSchemas.app), problems: [409, 413], otherAnswers: [201: ProviderSchemas.app],
+            answer: .json(AppView.form.schema), problems: [409, 413], otherAnswers: [201: AppView.form.schema],
             access: .administrator
         ) { api, call in
             try await api.putApp(call)
@@ -33,7 +33,7 @@ extension ProviderAPI {
         ProviderOperation(
             method: .delete, path: "/v1/apps/{bundleID}",
             summary: "Delete an app with its installations and messages", parameters: [bundleID],
-            answer: .json(ProviderSchemas.app), problems: [404], access: .administrator
+            answer: .json(AppView.form.schema), problems: [404], access: .administrator
         ) { api, call in
             try await api.deleteApp(call)
         },
@@ -66,13 +66,13 @@ extension ProviderAPI {
                 serverKey: known?.serverKeyDigest ?? server.digest, vault)
         }
         await feedback.runDue()
-        var shown = AppDocument.show(app)
+        var shown = AppView(app)
         let isNew = app.clientKeyDigest == client.digest
         if isNew {
-            shown["clientKey"] = .string(client.text)
-            shown["serverKey"] = .string(server.text)
+            shown.clientKey = client.text
+            shown.serverKey = server.text
         }
-        return JSONValue.object(shown).response(isNew ? .created : .ok)
+        return AppView.form.response(shown, isNew ? .created : .ok)
     }
 
     private func deleteApp(_ call: ProviderCall) async throws -> Response {
@@ -84,7 +84,7 @@ extension ProviderAPI {
             throw error
         }
         await feedback.runDue()
-        return JSONValue.object(AppDocument.show(app)).response()
+        return AppView.form.response(AppView(app))
     }
 
     /// Replaces one of an app's keys. The old key is invalid at once.

@@ -11,15 +11,17 @@ extension ProviderAPI {
     static let audienceOperations: [ProviderOperation] = [
         ProviderOperation(
             method: .get, path: "/v1/audiences", summary: "List an app's saved audiences", parameters: Parameter.app,
-            answer: .json(.page(of: ProviderSchemas.savedAudience)), problems: [404]
+            answer: .json(.page(of: SavedAudienceView.form.schema)), problems: [404]
         ) { api, call in
             let app = try api.access.sendingApp(call)
             let audiences = try await api.store.audiences(app: app.number)
-            return list(audiences.map { .object(SavedAudienceView.show($0, bundleID: app.bundleID)) }, next: nil)
+            return list(
+                audiences.map { SavedAudienceView.form.write(SavedAudienceView($0, bundleID: app.bundleID)) }, next: nil
+            )
         },
         ProviderOperation(
             method: .get, path: "/v1/audiences/{name}", summary: "Show an audience, and how many it has now",
-            parameters: [name] + Parameter.app, answer: .json(ProviderSchemas.savedAudience), problems: [404]
+            parameters: [name] + Parameter.app, answer: .json(SavedAudienceView.form.schema), problems: [404]
         ) { api, call in
             let app = try api.access.sendingApp(call)
             let name = try call.parameter("name")
@@ -31,8 +33,8 @@ extension ProviderAPI {
         ProviderOperation(
             method: .put, path: "/v1/audiences/{name}", summary: "Save an audience", parameters: [name] + Parameter.app,
             body: Body(reading: AudienceReader.savedSchema, maximumBytes: ProviderServerLimits.audienceBytes),
-            answer: .json(ProviderSchemas.savedAudience), problems: [404, 409, 413],
-            otherAnswers: [201: ProviderSchemas.savedAudience]
+            answer: .json(SavedAudienceView.form.schema), problems: [404, 409, 413],
+            otherAnswers: [201: SavedAudienceView.form.schema]
         ) { api, call in
             try await api.putAudience(call)
         },
@@ -69,8 +71,8 @@ extension ProviderAPI {
         _ app: ProviderApp,
         _ status: HTTPResponse.Status,
     ) async throws -> Response {
-        var members = SavedAudienceView.show(saved, bundleID: app.bundleID)
-        let conditions = try AudienceReader.read(members["audience"] ?? [:], .saved(extra: [])).audience
+        var shown = SavedAudienceView(saved, bundleID: app.bundleID)
+        let conditions = try AudienceReader.read(shown.audience, .saved(extra: [])).audience
         var count: Int64 = 0
         for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
             count += try await store.count(
@@ -78,7 +80,7 @@ extension ProviderAPI {
                     app: app.number, message: 0, audience: conditions, environment: environment,
                     now: clock.now()))
         }
-        members["recipients"] = .integer(count)
-        return JSONValue.object(members).response(status)
+        shown.recipients = count
+        return SavedAudienceView.form.response(shown, status)
     }
 }

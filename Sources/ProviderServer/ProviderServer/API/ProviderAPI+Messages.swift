@@ -20,14 +20,14 @@ extension ProviderAPI {
                         "How long to wait for the end of the message, such as PT5S. The answer then has the outcomes.")
                 ],
                 body: Body(reading: MessageDocument.schema, maximumBytes: ProviderServerLimits.bodyBytes),
-                answer: .json(ProviderSchemas.message, status: 202), headers: ["Location": "The path of the message."],
+                answer: .json(MessageView.form.schema, status: 202), headers: ["Location": "The path of the message."],
                 problems: [404, 409, 413], otherAnswers: [200: ProviderSchemas.messageOrDryRun]
             ) { api, call in
                 try await api.postMessage(call)
             },
             ProviderOperation(
                 method: .get, path: "/v1/messages", summary: "List messages, the newest first",
-                parameters: Parameter.app + Parameter.page, answer: .json(.page(of: ProviderSchemas.message)),
+                parameters: Parameter.app + Parameter.page, answer: .json(.page(of: MessageView.form.schema)),
                 problems: [404]
             ) { api, call in
                 try await api.listMessages(call)
@@ -39,10 +39,10 @@ extension ProviderAPI {
                     .query(
                         "include", .string(.parts), "What to add: recipients, request, or both with a comma between."),
                 ],
-                answer: .json(ProviderSchemas.message), problems: [404]
+                answer: .json(MessageView.form.schema), problems: [404]
             ) { api, call in
                 let (message, app) = try await api.message(call)
-                return try await api.show(message, app, including: call.query("include")).response()
+                return try await api.show(message, app, including: call.query("include"))
             },
             ProviderOperation(
                 method: .get, path: "/v1/messages/{id}/outcomes", summary: "List the outcomes of a message",
@@ -58,7 +58,7 @@ extension ProviderAPI {
             ProviderOperation(
                 method: .patch, path: "/v1/messages/{id}", summary: "Change the rate of a message", parameters: [id],
                 body: Body(reading: ProviderSchemas.rate, maximumBytes: ProviderServerLimits.installationBytes),
-                answer: .json(ProviderSchemas.message), problems: [404, 409, 413]
+                answer: .json(MessageView.form.schema), problems: [404, 409, 413]
             ) { api, call in
                 try await api.patchMessage(call)
             },
@@ -76,7 +76,7 @@ extension ProviderAPI {
         + MessageChange.allCases.map { change in
             ProviderOperation(
                 method: .post, path: "/v1/messages/{id}/\(change.rawValue)", summary: change.summary,
-                parameters: [id], answer: .json(ProviderSchemas.message), problems: [404, 409]
+                parameters: [id], answer: .json(MessageView.form.schema), problems: [404, 409]
             ) { api, call in
                 try await api.change(change, call)
             }
@@ -148,12 +148,10 @@ extension ProviderAPI {
             outcomes = try await store.outcomes(
                 of: message.number, .all, after: 0, limit: ProviderServerLimits.answeredOutcomes)
         }
-        var members = MessageView.members(message, bundleID: app.bundleID, cause: await campaigns.cause(of: message.id))
-        members["outcomes"] = outcomes.map { kept in
-            .array(kept.map { OutcomeView.form.write(OutcomeView($0, of: message.id)) })
-        }
+        var shown = MessageView(message, bundleID: app.bundleID, cause: await campaigns.cause(of: message.id))
+        shown.outcomes = outcomes.map { kept in kept.map { OutcomeView($0, of: message.id) } }
         let isOpen = message.state == .scheduled || message.state == .running
-        var response = JSONValue.object(members).response(wait != nil && !isOpen ? .ok : .accepted)
+        var response = MessageView.form.response(shown, wait != nil && !isOpen ? .ok : .accepted)
         response.headers[.location] = "/v1/messages/\(message.id)"
         return response
     }
@@ -232,13 +230,16 @@ extension ProviderAPI {
 
     /// Shows a message.
     /// - Parameter parts: what to add: `recipients`, `request` or both, with a comma between them.
-    private func show(_ message: MessageRecord, _ app: ProviderApp, including parts: String?) async throws -> JSONValue
-    {
-        var members = MessageView.members(message, bundleID: app.bundleID, cause: await campaigns.cause(of: message.id))
+    private func show(
+        _ message: MessageRecord,
+        _ app: ProviderApp,
+        including parts: String?,
+    ) async throws -> Response {
+        var shown = MessageView(message, bundleID: app.bundleID, cause: await campaigns.cause(of: message.id))
         let parts = parts?.split(separator: ",") ?? []
-        if parts.contains("recipients") { members["recipients"] = .integer(try await recipients(message, app)) }
-        if parts.contains("request") { members["request"] = JSONValue(message.document) }
-        return .object(members)
+        if parts.contains("recipients") { shown.recipients = try await recipients(message, app) }
+        if parts.contains("request") { shown.request = JSONValue(message.document) }
+        return MessageView.form.response(shown)
     }
 
     /// Returns how many recipients a message has: those that have an outcome, and those that still wait for theirs.
@@ -284,7 +285,7 @@ extension ProviderAPI {
         guard let newest = try await store.message(message.id) else {
             throw Problem.notFound("There is no message \(message.id).")
         }
-        return try await show(newest, app, including: nil).response()
+        return try await show(newest, app, including: nil)
     }
 
     /// Changes the rate. Null removes it, as in a JSON Merge Patch.
@@ -301,7 +302,7 @@ extension ProviderAPI {
             return nil
         }
         await campaigns.setRate(rate, of: message.id)
-        return try await show(changed ?? message, app, including: nil).response()
+        return try await show(changed ?? message, app, including: nil)
     }
 
     private func listMessages(_ call: ProviderCall) async throws -> Response {
@@ -318,7 +319,7 @@ extension ProviderAPI {
             let page = try await store.messages(app: number, before: last, limit: wanted)
             items += page.map {
                 let bundleID = apps.app(number: $0.app)?.bundleID ?? ""
-                return .object(MessageView.members($0, bundleID: bundleID, cause: causes[$0.id]))
+                return MessageView.form.write(MessageView($0, bundleID: bundleID, cause: causes[$0.id]))
             }
             last = page.last?.number ?? last
             guard page.count == wanted else { break }

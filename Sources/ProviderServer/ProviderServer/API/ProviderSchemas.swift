@@ -10,29 +10,6 @@ enum ProviderSchemas {
 
     static let status = Schema.named("Status", .object([.required("status", text)]))
 
-    static let app = Schema.named(
-        "App",
-        .object([
-            .required("bundleID", .string(.bundleID)),
-            .required("teamID", .string(.accountID)),
-            .required("acceptsClaimedUsers", .boolean),
-            .required(
-                "environments", .object(Environment.allCases.map { .optional($0.rawValue, environment) }),
-                "Where the server sends to, by environment."),
-            .optional("identity", .openObject, "The identity provider whose tokens the server accepts."),
-            .optional("clientKey", text, "Only the answer that makes the app has it."),
-            .optional("serverKey", text, "Only the answer that makes the app has it."),
-        ]))
-
-    private static let environment = Schema.named(
-        "AppEnvironment",
-        .object([
-            .required("url", text), .optional("authority", text), .optional("feedback", text),
-            .optional("channels", text),
-            .optional("keyID", text, "If it has a signing key."),
-            .optional("certificate", .boolean, "If it has a certificate."),
-        ]))
-
     static let installation = Schema.named(
         "Installation",
         .object(InstallationDocument.requestMembers.filter { $0.name != "bundleID" } + installationMembers))
@@ -59,30 +36,6 @@ enum ProviderSchemas {
                     .object([
                         .required("line", count), .required("detail", text), .optional("pointer", text),
                     ])), "The first \(APILimits.listItems)."),
-        ]))
-
-    static let savedAudience = Schema.named(
-        "SavedAudience",
-        .object([
-            .required("name", .string(.audienceName)), .required("bundleID", text),
-            .required("audience", .openObject, "The conditions."), .required("changedAt", text),
-            .optional("recipients", count, "How many installations meet the conditions now."),
-        ]))
-
-    static let message = Schema.named(
-        "Message",
-        .object([
-            .required("id", text), .required("bundleID", text),
-            .required("state", .string(.oneOf(MessageRecord.State.allCases.map(\.rawValue)))),
-            .required("createdAt", text), .required("startsAt", text), .optional("finishedAt", text),
-            .required("accepted", count), .required("failed", count),
-            .required("opened", count, "How many opened it, as the app says."),
-            .required("failedByReason", .openObject, "How many failed, by reason."),
-            .optional("total", count, "How many recipients it has, as soon as they are counted."),
-            .optional("title", text, "The title or the body of its alert."),
-            .optional("rate", count), .optional("cause", text, "Why sending waits, or why it stopped."),
-            .optional("recipients", count), .optional("request", .any),
-            .optional("outcomes", .array(OutcomeView.form.schema), "The first outcomes, if the request waited."),
         ]))
 
     /// The answer to a request that waited for the end of a message, or to a dry run.

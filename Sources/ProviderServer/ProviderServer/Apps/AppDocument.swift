@@ -4,7 +4,7 @@ import Foundation
 import HTTPAPI
 import Notifications
 
-/// An app in the form that the API receives and shows.
+/// An app in the form that the API receives.
 struct AppDocument {
     /// The settings of one environment in the request.
     private struct Place {
@@ -59,7 +59,8 @@ struct AppDocument {
                 "environments",
                 .object(Environment.allCases.map { .optional($0.rawValue, .object(environmentMembers)) })),
             .optional("acceptsClaimedUsers", .boolean, "Whether the app itself may say who its user is."),
-            .optional("identity", .object(identityMembers), "The identity provider whose tokens the server accepts."),
+            .optional(
+                "identity", AppView.identityForm.schema, "The identity provider whose tokens the server accepts."),
         ]))
 
     private static let environmentMembers: [Schema.Member] = [
@@ -74,12 +75,8 @@ struct AppDocument {
         .optional("certificate", .string(.any), "A certificate and its key in PEM."),
     ]
 
-    private static let identityMembers: [Schema.Member] = [
-        .required("issuer", .string(.any)), .required("audience", .string(.any)), .required("keysFile", .string(.any)),
-    ]
-
     private static func identity(_ reader: DocumentReader) throws(Problem) -> ProviderApp.IdentityProvider? {
-        guard let identity = try reader.object("identity", keys: identityMembers.map(\.name)) else { return nil }
+        guard let identity = try reader.object("identity", keys: AppView.identityForm.schema.keys) else { return nil }
         func line(_ key: String) throws(Problem) -> String {
             try identity.required(key, try identity.line(key, maximum: ProviderServerLimits.identityNameBytes))
         }
@@ -226,32 +223,5 @@ struct AppDocument {
             number: known?.number ?? 0, bundleID: bundleID, teamID: teamID,
             endpoints: try endpoints(bundleID: bundleID, known: known, vault), clientKeyDigest: clientKey,
             serverKeyDigest: serverKey, acceptsClaimedUsers: acceptsClaimedUsers, identity: identity)
-    }
-
-    /// Returns the members that the API shows of an app. They never include a key.
-    static func show(_ app: ProviderApp) -> [String: JSONValue] {
-        let environments = app.endpoints.map { environment, endpoint -> (String, JSONValue) in
-            var shown: [String: JSONValue] = ["url": .string(endpoint.url)]
-            shown["authority"] = endpoint.authority.map(JSONValue.string)
-            shown["feedback"] = endpoint.feedback.map(JSONValue.string)
-            shown["channels"] = endpoint.channels.map(JSONValue.string)
-            switch endpoint.credentials {
-            case .key(let keyID): shown["keyID"] = .string(keyID)
-            case .certificate: shown["certificate"] = true
-            }
-            return (environment.rawValue, .object(shown))
-        }
-        var members: [String: JSONValue] = [
-            "bundleID": .string(app.bundleID), "teamID": .string(app.teamID),
-            "acceptsClaimedUsers": .bool(app.acceptsClaimedUsers),
-            "environments": .object(Dictionary(environments, uniquingKeysWith: { $1 })),
-        ]
-        members["identity"] = app.identity.map { identity in
-            [
-                "issuer": .string(identity.issuer), "audience": .string(identity.audience),
-                "keysFile": .string(identity.keysFile),
-            ]
-        }
-        return members
     }
 }

@@ -1,5 +1,6 @@
-import Notifications
 import CampaignStore
+import HTTPAPI
+import Notifications
 
 /// Makes the JSON of the events that hooks receive.
 enum ProviderEvents {
@@ -20,7 +21,7 @@ enum ProviderEvents {
 
     /// - Returns: nil if hooks get no event about the message's state.
     static func messageEnded(_ message: MessageRecord, bundleID: String) -> ProviderEvent? {
-        let shown = JSONValue.object(MessageView.members(message, bundleID: bundleID))
+        let shown = MessageView.form.write(MessageView(message, bundleID: bundleID))
         switch message.state {
         case .finished: return make("message.finished", ["message": shown])
         case .paused: return make("message.failed", ["message": shown])

@@ -1,21 +1,32 @@
+import CampaignStore
 import HTTPAPI
 import Notifications
-import CampaignStore
 
-/// Makes the JSON that the API shows of saved audiences.
-enum SavedAudienceView {
+/// A saved audience, as the API shows it.
+struct SavedAudienceView: Sendable {
+    let name: String
+    let bundleID: String
+    let audience: JSONValue
+    let changedAt: String
+    var recipients: Int64?
+
+    static let form: JSONForm<SavedAudienceView> = JSONForm.object(
+        "SavedAudience", SavedAudienceView.init(name:bundleID:audience:changedAt:recipients:),
+        .required("name", .text(.audienceName), \.name),
+        .required("bundleID", .text(.any), \.bundleID),
+        .required("audience", .json(.openObject), \.audience, "The conditions."),
+        .required("changedAt", .text(.any), \.changedAt),
+        .optional("recipients", .integer(), \.recipients, "How many installations meet the conditions now."))
+
     /// The members of a request that are not conditions.
     static let extraKeys = ["bundleID"]
+}
 
-    static func show(_ audience: SavedAudience, bundleID: String) -> [String: JSONValue] {
-        var conditions = JSONValue(audience.document, maximumDepth: APILimits.documentDepth) ?? [:]
-        if case .object(var members) = conditions {
-            for name in extraKeys { members[name] = nil }
-            conditions = .object(members)
-        }
-        return [
-            "name": .string(audience.name), "bundleID": .string(bundleID), "audience": conditions,
-            "changedAt": .string(audience.changed.text),
-        ]
+extension SavedAudienceView {
+    init(_ audience: SavedAudience, bundleID: String) {
+        let document = JSONValue(audience.document, maximumDepth: APILimits.documentDepth) ?? [:]
+        self.init(
+            name: audience.name, bundleID: bundleID,
+            audience: Self.extraKeys.reduce(document) { $0.without($1) }, changedAt: audience.changed.text)
     }
 }
