@@ -48,7 +48,7 @@ extension Agent {
         record.isForceQuit = false
         do {
             // An app that registers as before also starts on a full disk.
-            if record != old { try await store.keep(record, of: bundleID) }
+            if record != old { try store.keep(record, of: bundleID) }
         } catch {
             throw AgentError(error)
         }
@@ -113,8 +113,8 @@ extension Agent {
             (record.token, record.services) = (tokens.app, tokens.services)
             records[bundleID] = record
             do {
-                try await store.keep(record, of: bundleID)
-                _ = try await store.add(lines.map(\.text), of: bundleID)
+                try store.keep(record, of: bundleID)
+                _ = try store.add(lines.map(\.text), of: bundleID)
                 await announce(to: bundleID)
             } catch {
                 logger.error("New device tokens cannot be stored", metadata: ["cause": "\(error.cause)"])
@@ -130,7 +130,7 @@ extension Agent {
     /// is told later.
     func remove(_ bundleID: String) async throws(AgentError) {
         do {
-            try await store.removeApp(bundleID)
+            try store.removeApp(bundleID)
         } catch {
             throw AgentError(error)
         }
@@ -146,14 +146,14 @@ extension Agent {
     func tellOfRemovedApps() async {
         guard let device else { return }
         do {
-            for bundleID in try await store.removedApps() where records[bundleID] == nil {
+            for bundleID in try store.removedApps() where records[bundleID] == nil {
                 do throws(DeviceError) {
                     try await device.unregister(bundleID)
                 } catch {
                     // Another attempt does not help if the service does not know the app.
                     guard !error.isTemporary else { return }
                 }
-                try await store.forget(bundleID)
+                try store.forget(bundleID)
             }
         } catch {
             // The next connection tries it again.
@@ -164,7 +164,7 @@ extension Agent {
     /// An app has handled events, which do not come again.
     func handled(_ deliveries: [Int64], of bundleID: String) async throws(AgentError) -> Int {
         do {
-            let count = try await store.remove(deliveries, of: bundleID)
+            let count = try store.remove(deliveries, of: bundleID)
             if count > 0 { overflowing.remove(bundleID) }
             logger.debug("An app has handled events", metadata: ["app": "\(bundleID)", "count": "\(count)"])
             return count
@@ -188,7 +188,7 @@ extension Agent {
         record.isForceQuit = new == .forceQuit
         records[bundleID] = record
         do {
-            try await store.keep(record, of: bundleID)
+            try store.keep(record, of: bundleID)
         } catch {
             throw AgentError(error)
         }

@@ -75,7 +75,7 @@ extension Agent {
     func keepLaunch(of bundleID: String) async {
         guard launched.remove(bundleID) != nil, let record = records[bundleID] else { return }
         do {
-            try await store.keep(record, of: bundleID)
+            try store.keep(record, of: bundleID)
         } catch {
             // After a restart of the agent the app is ended again, until it registers.
             logger.error("The state of an app cannot be stored", metadata: ["cause": "\(error.cause)"])

@@ -7,7 +7,7 @@ extension Agent {
     func status(for peer: LocalPeer) async throws -> JSONValue {
         let isAdministrator = isAdministrator(peer)
         readManifestsAgain()
-        let counts = try await store.counts()
+        let counts = try store.counts()
         let names = isAdministrator ? Set(manifests.keys).union(records.keys) : Set(manifests.keys)
         let visible = names.sorted().filter { isAdministrator || manifests[$0]?.admits(peer) == true }
         var status: [String: JSONValue] = [

@@ -7,7 +7,7 @@ extension Agent {
     /// Whether the user does not want to be disturbed.
     func setQuiet(_ isOn: Bool) async throws(AgentError) {
         do {
-            try await store.keep(isOn ? "on" : "off", as: Self.quietSetting)
+            try store.keep(isOn ? "on" : "off", as: Self.quietSetting)
         } catch {
             throw AgentError(error)
         }
@@ -19,7 +19,7 @@ extension Agent {
         guard var record = records[bundleID] else { throw Self.notRegistered(bundleID) }
         record.settings = AppSettingsDocument(document.applied(to: record.currentSettings))
         do {
-            try await store.keep(record, of: bundleID)
+            try store.keep(record, of: bundleID)
         } catch {
             throw AgentError(error)
         }
@@ -32,7 +32,7 @@ extension Agent {
     func setBadge(_ badge: Int, of bundleID: String) async throws(AgentError) {
         guard records[bundleID] != nil else { throw Self.notRegistered(bundleID) }
         do {
-            try await store.keepBadge(badge, of: bundleID)
+            try store.keepBadge(badge, of: bundleID)
         } catch {
             throw AgentError(error)
         }
@@ -51,7 +51,7 @@ extension Agent {
             let (_, _) = state.respond(to: id, response)
         else { return false }
         do {
-            _ = try await store.add([EventLine.responded(shown, response).text], of: shown.bundleID)
+            _ = try store.add([EventLine.responded(shown, response).text], of: shown.bundleID)
         } catch {
             throw AgentError(error)
         }

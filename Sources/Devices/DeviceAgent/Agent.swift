@@ -68,8 +68,8 @@ package actor Agent {
             }
             let identity = try await AgentIdentity.load(settings, logger)
             return Agent(
-                settings, store, lock, identity, records: try await store.records(), badges: try await store.badges(),
-                isQuiet: try await store.setting(Self.quietSetting) == "on", logger)
+                settings, store, lock, identity, records: try store.records(), badges: try store.badges(),
+                isQuiet: try store.setting(Self.quietSetting) == "on", logger)
         } catch let error as StoreError {
             throw AgentError(error)
         } catch let error as DeviceError {
@@ -246,7 +246,7 @@ package actor Agent {
         // The notification is acknowledged after this function, so it must not return before it is stored.
         while !isClosed {
             do throws(StoreError) {
-                let removed = try await store.add(
+                let removed = try store.add(
                     outcome.events.map(\.text), of: notification.bundleID, from: notification.id,
                     badge: outcome.badge)
                 noteRoom(removed, of: notification.bundleID)
@@ -265,7 +265,11 @@ package actor Agent {
             }
         }
         await keepLaunch(of: notification.bundleID)
-        if !outcome.events.isEmpty { await announce(to: notification.bundleID) }
+        if !outcome.events.isEmpty {
+            await announce(to: notification.bundleID)
+            // The streams write before the acknowledgement does.
+            await Task.yield()
+        }
         guard desktop != nil else { return }
         if let shown = outcome.shown { screen.continuation.yield(.alert(shown)) }
         if outcome.badge != nil { screen.continuation.yield(.badge(notification.bundleID)) }

@@ -33,7 +33,7 @@ struct AgentDelegate: DeviceDelegate {
 struct QueuedIdentifiers: ReceivedIdentifiers {
     let store: AgentStore
 
-    func contains(_ identifier: String) async -> Bool { await store.hasSeen(identifier) }
+    func contains(_ identifier: String) async -> Bool { store.hasSeen(identifier) }
     func insert(_ identifier: String) async {}
 }
 

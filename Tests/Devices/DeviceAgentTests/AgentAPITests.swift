@@ -127,7 +127,7 @@ import Testing
             let stream = rig.events()
             #expect(try await stream.next()[0]["event"] == "pushed")
             #expect(try await rig.app()?["state"] == "background")
-            #expect(try await rig.agent.store.records()[rig.bundleID]?.isForceQuit == false)
+            #expect(try rig.agent.store.records()[rig.bundleID]?.isForceQuit == false)
         }
     }
 
@@ -267,7 +267,7 @@ import Testing
                     }
                     let text = String(repeating: "x", count: 3000)
                     for _ in 0..<AgentLimits.queuedEvents / 50 {
-                        _ = try await rig.agent.store.add(
+                        _ = try rig.agent.store.add(
                             Array(repeating: #"{"event":"shown","text":"\#(text)"}"#, count: 50), of: rig.bundleID)
                     }
                     try await rig.send(#"{"aps":{"alert":"Hello"}}"#, to: token)

@@ -7,7 +7,9 @@ package import Storage
 
 /// What the agent keeps on the disk: the apps that have registered, and the events that they have not handled.
 ///
-/// Each function returns when its change is on the disk (`synchronous = FULL`).
+/// Each function returns when its change is on the disk (`synchronous = FULL`). It works on the thread of its caller, because one
+/// connection serves all, and passing from thread to thread would take longer than most statements
+/// (docs/decisions/0083-agent-store.md).
 package final class AgentStore: Sendable {
     /// The name of the database file in the agent's folder.
     static let fileName = "agent.sqlite"
@@ -16,7 +18,7 @@ package final class AgentStore: Sendable {
     /// The size of the write-ahead log, in pages of 4 KiB, at which it is copied into the database.
     private static let logPages = 100
 
-    private let queue: DatabaseQueue
+    let queue: DatabaseQueue
     /// Where a damaged database was put at the start; nil if there was none.
     package let damaged: String?
 
@@ -48,12 +50,13 @@ package final class AgentStore: Sendable {
             configuration.prepareDatabase { database in
                 try database.execute(
                     sql: """
-                        PRAGMA synchronous = FULL;
                         PRAGMA cache_size = -\(cacheKilobytes);
                         PRAGMA wal_autocheckpoint = \(logPages);
                         """)
             }
             let queue = try DatabaseQueue(path: path, configuration: configuration)
+            // GRDB sets NORMAL when it opens the log, which could lose the newest notifications in a power failure.
+            try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             let fault = try queue.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
             guard fault == "ok" else { throw SQLiteFailure.damaged(fault ?? "no answer") }
             guard try !queue.read(AgentSchema.migrator.hasBeenSuperseded) else {
@@ -79,8 +82,8 @@ package final class AgentStore: Sendable {
         of bundleID: String,
         from notification: String? = nil,
         badge: Int? = nil,
-    ) async throws(StoreError) -> Int {
-        try await write { database throws(SQLiteFailure) in
+    ) throws(StoreError) -> Int {
+        try write { database throws(SQLiteFailure) in
             if let notification, try !Self.see(notification, database) { return 0 }
             if let badge { try Self.keep(badge, of: bundleID, database) }
             for event in events {
@@ -88,6 +91,11 @@ package final class AgentStore: Sendable {
                     "INSERT INTO event (bundleID, text) VALUES (?, ?)", [bundleID, Data(event.utf8)])
             }
             guard !events.isEmpty else { return 0 }
+            let isFull = try database.firstRow(
+                "SELECT count(*) > ? OR sum(length(text)) > ? FROM event WHERE bundleID = ?",
+                [AgentLimits.queuedEvents, AgentLimits.queuedBytes, bundleID]
+            ) { $0.integer(0) != 0 }
+            guard isFull == true else { return 0 }
             // The newest one stays, whatever its size is.
             return try database.run(
                 """
@@ -112,8 +120,8 @@ package final class AgentStore: Sendable {
     }
 
     /// Whether a notification has come before.
-    func hasSeen(_ notification: String) async -> Bool {
-        let found = try? await read { database throws(SQLiteFailure) in
+    func hasSeen(_ notification: String) -> Bool {
+        let found = try? read { database throws(SQLiteFailure) in
             try database.firstRow("SELECT 1 FROM seen WHERE id = ?", [Data(notification.utf8)]) { _ in true }
         }
         // If the database cannot be read, the notification cannot be stored either, which is tried until it works.
@@ -121,22 +129,29 @@ package final class AgentStore: Sendable {
     }
 
     /// The events of an app in their order, up to ``AgentLimits/pageBytes``.
-    func events(of bundleID: String, after delivery: Int64, limit: Int) async throws(StoreError) -> [QueuedEvent] {
-        try await read { database throws(SQLiteFailure) in
-            try database.rows(
-                """
-                SELECT delivery, text, attempts FROM event JOIN (
-                    SELECT delivery AS place, row_number() OVER oldest AS number, sum(length(text)) OVER oldest AS bytes
-                    FROM event WHERE bundleID = ?1 AND delivery > ?2 WINDOW oldest AS (ORDER BY delivery)
-                    ORDER BY delivery LIMIT ?3
-                ) ON delivery = place WHERE number = 1 OR bytes <= ?4 ORDER BY delivery
-                """, [bundleID, delivery, limit, AgentLimits.pageBytes], Self.event)
+    func events(of bundleID: String, after delivery: Int64, limit: Int) throws(StoreError) -> [QueuedEvent] {
+        try read { database throws(SQLiteFailure) in
+            try database.perform { database in
+                let sql = """
+                    SELECT delivery, text, attempts FROM event WHERE bundleID = ? AND delivery > ? ORDER BY delivery LIMIT ?
+                    """
+                let rows = try Row.fetchCursor(
+                    database.cachedStatement(sql: sql), arguments: [bundleID, delivery, limit])
+                var (events, bytes): ([QueuedEvent], Int) = ([], 0)
+                while let row = try rows.next() {
+                    let event = Self.event(row)
+                    bytes += event.text.count
+                    guard events.isEmpty || bytes <= AgentLimits.pageBytes else { break }
+                    events.append(event)
+                }
+                return events
+            }
         }
     }
 
     /// The oldest event of an app for which a command may be tried.
-    func eventToTry(of bundleID: String) async throws(StoreError) -> QueuedEvent? {
-        try await read { database throws(SQLiteFailure) in
+    func eventToTry(of bundleID: String) throws(StoreError) -> QueuedEvent? {
+        try read { database throws(SQLiteFailure) in
             try database.firstRow(
                 """
                 SELECT delivery, text, attempts FROM event WHERE bundleID = ? AND attempts < ? ORDER BY delivery LIMIT 1
@@ -149,16 +164,16 @@ package final class AgentStore: Sendable {
     }
 
     /// Counts an attempt of a command.
-    func countAttempt(_ delivery: Int64) async throws(StoreError) {
-        _ = try await write { database throws(SQLiteFailure) in
+    func countAttempt(_ delivery: Int64) throws(StoreError) {
+        _ = try write { database throws(SQLiteFailure) in
             try database.run("UPDATE event SET attempts = attempts + 1 WHERE delivery = ?", [delivery])
         }
     }
 
     /// Removes events that the app has handled.
     /// - Returns: how many of them were there.
-    func remove(_ deliveries: [Int64], of bundleID: String) async throws(StoreError) -> Int {
-        try await write { database throws(SQLiteFailure) in
+    func remove(_ deliveries: [Int64], of bundleID: String) throws(StoreError) -> Int {
+        try write { database throws(SQLiteFailure) in
             var count = 0
             for delivery in deliveries {
                 count += try database.run(
@@ -169,8 +184,8 @@ package final class AgentStore: Sendable {
     }
 
     /// How many events each app has not handled.
-    func counts() async throws(StoreError) -> [String: Int] {
-        let rows = try await read { database throws(SQLiteFailure) in
+    func counts() throws(StoreError) -> [String: Int] {
+        let rows = try read { database throws(SQLiteFailure) in
             try database.rows("SELECT bundleID, count(*) FROM event GROUP BY bundleID") { row in
                 (row.text(0), Int(clamping: row.integer(1)))
             }
@@ -180,8 +195,8 @@ package final class AgentStore: Sendable {
 
     // MARK: Apps
 
-    func records() async throws(StoreError) -> [String: AppRecord] {
-        let rows = try await read { database throws(SQLiteFailure) in
+    func records() throws(StoreError) -> [String: AppRecord] {
+        let rows = try read { database throws(SQLiteFailure) in
             try database.rows("SELECT bundleID, record FROM app") { ($0.text(0), $0.blob(1)) }
         }
         // A record that cannot be read is left out. The app registers again at its next start.
@@ -192,18 +207,18 @@ package final class AgentStore: Sendable {
         ) { first, _ in first }
     }
 
-    func keep(_ record: AppRecord, of bundleID: String) async throws(StoreError) {
+    func keep(_ record: AppRecord, of bundleID: String) throws(StoreError) {
         // Encoding cannot fail: a record consists of texts and truth values.
         let data = (try? JSONEncoder().encode(record)) ?? Data()
-        _ = try await write { database throws(SQLiteFailure) in
+        _ = try write { database throws(SQLiteFailure) in
             try database.run("DELETE FROM removed WHERE bundleID = ?", [bundleID])
             return try database.run("INSERT OR REPLACE INTO app (bundleID, record) VALUES (?, ?)", [bundleID, data])
         }
     }
 
     /// Removes an app and its events, and remembers to tell the service.
-    func removeApp(_ bundleID: String) async throws(StoreError) {
-        _ = try await write { database throws(SQLiteFailure) in
+    func removeApp(_ bundleID: String) throws(StoreError) {
+        _ = try write { database throws(SQLiteFailure) in
             try database.run("DELETE FROM app WHERE bundleID = ?", [bundleID])
             try database.run("DELETE FROM event WHERE bundleID = ?", [bundleID])
             try database.run("DELETE FROM badge WHERE bundleID = ?", [bundleID])
@@ -212,15 +227,15 @@ package final class AgentStore: Sendable {
     }
 
     /// The removed apps of which the service does not know that yet.
-    func removedApps() async throws(StoreError) -> [String] {
-        try await read { database throws(SQLiteFailure) in
+    func removedApps() throws(StoreError) -> [String] {
+        try read { database throws(SQLiteFailure) in
             try database.rows("SELECT bundleID FROM removed") { $0.text(0) }
         }
     }
 
     /// The service knows that an app was removed.
-    func forget(_ bundleID: String) async throws(StoreError) {
-        _ = try await write { database throws(SQLiteFailure) in
+    func forget(_ bundleID: String) throws(StoreError) {
+        _ = try write { database throws(SQLiteFailure) in
             try database.run("DELETE FROM removed WHERE bundleID = ?", [bundleID])
         }
     }
@@ -228,16 +243,16 @@ package final class AgentStore: Sendable {
     // MARK: Badges
 
     /// The badges of the apps that have one.
-    func badges() async throws(StoreError) -> [String: Int] {
-        let rows = try await read { database throws(SQLiteFailure) in
+    func badges() throws(StoreError) -> [String: Int] {
+        let rows = try read { database throws(SQLiteFailure) in
             try database.rows("SELECT bundleID, number FROM badge") { ($0.text(0), Int(clamping: $0.integer(1))) }
         }
         return Dictionary(rows) { first, _ in first }
     }
 
     /// - Parameter badge: 0 removes it.
-    func keepBadge(_ badge: Int, of bundleID: String) async throws(StoreError) {
-        try await write { database throws(SQLiteFailure) in try Self.keep(badge, of: bundleID, database) }
+    func keepBadge(_ badge: Int, of bundleID: String) throws(StoreError) {
+        try write { database throws(SQLiteFailure) in try Self.keep(badge, of: bundleID, database) }
     }
 
     private static func keep(_ badge: Int, of bundleID: String, _ database: Database) throws(SQLiteFailure) {
@@ -250,14 +265,14 @@ package final class AgentStore: Sendable {
 
     // MARK: Settings
 
-    func setting(_ name: String) async throws(StoreError) -> String? {
-        try await read { database throws(SQLiteFailure) in
+    func setting(_ name: String) throws(StoreError) -> String? {
+        try read { database throws(SQLiteFailure) in
             try database.firstRow("SELECT value FROM setting WHERE name = ?", [name]) { $0.text(0) }
         }
     }
 
-    func keep(_ value: String, as name: String) async throws(StoreError) {
-        _ = try await write { database throws(SQLiteFailure) in
+    func keep(_ value: String, as name: String) throws(StoreError) {
+        _ = try write { database throws(SQLiteFailure) in
             try database.run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", [name, value])
         }
     }
@@ -265,20 +280,22 @@ package final class AgentStore: Sendable {
     // MARK: The database
 
     /// What is done with the database.
-    private typealias Body<Value> = @Sendable (Database) throws(SQLiteFailure) -> Value
+    private typealias Body<Value> = (Database) throws(SQLiteFailure) -> Value
 
-    private func write<Value: Sendable>(_ body: @escaping Body<Value>) async throws(StoreError) -> Value {
-        try await Self.explained { try await queue.write { try body($0) } }
+    private func write<Value>(_ body: Body<Value>) throws(StoreError) -> Value {
+        try Self.explained { try queue.write { try body($0) } }
     }
 
-    private func read<Value: Sendable>(_ body: @escaping Body<Value>) async throws(StoreError) -> Value {
-        try await Self.explained { try await queue.read { try body($0) } }
+    /// Executes one statement that reads.
+    private func read<Value>(_ body: Body<Value>) throws(StoreError) -> Value {
+        // GRDB's `read` sets `query_only` before and after, and SQLite then compiles each statement of the connection again.
+        try Self.explained { try queue.unsafeRead { try body($0) } }
     }
 
     /// Gives SQLite's errors their meaning.
-    private static func explained<Value>(_ body: () async throws -> Value) async throws(StoreError) -> Value {
+    private static func explained<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
         do {
-            return try await body()
+            return try body()
         } catch {
             throw SQLiteFailure(error).storeError
         }

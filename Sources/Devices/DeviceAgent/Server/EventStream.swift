@@ -14,7 +14,7 @@ struct EventStream: Sendable {
         var wakeUps = stream.wakeUps.makeAsyncIterator()
         repeat {
             while true {
-                let events = try await stream.agent.store.events(
+                let events = try stream.agent.store.events(
                     of: stream.bundleID, after: last, limit: AgentLimits.pageEvents)
                 guard let newest = events.last else { break }
                 last = newest.delivery

@@ -75,7 +75,7 @@ actor Waker {
 
     private func nextEvent(_ bundleID: String) async -> QueuedEvent? {
         // If the database cannot be read, the next event or start tries again.
-        (try? await agent.store.eventToTry(of: bundleID)) ?? nil
+        (try? agent.store.eventToTry(of: bundleID)) ?? nil
     }
 
     @concurrent nonisolated private func run(_ manifest: Manifest, _ event: QueuedEvent) async -> Bool {
@@ -152,7 +152,7 @@ extension Agent {
 
     func commandFailed(_ event: QueuedEvent, of bundleID: String) async {
         do {
-            try await store.countAttempt(event.delivery)
+            try store.countAttempt(event.delivery)
         } catch {
             logger.error("An attempt cannot be counted", metadata: ["cause": "\(error.cause)"])
         }
