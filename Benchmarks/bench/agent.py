@@ -4,11 +4,13 @@ notification at the machine to its line on an app's stream. script/bench agent r
 The variables CARILLON and AGENT_PROGRAM name binaries to use in place of the release builds. AGENT_PROGRAM may be `carillon` too.
 
 The notification arrives when its bytes have come. A relay between the service and the agent notes that moment before it passes them
-on, without seeing into TLS. The agent stores a notification before it passes it to the app, so the disk is a part of the time:
-the last row is a synced write of the same disk alone."""
+on, without seeing into TLS. The relay and the app are processes of their own, so that Python's threads do not wait for each other. The
+agent stores a notification before it passes it to the app, so the disk is a part of the time: the last row is a synced write of the same
+disk alone, after the same pause."""
 
 import http.client
 import json
+import multiprocessing
 import os
 import re
 import shutil
@@ -24,6 +26,8 @@ from testing import Management, Memory
 
 APP = "com.example.app"
 NOTIFICATIONS = 300
+# The time before each notification, in seconds. The bytes of earlier answers have come by then.
+PAUSE = 0.05
 # So long is the agent idle before it is measured, and while its wake-ups are counted, in seconds.
 QUIET = 10
 IDLE = 60
@@ -32,15 +36,15 @@ LATENCY_LIMIT = 2
 
 
 class Relay:
-    """Passes the bytes of one connection on, and notes when the first ones come after a moment."""
+    """Passes the bytes of connections on, and notes when the first ones come after a moment."""
 
     def __init__(self, port):
         self.port = port
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
-        # The time of the first bytes for the agent since `expect`.
-        self.arrived = None
-        threading.Thread(target=self.accept, daemon=True).start()
+        # The time of the first bytes for the agent since `expect`; 0 before they come.
+        self.arrived = multiprocessing.Value("d", 0, lock=False)
+        multiprocessing.Process(target=self.accept, daemon=True).start()
 
     def accept(self):
         while True:
@@ -54,8 +58,8 @@ class Relay:
     def pass_on(self, source, target, is_for_agent):
         try:
             while data := source.recv(65536):
-                if is_for_agent and self.arrived is None:
-                    self.arrived = time.monotonic()
+                if is_for_agent and self.arrived.value == 0:
+                    self.arrived.value = time.monotonic()
                 target.sendall(data)
         except OSError:
             pass
@@ -63,7 +67,7 @@ class Relay:
             one.close()
 
     def expect(self):
-        self.arrived = None
+        self.arrived.value = 0
 
 
 class LocalConnection(http.client.HTTPConnection):
@@ -84,6 +88,34 @@ class LocalConnection(http.client.HTTPConnection):
         if answer.status >= 300:
             raise SystemExit(f"bench: {method} {path}: {answer.status} {text.decode()}")
         return json.loads(text) if text else None
+
+
+class App:
+    """An app that reads its stream."""
+
+    def __init__(self, socket):
+        self.lines, lines = multiprocessing.Pipe(duplex=False)
+        self.process = multiprocessing.Process(target=self.read, args=(socket, lines), daemon=True)
+        self.process.start()
+        self.lines.recv()
+
+    @staticmethod
+    def read(socket, lines):
+        stream = LocalConnection(socket)
+        stream.request("GET", f"/v1/apps/{APP}/events")
+        answer = stream.getresponse()
+        lines.send(answer.status)
+        while line := answer.readline():
+            lines.send((time.monotonic(), line))
+
+    def next(self):
+        """The next event, and when it came."""
+        read, line = self.lines.recv()
+        return read, json.loads(line)
+
+    def end(self):
+        self.process.terminate()
+        self.process.join()
 
 
 class Agent:
@@ -129,6 +161,7 @@ def synced_writes(folder):
     """The milliseconds of writing and syncing a page of a file."""
     with open(os.path.join(folder, "sync"), "wb") as file:
         for _ in range(100):
+            time.sleep(PAUSE)
             began = time.monotonic()
             file.write(bytes(4096))
             file.flush()
@@ -139,21 +172,18 @@ def synced_writes(folder):
 def latencies(agent, relay, management, token):
     """The milliseconds from the arrival of each notification to its line on the app's stream."""
     requests = LocalConnection(agent.socket)
-    stream = LocalConnection(agent.socket)
-    stream.request("GET", f"/v1/apps/{APP}/events")
-    lines = stream.getresponse()
+    app = App(agent.socket)
     for number in range(NOTIFICATIONS):
         text = f"Order {number} is ready"
-        # The bytes of earlier answers have come by then.
-        time.sleep(0.05)
+        time.sleep(PAUSE)
         relay.expect()
         management.ask("POST", "/v1/notifications", {"token": token, "topic": APP, "payload": {"aps": {"alert": text}}})
-        event = json.loads(lines.readline())
-        read = time.monotonic()
+        read, event = app.next()
         if event["content"]["body"] != text:
             raise SystemExit(f"bench: another event came: {event}")
         requests.ask("POST", f"/v1/apps/{APP}/handled", {"deliveries": [event["delivery"]]})
-        yield (read - relay.arrived) * 1000
+        yield (read - relay.arrived.value) * 1000
+    app.end()
 
 
 def row(name, value, limit=None):
