@@ -97,7 +97,9 @@ class App:
         self.lines, lines = multiprocessing.Pipe(duplex=False)
         self.process = multiprocessing.Process(target=self.read, args=(socket, lines), daemon=True)
         self.process.start()
-        self.lines.recv()
+        status = self.lines.recv()
+        if status != 200:
+            raise SystemExit(f"bench: the app's stream: {status}")
 
     @staticmethod
     def read(socket, lines):
@@ -119,7 +121,7 @@ class App:
 
 
 class Agent:
-    """A running agent with one app, which is this process."""
+    """A running agent, which has one app."""
 
     def __init__(self, program, work, relay, ca):
         self.state, self.socket = os.path.join(work, "state"), os.path.join(work, "s")

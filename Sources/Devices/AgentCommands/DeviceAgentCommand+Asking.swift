@@ -94,6 +94,12 @@ extension DeviceAgentCommand {
 
         func run() async throws {
             let client = options.client
+            if let bundleID {
+                let known = try await client.ask(.GET, "/v1/settings").member("apps")
+                guard known?.member(bundleID) != nil else {
+                    throw CommandError("The app \(bundleID) has not registered.")
+                }
+            }
             if let doNotDisturb {
                 _ = try await client.ask(.PUT, "/v1/settings", ["doNotDisturb": .bool(doNotDisturb == .on)])
             }
@@ -102,9 +108,6 @@ extension DeviceAgentCommand {
                 let _: AppSettingsDocument = try await client.ask(.PUT, path, change)
             }
             let settings = try await client.ask(.GET, "/v1/settings")
-            if let bundleID, settings.member("apps")?.member(bundleID) == nil {
-                throw CommandError("The app \(bundleID) has not registered.")
-            }
             options.output.printRaw(settings.text, Self.text(settings))
         }
 

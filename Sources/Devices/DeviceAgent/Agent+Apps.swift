@@ -162,7 +162,7 @@ extension Agent {
     }
 
     /// An app has handled events, which do not come again.
-    func handled(_ deliveries: [Int64], of bundleID: String) async throws(AgentError) -> Int {
+    func handled(_ deliveries: [Int64], of bundleID: String) throws(AgentError) -> Int {
         do {
             let count = try store.remove(deliveries, of: bundleID)
             if count > 0 { overflowing.remove(bundleID) }
@@ -174,7 +174,7 @@ extension Agent {
     }
 
     /// An app, or the user, says in which state the app is.
-    func change(_ bundleID: String, to new: AppState) async throws(AgentError) {
+    func change(_ bundleID: String, to new: AppState) throws(AgentError) {
         guard var record = records[bundleID] else { throw Self.notRegistered(bundleID) }
         switch new {
         case .foreground: state.bringForward(bundleID)

@@ -72,7 +72,7 @@ extension Agent {
     }
 
     /// Stores that an app was started, if it was.
-    func keepLaunch(of bundleID: String) async {
+    func keepLaunch(of bundleID: String) {
         guard launched.remove(bundleID) != nil, let record = records[bundleID] else { return }
         do {
             try store.keep(record, of: bundleID)

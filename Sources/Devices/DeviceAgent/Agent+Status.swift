@@ -4,7 +4,7 @@ import Notifications
 // What the agent says of itself.
 extension Agent {
     /// - Parameter peer: the caller. It sees the apps that it may be; an administrator sees all.
-    func status(for peer: LocalPeer) async throws -> JSONValue {
+    func status(for peer: LocalPeer) throws -> JSONValue {
         let isAdministrator = isAdministrator(peer)
         readManifestsAgain()
         let counts = try store.counts()

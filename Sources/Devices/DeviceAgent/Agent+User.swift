@@ -5,7 +5,7 @@ import Storage
 // The user's side: settings, and responses to notifications.
 extension Agent {
     /// Whether the user does not want to be disturbed.
-    func setQuiet(_ isOn: Bool) async throws(AgentError) {
+    func setQuiet(_ isOn: Bool) throws(AgentError) {
         do {
             try store.keep(isOn ? "on" : "off", as: Self.quietSetting)
         } catch {
@@ -15,7 +15,7 @@ extension Agent {
     }
 
     /// The user changes the settings of an app.
-    func change(_ document: AppSettingsDocument, of bundleID: String) async throws(AgentError) -> AppSettings {
+    func change(_ document: AppSettingsDocument, of bundleID: String) throws(AgentError) -> AppSettings {
         guard var record = records[bundleID] else { throw Self.notRegistered(bundleID) }
         record.settings = AppSettingsDocument(document.applied(to: record.currentSettings))
         do {
@@ -29,7 +29,7 @@ extension Agent {
     }
 
     /// The app changes its badge.
-    func setBadge(_ badge: Int, of bundleID: String) async throws(AgentError) {
+    func setBadge(_ badge: Int, of bundleID: String) throws(AgentError) {
         guard records[bundleID] != nil else { throw Self.notRegistered(bundleID) }
         do {
             try store.keepBadge(badge, of: bundleID)
@@ -58,7 +58,7 @@ extension Agent {
         // A response means that the user wants the app, even after ending it.
         if response != .dismiss {
             launch(shown.bundleID)
-            await keepLaunch(of: shown.bundleID)
+            keepLaunch(of: shown.bundleID)
         }
         await desktop?.remove(id)
         await announce(to: shown.bundleID)

@@ -264,10 +264,10 @@ package actor Agent {
                 try? await Task.sleep(for: .nanoseconds(wait.nanoseconds))
             }
         }
-        await keepLaunch(of: notification.bundleID)
+        keepLaunch(of: notification.bundleID)
         if !outcome.events.isEmpty {
             await announce(to: notification.bundleID)
-            // The streams write before the acknowledgement does.
+            // On one event loop (docs/decisions/0082-tasks-on-an-event-loop.md) the streams write before the acknowledgement does.
             await Task.yield()
         }
         guard desktop != nil else { return }

@@ -37,7 +37,7 @@ package enum AgentLimits {
     /// The bytes of these events. The texts of an app in the user's language can be longer than a payload.
     package static let queuedBytes = 8 << 20
     /// The identifiers of notifications that have come, so that none comes twice: what the service may have under way.
-    static let seenNotifications = 1000
+    package static let seenNotifications = 1000
     /// The events that a stream reads at once. It limits the memory of a stream whose client reads slowly.
     static let pageEvents = 50
     /// The bytes of these events, except for a single one that is longer: 50 payloads of 5 KB.

@@ -1,6 +1,5 @@
 import CommonTesting
 import Foundation
-import GRDB
 import Storage
 import Testing
 
@@ -21,9 +20,8 @@ struct AgentStoreTests {
 
     @Test func `A commit is on the disk before it returns`() async throws {
         try await withStore { store, _ in
-            let synchronous = try store.queue.read { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
             // FULL (https://www.sqlite.org/pragma.html#pragma_synchronous).
-            #expect(synchronous == 2)
+            #expect(try store.synchronous == 2)
         }
     }
 
@@ -95,16 +93,15 @@ struct AgentStoreTests {
     }
 
     @Test func `The newest notifications are remembered, also those that gave no event`() async throws {
-        try await withStore { store, _ in
+        try await withStore { _, path in
+            let store = try AgentStore(folder: path, seenNotifications: 3)
             _ = try store.add([], of: "one", from: "first")
             #expect(store.hasSeen("first"))
             _ = try store.add(["{}"], of: "one", from: "first")
             #expect(try store.counts().isEmpty)
-            for number in 0..<AgentLimits.seenNotifications {
-                _ = try store.add([], of: "one", from: "\(number)")
-            }
+            for number in 1...3 { _ = try store.add([], of: "one", from: "\(number)") }
             #expect(!store.hasSeen("first"))
-            #expect(store.hasSeen("0"))
+            #expect(store.hasSeen("1"))
         }
     }
 

@@ -18,13 +18,19 @@ package final class AgentStore: Sendable {
     /// The size of the write-ahead log, in pages of 4 KiB, at which it is copied into the database.
     private static let logPages = 100
 
-    let queue: DatabaseQueue
+    private let queue: DatabaseQueue
+    /// How many of the newest notifications are remembered.
+    private let seenNotifications: Int
     /// Where a damaged database was put at the start; nil if there was none.
     package let damaged: String?
 
     /// Opens the store in an existing folder. Creates the file if it is missing. A damaged one is put aside: its
     /// notifications are lost, but the apps get those that come from now on.
-    package init(folder: String) throws(StoreError) {
+    package init(
+        folder: String,
+        seenNotifications: Int = AgentLimits.seenNotifications,
+    ) throws(StoreError) {
+        self.seenNotifications = seenNotifications
         let path = folder + "/" + Self.fileName
         do {
             queue = try Self.open(path)
@@ -84,7 +90,7 @@ package final class AgentStore: Sendable {
         badge: Int? = nil,
     ) throws(StoreError) -> Int {
         try write { database throws(SQLiteFailure) in
-            if let notification, try !Self.see(notification, database) { return 0 }
+            if let notification, try !see(notification, database) { return 0 }
             if let badge { try Self.keep(badge, of: bundleID, database) }
             for event in events {
                 try database.run(
@@ -110,12 +116,12 @@ package final class AgentStore: Sendable {
     }
 
     /// - Returns: whether the notification is new.
-    private static func see(_ notification: String, _ database: Database) throws(SQLiteFailure) -> Bool {
+    private func see(_ notification: String, _ database: Database) throws(SQLiteFailure) -> Bool {
         guard try database.run("INSERT OR IGNORE INTO seen (id) VALUES (?)", [Data(notification.utf8)]) == 1 else {
             return false
         }
         try database.run(
-            "DELETE FROM seen WHERE number <= (SELECT max(number) FROM seen) - ?", [AgentLimits.seenNotifications])
+            "DELETE FROM seen WHERE number <= (SELECT max(number) FROM seen) - ?", [seenNotifications])
         return true
     }
 
@@ -278,6 +284,15 @@ package final class AgentStore: Sendable {
     }
 
     // MARK: The database
+
+    /// SQLite's setting for how far a commit waits for the disk.
+    var synchronous: Int64? {
+        get throws(StoreError) {
+            try read { database throws(SQLiteFailure) in
+                try database.firstRow("PRAGMA synchronous") { $0.integer(0) }
+            }
+        }
+    }
 
     /// What is done with the database.
     private typealias Body<Value> = (Database) throws(SQLiteFailure) -> Value

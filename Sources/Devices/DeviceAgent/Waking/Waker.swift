@@ -56,7 +56,7 @@ actor Waker {
             again.remove(manifest.bundleID)
             await takePlace()
             // The app may have handled events itself, while commands of others had all places.
-            guard await agent.mayRun(manifest), let event = await nextEvent(manifest.bundleID) else {
+            guard await agent.mayRun(manifest), let event = nextEvent(manifest.bundleID) else {
                 return freePlace()
             }
             let isHandled = await run(manifest, event)
@@ -73,7 +73,7 @@ actor Waker {
         }
     }
 
-    private func nextEvent(_ bundleID: String) async -> QueuedEvent? {
+    private func nextEvent(_ bundleID: String) -> QueuedEvent? {
         // If the database cannot be read, the next event or start tries again.
         (try? agent.store.eventToTry(of: bundleID)) ?? nil
     }
@@ -113,7 +113,7 @@ actor Waker {
     /// Starts the app, and again after growing delays until it holds a stream or has nothing to handle.
     private func activate(_ manifest: Manifest) async {
         for failures in 1...AgentLimits.attempts {
-            guard !Task.isCancelled, await agent.mayRun(manifest), await nextEvent(manifest.bundleID) != nil else {
+            guard !Task.isCancelled, await agent.mayRun(manifest), nextEvent(manifest.bundleID) != nil else {
                 return
             }
             let command = Activation.command(for: manifest, isSystem: Activation.isSystem)
@@ -150,7 +150,7 @@ extension Agent {
         }
     }
 
-    func commandFailed(_ event: QueuedEvent, of bundleID: String) async {
+    func commandFailed(_ event: QueuedEvent, of bundleID: String) {
         do {
             try store.countAttempt(event.delivery)
         } catch {

@@ -1,5 +1,4 @@
 import APNSProvider
-import CampaignStore
 import HTTPAPI
 import Notifications
 
