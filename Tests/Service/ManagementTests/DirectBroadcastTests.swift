@@ -132,7 +132,7 @@ struct DirectBroadcastTests {
     }
 
     @Test func `A dry run sends, records and counts nothing`() async throws {
-        try await Self.run({ $0.channels.broadcastsPerChannel.burst = 1 }) { test in
+        try await Self.run({ $0.channels.broadcastsPerChannel = Rate(burst: 1, perSecond: 0.001) }) { test in
             let channel = try await test.makeChannel(keepsNewest: true)
             let complete = #""pushType":"liveactivity","priority":10,"expiration":0"#
             for _ in 0..<3 {
