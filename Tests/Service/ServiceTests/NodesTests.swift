@@ -179,8 +179,14 @@ struct NodesTests {
             let goAways = try await client.goAways()
             #expect(goAways.first?.contains("ServiceUnavailable") == true)
             let next = try await node.connectCourier(device)
-            #expect(try await next.send(Node.headers("PUT", "/1/apps/com.example.app"), body: "").status == 503)
-            await next.close()
+            // The node looks at its connections from time to time, and may end this one before the request has come.
+            let answer = try? await next.send(Node.headers("PUT", "/1/apps/com.example.app"), body: "")
+            if let answer, answer.status != 0 {
+                #expect(answer.status == 503)
+                await next.close()
+            } else {
+                #expect(try await next.goAways().first?.contains("ServiceUnavailable") == true)
+            }
         }
     }
 }
