@@ -20,8 +20,9 @@ struct AgentStoreTests {
 
     @Test func `A commit is on the disk before it returns`() async throws {
         try await withStore { store, _ in
+            let synchronous = try store.synchronous
             // FULL (https://www.sqlite.org/pragma.html#pragma_synchronous).
-            #expect(try store.synchronous == 2)
+            #expect(synchronous == 2)
         }
     }
 

@@ -142,9 +142,9 @@ extension Agent {
             && manifests[manifest.bundleID] == manifest
     }
 
-    func commandHandled(_ event: QueuedEvent, of bundleID: String) async {
+    func commandHandled(_ event: QueuedEvent, of bundleID: String) {
         do {
-            _ = try await handled([event.delivery], of: bundleID)
+            _ = try handled([event.delivery], of: bundleID)
         } catch {
             logger.error("A handled event stays in the queue", metadata: ["cause": "\(error.cause)"])
         }
