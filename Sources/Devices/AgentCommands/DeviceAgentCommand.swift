@@ -155,6 +155,7 @@ package struct DeviceAgentCommand: AsyncParsableCommand {
             }
             await agent.close()
             await server.close()
+            agent.closeStore()
             if let failure { throw CommandError("\(failure)") }
         }
 

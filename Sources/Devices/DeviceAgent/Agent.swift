@@ -212,6 +212,9 @@ package actor Agent {
         lock = nil
     }
 
+    /// Closes the database. Call this at the end, when no app asks the agent any more.
+    package nonisolated func closeStore() { store.close() }
+
     /// Reads the manifests again, because somebody may have changed them. Any process can cause this, so it is limited.
     func readManifestsAgain(now: NIODeadline = .now()) {
         if manifestReadings.admits(AgentLimits.manifestReadings, at: now.uptimeNanoseconds) { readManifests() }

@@ -285,6 +285,12 @@ package final class AgentStore: Sendable {
 
     // MARK: The database
 
+    /// Copies the log into the database, and removes it.
+    func close() {
+        // If there is no room for that, the next start does it.
+        try? queue.close()
+    }
+
     /// SQLite's setting for how far a commit waits for the disk.
     var synchronous: Int64? {
         get throws(StoreError) {
