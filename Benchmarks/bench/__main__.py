@@ -10,6 +10,7 @@ import time
 
 import device_rows
 import growth
+import http2_rows
 import judgement
 import provider_rows
 import soak
@@ -27,6 +28,9 @@ ROWS = {
     "broadcast": device_rows.broadcast,
     "beside": device_rows.beside,
 }
+
+# Measured only if they are named.
+NAMED_ROWS = {"http2": http2_rows.http2}
 
 # What the short form measures by default.
 SHORT_ROWS = ["validated", "stored", "delivered"]
@@ -81,10 +85,12 @@ def main():
     parser.add_argument("--devices", type=int, help="how many devices the rows broadcast, beside and idle connect")
     parser.add_argument("--growth", metavar="SVG", help="measure how cost grows instead, and draw it into a file")
     parser.add_argument("--soak", metavar="MINUTES", type=float, help="see that nothing grows in so many minutes instead")
-    rows_help = f"some of: {', '.join(ROWS)}; all by default, {', '.join(SHORT_ROWS)} with --short"
+    every = ROWS | NAMED_ROWS
+    rows_help = (
+        f"some of: {', '.join(every)}; {', '.join(SHORT_ROWS)} by default with --short, and all but {', '.join(NAMED_ROWS)} without")
     parser.add_argument("rows", nargs="*", help=rows_help)
     arguments = parser.parse_args()
-    if unknown := set(arguments.rows) - set(ROWS):
+    if unknown := set(arguments.rows) - set(every):
         parser.error(f"unknown rows: {', '.join(sorted(unknown))}")
 
     # Each connection is an open file here, and another one in the server.
@@ -102,7 +108,7 @@ def main():
         results = []
         for name in arguments.rows or (SHORT_ROWS if arguments.short else ROWS):
             bench.note(name)
-            results += judgement.measured(ROWS[name], bench) if arguments.short else ROWS[name](bench)
+            results += judgement.measured(every[name], bench) if arguments.short else every[name](bench)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     print(as_json(results) if arguments.json else table(results))

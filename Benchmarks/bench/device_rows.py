@@ -177,7 +177,6 @@ def settle(receivers, expected, seconds=20):
     return report
 
 
-
 def idle(bench):
     """Measures the memory of idle devices while they are connected, and after they have disconnected."""
     peer = "mosquitto, mutual TLS"
@@ -186,21 +185,24 @@ def idle(bench):
     service = bench.connected_service()
     sides = Sides(bench, service)
     for _ in range(bench.idle_rounds):
-        each = {}
-        for kind, start in (("carillon", service.serve), ("mqtt", lambda: peers.mosquitto(bench.tools, bench.work))):
-            with start() as server:
-                # Connect some devices first: memory that the first connections allocate for good must not count for the
-                # others.
-                with sides.fleet(kind, server, 100):
-                    pass
-                time.sleep(1)
-                before = server.resident()
-                with sides.fleet(kind, server, bench.devices):
-                    # A connection counts as idle if it was silent at two checks, which are a second apart.
-                    time.sleep(3)
-                    each[kind] = (server.resident() - before) / bench.devices / 1024
-                time.sleep(3)
-                if kind == "carillon":
-                    after.add(server.resident() / 1e6, before / 1e6)
-        memory.add(each["carillon"], each["mqtt"])
+        ours, before, gone = idle_memory(bench, sides, "carillon", service.serve)
+        after.add(gone / 1e6, before / 1e6)
+        memory.add(ours, idle_memory(bench, sides, "mqtt", lambda: peers.mosquitto(bench.tools, bench.work))[0])
     return [memory, after]
+
+
+def idle_memory(bench, sides, kind, start):
+    """Starts a server and connects idle devices. Returns the KiB of memory for each of them, and the bytes of memory of the
+    server before they came and after they have gone."""
+    with start() as server:
+        # Connect some devices first: memory that the first connections allocate for good must not count for the others.
+        with sides.fleet(kind, server, 100):
+            pass
+        time.sleep(1)
+        before = server.resident()
+        with sides.fleet(kind, server, bench.devices):
+            # A connection counts as idle if it was silent at two checks, which are a second apart.
+            time.sleep(3)
+            each = (server.resident() - before) / bench.devices / 1024
+        time.sleep(3)
+        return each, before, server.resident()
