@@ -56,6 +56,15 @@ struct RequestMatchTests {
         #expect(match.differences(from: Self.facts) == ["topic", "reason", "payload"])
     }
 
+    @Test func `A payload that was parsed is not parsed again`() throws {
+        var facts = Self.facts
+        facts.parsePayload()
+        let match = try Self.match(#"{"payload":{"aps":{"badge":1}}}"#)
+        // Only what was parsed before still has the badge.
+        facts.body = []
+        #expect(match.matches(facts))
+    }
+
     @Test func `A request without a JSON payload differs in its payload`() throws {
         var facts = Self.facts
         facts.body = Array("{".utf8)
