@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
+import HTTPAPI
 import HTTPAPIClient
-import Management
 
 struct HealthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,7 +14,7 @@ struct HealthCommand: AsyncParsableCommand {
 
     func run() async throws {
         // Do not wait for a service that is starting: it is not ready.
-        let status: ManagementMessages.Status = try await common.management(isPatient: false).ask(.GET, "/ready")
+        let status: ServerStatus = try await common.management(isPatient: false).ask(.GET, "/ready")
         common.output.print(status, "The service is \(status.status).")
     }
 }

@@ -36,13 +36,13 @@ struct InstallationMembersTests {
     ) throws {
         guard name != "id" else { return }
         #expect(InstallationDocument.keys.contains(name))
-        #expect(InstallationDocument.members(Self.full)[name] != nil)
+        #expect(InstallationMember.values(Self.full)[name] != nil)
         #expect(try Repository.text("docs/provider-server.md").contains("\n| `\(name)` |"))
     }
 
     @Test func `An installation is read from what the answer shows as it was`() throws {
         let full = Self.full
-        let document = try InstallationDocument(.object(InstallationDocument.members(full)))
+        let document = try InstallationDocument(.object(InstallationMember.values(full)))
         #expect(try document.installation(full.id, registered: full.registered, now: full.changed) == full)
     }
 

@@ -17,7 +17,7 @@ extension ProviderAPI {
             parameters: Parameter.app + Parameter.page + [
                 .query("user", .string(.any), "Only the installations of this user."), exportFormat,
             ],
-            answer: .json(.page(of: ProviderSchemas.installation), others: ListForm.allCases.map(\.rawValue)),
+            answer: .json(.page(of: InstallationView.schema), others: ListForm.allCases.map(\.rawValue)),
             problems: [404]
         ) { api, call in
             try await api.listInstallations(call)
@@ -25,7 +25,7 @@ extension ProviderAPI {
         ProviderOperation(
             method: .get, path: "/v1/installations/{id}", summary: "Show an installation",
             parameters: [id] + Parameter.app,
-            answer: .json(ProviderSchemas.installation), headers: version, problems: [404, 429], access: .anyKey
+            answer: .json(InstallationView.schema), headers: version, problems: [404, 429], access: .anyKey
         ) { api, call in
             let (id, app, registrant) = try api.place(call)
             if case .backend = registrant {} else { try api.rates.checkReading(id, app: app.number, registrant) }
@@ -36,7 +36,7 @@ extension ProviderAPI {
             method: .put, path: "/v1/installations/{id}", summary: "Register an installation, or replace it",
             parameters: [id] + Parameter.app,
             body: Body(reading: InstallationDocument.schema, maximumBytes: ProviderServerLimits.installationBytes),
-            answer: .json(ProviderSchemas.installation), headers: version, problems: [404, 412, 413, 429],
+            answer: .json(InstallationView.schema), headers: version, problems: [404, 412, 413, 429],
             access: .anyKey
         ) { api, call in
             try await api.putInstallation(call)
@@ -46,7 +46,7 @@ extension ProviderAPI {
             parameters: [id] + Parameter.app,
             body: Body(
                 reading: InstallationDocument.patchSchema, maximumBytes: ProviderServerLimits.installationBytes),
-            answer: .json(ProviderSchemas.installation), headers: version, problems: [404, 412, 413, 429],
+            answer: .json(InstallationView.schema), headers: version, problems: [404, 412, 413, 429],
             access: .anyKey
         ) { api, call in
             try await api.patchInstallation(call)
@@ -90,7 +90,7 @@ extension ProviderAPI {
 
     /// Answers with an installation. The header `ETag` names this version of it, for `If-Match`.
     private static func show(_ installation: Installation, _ app: ProviderApp) -> Response {
-        var response = InstallationDocument.show(installation, bundleID: app.bundleID).response()
+        var response = InstallationView.json(installation, bundleID: app.bundleID).response()
         response.headers[.eTag] = InstallationCondition.tag(installation, app.bundleID)
         return response
     }
@@ -263,11 +263,11 @@ extension ProviderAPI {
             // All on one page: a user has only a few devices.
             let found = try await store.installations(app: app.number, user: user, limit: limit)
             return Self.list(
-                found.map { InstallationDocument.show($0.installation, bundleID: app.bundleID) }, next: nil)
+                found.map { InstallationView.json($0.installation, bundleID: app.bundleID) }, next: nil)
         }
         let page = try await store.installations(app: app.number, after: after ?? 0, limit: limit)
         return Self.list(
-            page.map { InstallationDocument.show($0.installation, bundleID: app.bundleID) },
+            page.map { InstallationView.json($0.installation, bundleID: app.bundleID) },
             next: page.count == limit ? page.last?.number : nil)
     }
 }

@@ -42,7 +42,7 @@ extension ProviderAPI {
         ProviderOperation(
             method: .post, path: "/v1/installations/import", summary: "Import a file of installations",
             parameters: Parameter.app, body: Body(streamed: ListForm.allCases.map(\.rawValue)),
-            answer: .json(ProviderSchemas.importReport), problems: [404, 415]
+            answer: .json(ImportReport.form.schema), problems: [404, 415]
         ) { api, call in
             try await api.importInstallations(call)
         }
@@ -60,9 +60,10 @@ extension ProviderAPI {
             try await store(reader.finish(), app, &reader)
         } catch let error as StoreError {
             // The file has any length, so it is stored in parts. Say how much is stored; the import can be repeated.
-            return Response(Problem(error), with: reader.report)
+            guard case .object(let report) = ImportReport.form.write(reader.report) else { throw error }
+            return Response(Problem(error), with: report)
         }
-        return JSONValue.object(reader.report).response()
+        return ImportReport.form.response(reader.report)
     }
 
     private func store(
@@ -118,7 +119,7 @@ extension ProviderAPI {
         } fields: { installation in
             InstallationColumn.all.map { $0.field(installation) }
         } json: {
-            InstallationDocument.show($0, bundleID: app.bundleID)
+            InstallationView.json($0, bundleID: app.bundleID)
         }
     }
 

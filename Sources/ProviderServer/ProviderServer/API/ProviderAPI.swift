@@ -91,15 +91,15 @@ enum ProviderRequirement: OperationAccess {
 extension ProviderAPI {
     static let systemOperations: [ProviderOperation] = [
         ProviderOperation(
-            method: .get, path: "/health", summary: "Whether the server runs", answer: .json(ProviderSchemas.status),
+            method: .get, path: "/health", summary: "Whether the server runs", answer: .json(ServerStatus.schema),
             access: .nothing
-        ) { _, _ in (["status": "ok"] as JSONValue).response() },
+        ) { _, _ in .json(ServerStatus("ok")) },
         ProviderOperation(
             method: .get, path: "/ready", summary: "Whether the store can be written",
-            answer: .json(ProviderSchemas.status), access: .nothing
+            answer: .json(ServerStatus.schema), access: .nothing
         ) { api, _ in
             if let trouble = await api.store.trouble() { throw Problem(503, trouble.cause) }
-            return (["status": "ready"] as JSONValue).response()
+            return .json(ServerStatus("ready"))
         },
         ProviderOperation(
             method: .get, path: "/metrics", summary: "The metrics, in Prometheus' text format",

@@ -49,28 +49,28 @@ extension ProviderAPI {
     static let consoleOperations: [ProviderOperation] = [
         ProviderOperation(
             method: .post, path: "/v1/console/links", summary: "Make a link that signs a browser in, once",
-            answer: .json(ProviderSchemas.link), access: .administrator
+            answer: .json(ConsoleLink.schema), access: .administrator
         ) { api, call in
             try api.makeConsoleLink(call.request)
         },
         ProviderOperation(
             method: .delete, path: "/v1/console/session", summary: "Sign this browser out",
-            answer: .json(ProviderSchemas.ended), headers: ["Set-Cookie": "Removes the cookie."], problems: [404],
+            answer: .json(EndedSessions.schema), headers: ["Set-Cookie": "Removes the cookie."], problems: [404],
             access: .anyKey
         ) { api, call in
             try api.endSession(call.request)
         },
         ProviderOperation(
             method: .delete, path: "/v1/console/sessions", summary: "Sign all browsers out",
-            answer: .json(ProviderSchemas.ended), access: .administrator
+            answer: .json(EndedSessions.schema), access: .administrator
         ) { api, _ in
-            (["ended": .integer(Int64(api.console.sessions.endAll()))] as JSONValue).response()
+            .json(EndedSessions(ended: api.console.sessions.endAll()))
         },
         ProviderOperation(
             method: .get, path: "/v1/reasons", summary: "What each reason of the service means",
-            answer: .json(.array(ProviderSchemas.reason)), access: .anyKey
+            answer: .json(.array(ReasonExplanation.schema)), access: .anyKey
         ) { _, _ in
-            JSONValue.array(Rejection.Reason.allCases.map(show)).response()
+            JSONForm.list(of: ReasonExplanation.form).response(ReasonExplanation.all)
         },
     ]
 
@@ -83,22 +83,15 @@ extension ProviderAPI {
         guard let link = console.makeLink(now: clock.now()) else {
             throw Problem(503, "The server does not listen yet.")
         }
-        return (["url": .string(link)] as JSONValue).response()
+        return .json(ConsoleLink(url: link))
     }
 
     private func endSession(_ request: Request) throws -> Response {
         guard let session = try access.session(of: request), console.sessions.end(session) else {
             throw Problem.notFound("The request is not of a session of the console.")
         }
-        var response = (["ended": 1] as JSONValue).response()
+        var response = Response.json(EndedSessions(ended: 1))
         response.headers[.setCookie] = ConsoleSessions.cookieRemoval(request.head.authority ?? "")
         return response
-    }
-
-    private static func show(_ reason: Rejection.Reason) -> JSONValue {
-        [
-            "reason": .string(reason.rawValue), "status": .integer(Int64(reason.status)),
-            "meaning": .string(reason.row.meaning), "advice": .string(reason.row.advice.rawValue),
-        ]
     }
 }

@@ -5,12 +5,6 @@ import CampaignStore
 
 /// Reads installations from a file with one on each line. A bad line is reported and not imported.
 struct InstallationImport {
-    /// What is wrong with a line.
-    private struct BadLine {
-        let line: Int
-        let problem: Problem
-    }
-
     private let app: ProviderApp
     private let form: RowReader.Form
     private let now: Timestamp
@@ -18,9 +12,7 @@ struct InstallationImport {
     private var header: [String]?
     /// Whether the header cannot be used. Then no line can be read.
     private var isHeaderBad = false
-    private var bad: [BadLine] = []
-    private var badCount = 0
-    private var imported = 0
+    private(set) var report = ImportReport()
     private var batch: [Installation] = []
 
     init(_ form: RowReader.Form, of app: ProviderApp, now: Timestamp) {
@@ -50,11 +42,11 @@ struct InstallationImport {
         return batch
     }
 
-    mutating func stored(_ count: Int) { imported += count }
+    mutating func stored(_ count: Int) { report.imported += count }
 
     private mutating func add(_ row: RowReader.Row) {
         guard !isHeaderBad else {
-            badCount += row.lines
+            report.bad += row.lines
             return
         }
         do throws(Problem) {
@@ -73,8 +65,11 @@ struct InstallationImport {
                 // A quotation mark that is not closed takes the following lines with it.
                 problem.detail += " The \(row.lines - 1) lines after it belong to it, and are not imported either."
             }
-            badCount += row.lines
-            if bad.count < APILimits.listItems { bad.append(BadLine(line: row.line, problem: problem)) }
+            report.bad += row.lines
+            if report.badLines.count < APILimits.listItems {
+                report.badLines.append(
+                    ImportReport.BadLine(line: row.line, detail: problem.detail, pointer: problem.pointer))
+            }
         }
     }
 
@@ -194,17 +189,5 @@ struct InstallationImport {
             throw reader.fault(key, "a time with a time zone, such as 2027-01-31T09:00:00Z")
         }
         return min(time, now)
-    }
-
-    /// The report: the number of imported installations, and the first bad lines.
-    var report: [String: JSONValue] {
-        let lines = bad.map { bad -> JSONValue in
-            var members: [String: JSONValue] = [
-                "line": .integer(Int64(bad.line)), "detail": .string(bad.problem.detail),
-            ]
-            members["pointer"] = bad.problem.pointer.map(JSONValue.string)
-            return .object(members)
-        }
-        return ["imported": .integer(Int64(imported)), "bad": .integer(Int64(badCount)), "badLines": .array(lines)]
     }
 }

@@ -364,12 +364,4 @@ package enum ManagementMessages {
         package static let form: JSONForm<AdministratorRevoked> = .object(
             "AdministratorRevoked", AdministratorRevoked.init, .required("serial", .text(.serial), \.serial))
     }
-
-    /// Whether the service is alive (`/health`) or ready (`/ready`).
-    package struct Status: JSONMessage {
-        package let status: String
-
-        package static let form: JSONForm<Status> = .object(
-            "Status", Status.init, .required("status", .text(.any), \.status))
-    }
 }

@@ -8,16 +8,16 @@ extension ManagementOperations {
     static let system = [
         ManagementOperation(
             method: .get, path: "/health", summary: "Whether the process lives",
-            answer: .json(ManagementMessages.Status.schema), access: .everybody
+            answer: .json(ServerStatus.schema), access: .everybody
         ) { _, _ in
-            .json(ManagementMessages.Status(status: "alive"))
+            .json(ServerStatus("alive"))
         },
         ManagementOperation(
             method: .get, path: "/ready", summary: "Whether the listeners and the store take requests",
-            answer: .json(ManagementMessages.Status.schema), problems: [503], access: .everybody
+            answer: .json(ServerStatus.schema), problems: [503], access: .everybody
         ) { api, _ in
             if let reason = await api.parts.unreadiness() { throw Problem(503, reason) }
-            return .json(ManagementMessages.Status(status: "ready"))
+            return .json(ServerStatus("ready"))
         },
         ManagementOperation(
             method: .get, path: "/metrics", summary: "The metrics, in Prometheus' text format",

@@ -1,0 +1,180 @@
+import APNSProvider
+import CampaignStore
+import Foundation
+import HTTPAPI
+import Notifications
+
+/// A member of the JSON of an installation that a request may set: its schema, how it is read, and how it is shown.
+struct InstallationMember: Sendable {
+    typealias Reading = @Sendable (DocumentReader, inout Installation) throws(Problem) -> Void
+
+    let schema: Schema.Member
+    /// Sets the property. A member that is missing leaves it empty.
+    let read: Reading
+    /// The value that an answer shows; nil if the installation has none.
+    let value: @Sendable (Installation) -> JSONValue?
+
+    private init(
+        _ schema: Schema.Member,
+        read: @escaping Reading,
+        value: @escaping @Sendable (Installation) -> JSONValue?,
+    ) {
+        self.schema = schema
+        self.read = read
+        self.value = value
+    }
+
+    /// The values of an installation, by the names of the members.
+    static func values(_ installation: Installation) -> [String: JSONValue] {
+        Dictionary(
+            all.compactMap { member in member.value(installation).map { (member.schema.name, $0) } },
+            uniquingKeysWith: { $1 })
+    }
+
+    /// In the order of docs/provider-server.md.
+    static let all = [
+        InstallationMember(.required("deviceToken", .string(.deviceToken))) { reader, installation throws(Problem) in
+            installation.deviceToken = try reader.required("deviceToken", try token("deviceToken", reader))
+        } value: {
+            .string($0.deviceToken)
+        },
+        InstallationMember(.optional("environment", .string(.environment), "production, if it is missing.")) {
+            reader, installation throws(Problem) in
+            installation.environment = try reader.environment("environment") ?? .production
+        } value: {
+            .string($0.environment.rawValue)
+        },
+        InstallationMember(
+            .optional(
+                "languages", .array(.string(.any), count: 0...ProviderServerLimits.languages),
+                "The preferred one first.")
+        ) { reader, installation throws(Problem) in
+            installation.languages =
+                try reader.list(
+                    "languages", count: 0...ProviderServerLimits.languages, of: "the tag of a language, such as sv-SE",
+                    InstallationDocument.isLanguage) ?? []
+        } value: {
+            list($0.languages)
+        },
+        InstallationMember(.optional("timeZone", .string(.any), "Such as Europe/Stockholm.")) {
+            reader, installation throws(Problem) in
+            installation.timeZone = try timeZone(reader)
+        } value: {
+            $0.timeZone.map(JSONValue.string)
+        },
+        InstallationMember(.optional("user", .string(.any))) { reader, installation throws(Problem) in
+            installation.user = try reader.line("user", maximum: ProviderServerLimits.nameBytes)
+        } value: {
+            $0.user.map(JSONValue.string)
+        },
+        InstallationMember(.optional("tags", tagList, "The backend's tags.")) { reader, installation throws(Problem) in
+            installation.tags = try tags("tags", reader) ?? []
+        } value: {
+            list($0.tags)
+        },
+        InstallationMember(.optional("appTags", tagList, "The app's tags.")) { reader, installation throws(Problem) in
+            installation.appTags = try tags("appTags", reader)
+        } value: {
+            $0.appTags.map(list)
+        },
+        InstallationMember(.optional("appVersion", .string(.any))) { reader, installation throws(Problem) in
+            installation.appVersion = try reader.line("appVersion", maximum: ProviderServerLimits.nameBytes)
+        } value: {
+            $0.appVersion.map(JSONValue.string)
+        },
+        InstallationMember(
+            .optional("values", .openObject, "The backend's values for templates: texts, numbers and booleans.")
+        ) { reader, installation throws(Problem) in
+            installation.values = try TemplateValues.read("values", reader) ?? [:]
+        } value: {
+            filled($0.values)
+        },
+        InstallationMember(.optional("appValues", .openObject, "The app's values.")) {
+            reader, installation throws(Problem) in
+            installation.appValues = try TemplateValues.read("appValues", reader) ?? [:]
+        } value: {
+            filled($0.appValues)
+        },
+        InstallationMember(
+            .optional(
+                "tokens", .object(AppService.names.map { .optional($0, .string(.deviceToken)) }),
+                "The device tokens of the app's services.")
+        ) { reader, installation throws(Problem) in
+            installation.tokens.services = try services(reader)
+        } value: {
+            filled($0.tokens.services.mapValues(JSONValue.string))
+        },
+        InstallationMember(
+            .optional("activities", .openObject, "The device tokens of Live Activities, by their names.")
+        ) { reader, installation throws(Problem) in
+            installation.tokens.activities = try activities(reader)
+        } value: {
+            filled($0.tokens.activities.mapValues(JSONValue.string))
+        },
+        InstallationMember(
+            .optional(
+                "badge", .integer(0...Installation.maximumBadge),
+                "The number on the app's icon, from which the badge of a message counts.")
+        ) { reader, installation throws(Problem) in
+            installation.badge = try reader.integer("badge", 0...Installation.maximumBadge) ?? 0
+        } value: {
+            $0.badge == 0 ? nil : .integer($0.badge)
+        },
+    ]
+
+    // MARK: Forms that several members have
+
+    private static let tagList = Schema.array(.string(.any), count: 0...ProviderServerLimits.tags)
+
+    static func tags(_ key: String, _ reader: DocumentReader) throws(Problem) -> [String]? {
+        let tags = try reader.list(
+            key, count: 0...ProviderServerLimits.tags,
+            of: "a tag: 1 to \(TagExpression.maximumTagBytes) letters, digits and _ - . : @ #", TagExpression.isTag)
+        return tags.map { Set($0).sorted() }
+    }
+
+    private static func services(_ reader: DocumentReader) throws(Problem) -> [String: String] {
+        var tokens: [String: String] = [:]
+        guard let services = try reader.object("tokens", keys: AppService.names) else { return tokens }
+        for name in services.members.keys { tokens[name] = try token(name, services) }
+        return tokens
+    }
+
+    private static func activities(_ reader: DocumentReader) throws(Problem) -> [String: String] {
+        var tokens: [String: String] = [:]
+        guard let activities = try reader.object("activities", keys: nil) else { return tokens }
+        guard activities.members.count <= ProviderServerLimits.activities else {
+            throw reader.fault("activities", "an object of at most \(ProviderServerLimits.activities) members")
+        }
+        for name in activities.members.keys.sorted() {
+            guard InstallationDocument.isIdentifier(name) else {
+                throw .invalid(
+                    activities.place(name),
+                    "The name has to be 1 to \(ProviderServerLimits.identifierBytes) letters, digits and - _ .")
+            }
+            tokens[name] = try token(name, activities)
+        }
+        return tokens
+    }
+
+    private static func token(_ key: String, _ reader: DocumentReader) throws(Problem) -> String? {
+        guard let digits = try reader.text(key, maximum: DeviceToken.maximumBytes * 2) else { return nil }
+        guard let token = DeviceToken(digits) else {
+            throw reader.fault(key, "hexadecimal digits of 1 to \(DeviceToken.maximumBytes) bytes, two for each")
+        }
+        return token.hexadecimal
+    }
+
+    private static func timeZone(_ reader: DocumentReader) throws(Problem) -> String? {
+        guard let name = try reader.line("timeZone", maximum: ProviderServerLimits.nameBytes) else { return nil }
+        guard TimeZone(identifier: name) != nil else {
+            throw reader.fault("timeZone", "a name of the time zone database, such as Europe/Stockholm")
+        }
+        return name
+    }
+
+    private static func list(_ texts: [String]) -> JSONValue { .array(texts.map(JSONValue.string)) }
+
+    /// An object, unless it is empty.
+    private static func filled(_ values: [String: JSONValue]) -> JSONValue? { values.isEmpty ? nil : .object(values) }
+}
