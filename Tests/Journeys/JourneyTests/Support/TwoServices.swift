@@ -1,5 +1,6 @@
 #if PostgreSQL
     import CommonTesting
+    import Delivery
     import Foundation
     import PostgresTesting
 
@@ -22,6 +23,10 @@
                     $0.store = .postgresql(location)
                     $0.storeKeyFile = file.path
                     $0.nodeName = name
+                    // On a busy machine a notification may wait for seconds before it is stored. A node that is so late answers
+                    // 503 (decision 0071), which has tests of its own.
+                    $0.delivery.promptStoring = .seconds(60)
+                    $0.channels.promptStoring = .seconds(60)
                     change(&$0)
                 }
             }
