@@ -112,11 +112,21 @@ final class WireClient: Sendable {
         self.recorder = recorder
     }
 
+    /// Waits for a value. At a test's limit of time its task is cancelled, and closing the connection ends the wait.
+    private func wait<Value: Sendable>(for value: EventLoopFuture<Value>) async throws -> Value {
+        try await withTaskCancellationHandler {
+            try await value.get()
+        } onCancel: { [channel] in
+            channel.close(promise: nil)
+        }
+    }
+
     /// Sends a request and waits for its answer.
     func send(_ headers: [(String, String)], body: String = #"{"aps":{"alert":"Hello"}}"#) async throws -> Answer {
-        try await channel.eventLoop.flatSubmit { [recorder, channel] in
+        let answer = channel.eventLoop.flatSubmit { [recorder, channel] in
             recorder.value.send(headers, body: body, promise: channel.eventLoop.makePromise(of: Answer.self))
-        }.get()
+        }
+        return try await wait(for: answer)
     }
 
     /// Sends the bytes of a frame unchanged.
@@ -176,18 +186,19 @@ final class WireClient: Sendable {
             try await client.channel.eventLoop.submit { [recorder = client.recorder, stream] in
                 recorder.value.finish(stream, body: "")
             }.get()
-            return try await answering.get()
+            return try await answer()
         }
 
         /// Waits for the end of the answer.
-        func answer() async throws -> Answer { try await answering.get() }
+        func answer() async throws -> Answer { try await client.wait(for: answering) }
 
         /// Waits for the next line of the answer; nil if the answer ends first.
         func nextLine() async throws -> String? {
-            try await client.channel.eventLoop.flatSubmit {
+            let line = client.channel.eventLoop.flatSubmit {
                 [recorder = client.recorder, stream, channel = client.channel] in
                 recorder.value.nextLine(stream, channel.eventLoop.makePromise(of: String?.self))
-            }.get()
+            }
+            return try await client.wait(for: line)
         }
     }
 
@@ -249,7 +260,7 @@ final class WireClient: Sendable {
 
     /// Waits for the end of the connection.
     func goAwayFrames() async throws -> [GoAway] {
-        try await channel.closeFuture.get()
+        try await wait(for: channel.closeFuture)
         return try await channel.eventLoop.submit { [recorder] in recorder.value.goAways }.get()
     }
 
