@@ -1,3 +1,4 @@
+import Console
 import Foundation
 import Notifications
 import Testing
@@ -16,9 +17,9 @@ struct ManagementMessagesTests {
         Messages.Certificate.self, Messages.CertificateRevoked.self, Messages.NewInvitation.self,
         Messages.InvitationMade.self, Messages.Invitation.self, Messages.RevokedDevice.self, Messages.TokenKey.self,
         Messages.AdministratorMade.self, Messages.Administrator.self, Messages.AdministratorRevoked.self,
-        Messages.Status.self, Messages.Service.self, Messages.ServiceSample.self, Messages.Latency.self,
+        ServerStatus.self, Messages.Service.self, Messages.ServiceSample.self, Messages.Latency.self,
         Messages.NewChannel.self, Messages.NewBroadcast.self, Messages.Channel.self, Messages.ClockAdvance.self,
-        Messages.ClockReading.self, Messages.ConsoleLink.self, Messages.EndedSessions.self, Messages.Reason.self,
+        Messages.ClockReading.self, ConsoleLink.self, EndedSessions.self, ReasonExplanation.self,
         Messages.NewGrant.self, Messages.GrantMade.self, Messages.GrantChange.self, Messages.Grant.self,
         Messages.NewGrantInvitation.self, Messages.GrantInvitationMade.self, Messages.GrantInvitation.self,
         Messages.Node.self, Messages.NodeDrain.self, Messages.RehearsalBegun.self, Messages.Rehearsal.self,
