@@ -156,7 +156,7 @@ PLANS = {
     "docs/ios-simulator.md": Plan(
         prepare="carillon serve\n", without={"ssh": "there is no Mac"},
         skipped={"Examples/ios-simulator/bridge.sh https://carillon.local:5223 ca.pem com.example.app": "needs a Mac with Xcode"}),
-    "docs/performance.md": Plan(skipped={"*": "measures for minutes: .ci/run runs script/bench --short"}),
+    "docs/performance.md": Plan(skipped={"*": "measures for minutes: CI runs script/bench --short"}),
     "docs/provider-server.md": Plan(
         postgres=True, prepare="carillon serve\n",
         before={
