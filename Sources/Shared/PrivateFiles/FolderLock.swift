@@ -20,6 +20,9 @@ package final class FolderLock: Sendable {
 
     private init(_ descriptor: Descriptor) { self.descriptor = descriptor }
 
+    // Closing the descriptor is not enough: a child process that has not yet become another program has a copy of it.
+    deinit { flock(descriptor.number, LOCK_UN) }
+
     /// - Parameters:
     ///   - file: the name of the lock's file in the folder.
     ///   - program: who uses the folder, as in "provider server".
@@ -40,6 +43,7 @@ package final class FolderLock: Sendable {
     package static func isHeld(_ path: String) -> Bool {
         // If the file is missing or cannot be opened, no process of this user has locked it.
         guard let descriptor = try? Files.open(path, O_RDONLY | O_NOFOLLOW) else { return false }
+        defer { flock(descriptor.number, LOCK_UN) }
         return !isShareable(descriptor)
     }
 

@@ -35,9 +35,12 @@ final class DatabaseFolder: Sendable {
         }
     }
 
+    deinit { unlock() }
+
     func path(of name: String) -> String { path + "/" + name }
 
-    /// Unlocks the folder. Another process, or another store in this process, can then use it.
+    /// Unlocks the folder. Another process, or another store in this process, can then use it. Closing the descriptor alone does not
+    /// unlock it: a child process that has not yet become another program has a copy.
     func unlock() { flock(descriptor.number, LOCK_UN) }
 
     // MARK: Checks before opening

@@ -34,6 +34,26 @@ import Testing
         }
     }
 
+    /// A child process has a copy until it becomes another program, which takes long on a busy machine.
+    @Test func `The end of the lock frees the folder although a copy of its descriptor is open`() async throws {
+        try await Self.withLockFile { file in
+            var copy: Int32 = -1
+            do {
+                let lock = try FolderLock.take(file)
+                let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+                let own = descriptors.first {
+                    (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == file
+                }
+                copy = dup(try #require(own.flatMap { Int32($0) }))
+                withExtendedLifetime(lock) {}
+            }
+            defer { close(copy) }
+            #expect(copy >= 0)
+            #expect(!FolderLock.isHeld(file))
+            #expect(try FolderLock.take(file) != nil)
+        }
+    }
+
     /// A command looks whether a server is starting, while the server takes its lock.
     @Test func `A process that only looks keeps nobody from taking the lock`() async throws {
         try await Self.withLockFile { file in

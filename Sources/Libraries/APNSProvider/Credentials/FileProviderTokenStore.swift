@@ -33,7 +33,11 @@ public struct FileProviderTokenStore: ProviderTokenStore {
         let path = "\(folder)/\(key).json"
         let lock = open("\(path).lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw Failure(path: path, errno: errno) }
-        defer { close(lock) }  // Closing releases the lock.
+        defer {
+            // Closing alone does not release it: a child process that has not yet become another program has a copy.
+            flock(lock, LOCK_UN)
+            close(lock)
+        }
         while flock(lock, LOCK_EX) != 0 {
             guard errno == EINTR else { throw Failure(path: path, errno: errno) }
         }

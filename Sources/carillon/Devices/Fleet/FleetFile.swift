@@ -27,7 +27,11 @@ final class FleetFile: Sendable {
         }
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // A child process that has not yet become another program has a copy of the descriptor.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     /// The byte ranges of the identities, in order.
     func places() throws -> [Range<Int>] {
