@@ -64,7 +64,7 @@ enum RejectionTable {
         .init(token: "with a DER signature and a byte more") {
             try $0.token(signature: { $0.derRepresentation + [0] })
         },
-        .init(token: "of which one character was changed") { provider in
+        .init(token: "whose claims were changed") { provider in
             var parts = try provider.token().split(separator: ".").map(String.init)
             // Not one second, which may pass between the two.
             parts[1] = try provider.token(issuedSecondsAgo: 60).split(separator: ".").map(String.init)[1]
