@@ -110,6 +110,7 @@ class ReleaseTests(ScriptTestCase):
     def setUp(self):
         super().setUp()
         self.real("release")
+        self.real("swift")
         self.program("swift", "echo \"commit: ${CARILLON_COMMIT-none}\"")
         self.environment.pop("CARILLON_COMMIT", None)
 
@@ -129,6 +130,11 @@ class ReleaseTests(ScriptTestCase):
         self.commit()
         self.environment["CARILLON_COMMIT"] = "abc"
         self.assertEqual(self.run_script("release", "carillon").stdout, "commit: abc\n")
+
+    def test_the_order_of_traits_stays_so_that_nothing_is_compiled_twice(self):
+        self.program("swift", "echo \"seed: ${SWIFT_DETERMINISTIC_HASHING-none}\"")
+        self.environment.pop("SWIFT_DETERMINISTIC_HASHING", None)
+        self.assertEqual(self.run_script("release", "carillon").stdout, "seed: 1\n")
 
     def test_a_folder_that_is_no_clone_is_built_without_a_commit(self):
         self.assertEqual(self.run_script("release", "carillon").stdout, "commit: none\n")
