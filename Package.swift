@@ -394,7 +394,8 @@ let package = Package(
         tests(
             "Tests/Service/PeersTests",
             [
-                "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "Peers", nioCore, nioPosix, nioSSL,
+                "CommonTesting", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "Peers", nioCore,
+                nioPosix, nioSSL,
                 crypto, logging,
             ]),
         tests(
@@ -457,7 +458,7 @@ let package = Package(
                 "CommonTesting", "Notifications", "Storage", "Delivery", "DeliveryTesting", "PostgresClient",
                 "PostgresSupport", "AccountTables", "PostgresStore", "PostgresTesting",
             ], exclude: ["Databases"]),
-        tests("Tests/Stores/PostgresClientTests", ["PostgresClient", "PostgresTesting"]),
+        tests("Tests/Stores/PostgresClientTests", ["CommonTesting", "PostgresClient", "PostgresTesting"]),
         // MARK: Tests/ProviderServer
         tests(
             "Tests/ProviderServer/ProviderServerTests",

@@ -1,3 +1,4 @@
+import CommonTesting
 import APNSDevice
 import Foundation
 import HTTPAPIClient
@@ -307,7 +308,7 @@ import Testing
         try await run { rig in
             let token = try await rig.token()
             for _ in 0..<AgentLimits.streams { _ = try? await rig.client.ask(.HEAD, rig.path + "/events") }
-            while await !rig.agent.streams.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+            try await wait(while: await !rig.agent.streams.isEmpty)
             let stream = rig.events()
             try await rig.send(#"{"aps":{"alert":"Order 7"}}"#, to: token)
             #expect(try await stream.next()[0]["content"]?["body"] == "Order 7")

@@ -191,15 +191,13 @@ import Testing
                     #"{"bundleID":"\#(app)","exec":["\#(folder)/wait","\#(app)"]}"#, in: folder, as: app)
             }
             try AgentProcess.write(#"{"bundleID":"com.example.app","exec":["\#(folder)/note"]}"#, in: folder)
-            func wait(for file: String) async throws {
-                while !FileManager.default.fileExists(atPath: "\(folder)/\(file)") {
-                    try await Task.sleep(for: .milliseconds(10))
-                }
+            func waitForFile(_ file: String) async throws {
+                try await wait(while: !FileManager.default.fileExists(atPath: "\(folder)/\(file)"))
             }
             try await AgentProcess.with(folder) { agent in
                 for app in busy {
                     _ = try await service.send(alert: "Order 1", to: try await token(agent, app), topic: app)
-                    try await wait(for: "began-" + app)
+                    try await waitForFile("began-" + app)
                 }
                 let own = try await token(agent)
                 try await send("Order 7", to: own)
@@ -210,7 +208,7 @@ import Testing
                 stream.close()
                 try AgentRig.write("", to: folder + "/go")
                 try await send("Order 8", to: own)
-                try await wait(for: "ran")
+                try await waitForFile("ran")
                 #expect(try String(contentsOfFile: folder + "/ran", encoding: .utf8) == "\(handled + 1)\n")
             }
         }

@@ -19,14 +19,12 @@
         }
 
         /// Reads a metric until it has a value.
-        private func wait(
-            for series: String,
+        private func waitForMetric(
+            _ series: String,
             of service: TestService,
             until isRight: (Double) -> Bool,
         ) async throws {
-            while !isRight(try required(try await value(series, of: service))) {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            try await wait(while: !isRight(try required(try await value(series, of: service))))
         }
 
         @Test func `The lease and the connections to PostgreSQL are shown, and their loss`() async throws {
@@ -40,16 +38,16 @@
                     $0.store = .postgresql(location)
                     $0.storeKeyFile = file.path
                 } _: { node in
-                    try await wait(for: #"carillon_store_connections{state="lost"}"#, of: node) { $0 == 0 }
-                    try await wait(for: #"carillon_store_connections{state="open"}"#, of: node) { $0 == 7 }
-                    try await wait(for: "carillon_lease_remaining_seconds", of: node) { $0 > 0 }
+                    try await waitForMetric(#"carillon_store_connections{state="lost"}"#, of: node) { $0 == 0 }
+                    try await waitForMetric(#"carillon_store_connections{state="open"}"#, of: node) { $0 == 7 }
+                    try await waitForMetric("carillon_lease_remaining_seconds", of: node) { $0 > 0 }
                     #expect(try await value("carillon_leases_lost_total", of: node) == 0)
                     try await server.crash()
-                    try await wait(for: #"carillon_store_connections{state="lost"}"#, of: node) { $0 > 0 }
-                    try await wait(for: "carillon_lease_remaining_seconds", of: node) { $0 == 0 }
+                    try await waitForMetric(#"carillon_store_connections{state="lost"}"#, of: node) { $0 > 0 }
+                    try await waitForMetric("carillon_lease_remaining_seconds", of: node) { $0 == 0 }
                     try await server.start()
-                    try await wait(for: #"carillon_store_connections{state="lost"}"#, of: node) { $0 == 0 }
-                    try await wait(for: "carillon_lease_remaining_seconds", of: node) { $0 > 0 }
+                    try await waitForMetric(#"carillon_store_connections{state="lost"}"#, of: node) { $0 == 0 }
+                    try await waitForMetric("carillon_lease_remaining_seconds", of: node) { $0 > 0 }
                     #expect(try required(try await value("carillon_leases_lost_total", of: node)) >= 1)
                 }
             }
@@ -58,8 +56,8 @@
         @Test func `The other nodes are shown as connected, or as missing if they cannot be reached`() async throws {
             try await TwoServices.runConnected { one, two in
                 for node in [one, two] {
-                    try await wait(for: #"carillon_peers{state="connected"}"#, of: node) { $0 == 1 }
-                    try await wait(for: #"carillon_peers{state="missing"}"#, of: node) { $0 == 0 }
+                    try await waitForMetric(#"carillon_peers{state="connected"}"#, of: node) { $0 == 1 }
+                    try await waitForMetric(#"carillon_peers{state="missing"}"#, of: node) { $0 == 0 }
                 }
             }
             try await TwoServices.run {
@@ -69,7 +67,7 @@
                 )
             } _: { one, two in
                 for node in [one, two] {
-                    try await wait(for: #"carillon_peers{state="missing"}"#, of: node) { $0 == 1 }
+                    try await waitForMetric(#"carillon_peers{state="missing"}"#, of: node) { $0 == 1 }
                     #expect(try await value(#"carillon_peers{state="connected"}"#, of: node) == 0)
                 }
             }

@@ -130,16 +130,15 @@ import Testing
                     if round == 0 { id = try await Self.send(data, tokens) }
                     let share = (round + 1) * Self.recipients / (Self.times + 1)
                     let enough = Int.random(in: 1...share)
-                    while try await Self.accepted(data, id) < enough { await Task.yield() }
+                    try await wait(while: try await Self.accepted(data, id) < enough)
                 }
                 heard.append((try await Self.heard(place), try await Self.received(service).mapValues(\.count)))
             }
             try await Self.serve(place) {
                 // On a slow machine the message may have finished meanwhile, and has no rate any more.
                 _ = try await BuiltCommand.run(["provider", "message", "rate", id, "--data", data])
-                while try await Self.provider(data, "message", "show", id).first?["state"] != "finished" {
-                    await Task.yield()
-                }
+                try await wait(
+                    while: try await Self.provider(data, "message", "show", id).first?["state"] != "finished")
                 // The count of the outcomes is not above the number of recipients, although some got it again.
                 #expect(try await Self.accepted(data, id) == Self.recipients)
             }
@@ -168,7 +167,7 @@ import Testing
             try await Self.serve(place) { child in
                 // Slow enough that the server does not end before SIGTERM because everything was sent.
                 id = try await Self.send(data, tokens, rate: 10)
-                while try await Self.accepted(data, id) == 0 { await Task.yield() }
+                try await wait(while: try await Self.accepted(data, id) == 0)
                 child.signal(SIGTERM)
                 let finished = await child.finished()
                 #expect(finished.status == 0, "\(finished.errors)")
@@ -180,9 +179,8 @@ import Testing
             #expect(!heard.isEmpty && heard.count < Self.recipients)
             try await Self.serve(place) {
                 _ = try await Self.provider(data, "message", "rate", id)
-                while try await Self.provider(data, "message", "show", id).first?["state"] != "finished" {
-                    await Task.yield()
-                }
+                try await wait(
+                    while: try await Self.provider(data, "message", "show", id).first?["state"] != "finished")
                 #expect(try await Self.accepted(data, id) == Self.recipients)
             }
             let received = try await Self.received(service)

@@ -181,9 +181,7 @@
                 #expect(try Self.score(await stream.nextLine()) == 1)
                 let deleted = try await one.ask("DELETE", "/v1/apps/com.example.app")
                 #expect(deleted.status == 200 || deleted.status == 204, "\(deleted.text)")
-                while try await provider.broadcast(2, to: channel, at: two).status == 200 {
-                    try await Task.sleep(for: .milliseconds(5))
-                }
+                try await wait(while: try await provider.broadcast(2, to: channel, at: two).status == 200)
                 await device.close()
             }
         }

@@ -256,9 +256,9 @@
                 let stream = try await two.open("GET", "/v1/log?follow=true", as: administrator)
                 #expect(stream.status == .ok)
                 let path = "/v1/administrators/\(administrator.serial)"
-                while try await two.ask("GET", path).status != 200 { await Task.yield() }
+                try await wait(while: try await two.ask("GET", path).status != 200)
                 #expect(try await one.ask("DELETE", path).status == 200)
-                while (try? await two.ask("GET", path, as: administrator).status) == 200 { await Task.yield() }
+                try await wait(while: (try? await two.ask("GET", path, as: administrator).status) == 200)
                 do {
                     for try await _ in stream.body {}
                 } catch {
@@ -281,11 +281,11 @@
                 let removal = try await elsewhere.send(headers("DELETE", "/1/apps/com.example.app"), body: "")
                 #expect(removal.status / 100 == 2)
                 await elsewhere.close()
-                while try await push("second", token, keyOf: one, at: two) != 410 { await Task.yield() }
+                try await wait(while: try await push("second", token, keyOf: one, at: two) != 410)
                 let keyID = try required(one.description.key).keyID
                 let revoked = try await one.ask("DELETE", "/v1/keys/\(keyID)")
                 #expect(revoked.status / 100 == 2, "\(revoked.text)")
-                while try await push("third", token, keyOf: one, at: two) != 403 { await Task.yield() }
+                try await wait(while: try await push("third", token, keyOf: one, at: two) != 403)
                 await device.close()
             }
         }
@@ -354,7 +354,7 @@
                 #expect(asked.status == 200 && asked.text.contains(#""state":"draining""#), "\(asked.text)")
                 #expect(try await stream.nextLine() == #"{"end":"shutdown"}"#)
                 #expect(try await provider.goAways().first?.contains("Shutdown") == true)
-                while try await states(one)["two"] != "drained" { try await Task.sleep(for: .milliseconds(20)) }
+                try await wait(while: try await states(one)["two"] != "drained")
                 await #expect(throws: (any Error).self) { try await two.connectProvider() }
                 let ready = try await two.ask("GET", "/ready")
                 #expect(ready.status == 503 && ready.text.contains("drained"))

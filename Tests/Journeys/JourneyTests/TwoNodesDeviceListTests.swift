@@ -75,9 +75,7 @@
                     #expect(seen.apps.map(\.waiting) == [2] && seen.apps.map(\.token) == [token])
                 }
                 await device.close()
-                while try await Listed("/v1/devices", at: one).devices.first?.connected == true {
-                    try await Task.sleep(for: .milliseconds(5))
-                }
+                try await wait(while: try await Listed("/v1/devices", at: one).devices.first?.connected == true)
                 let gone = try required(try await Listed("/v1/devices/\(id)", at: one).devices.first)
                 #expect(gone.since == nil && gone.power == nil && gone.apps.map(\.waiting) == [1])
             }
@@ -119,9 +117,7 @@
         }
 
         private static func untilListed(_ id: String, at node: TestService) async throws {
-            while try await node.ask("GET", "/v1/devices/\(id)").status != 200 {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            try await wait(while: try await node.ask("GET", "/v1/devices/\(id)").status != 200)
         }
 
         @Test func `A node that cannot be asked is named, and the answer comes without it`() async throws {

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Foundation
 import NIOHTTP1
@@ -259,9 +260,7 @@ import Testing
             let newer = try await shop.send()
             _ = try await shop.provider.finished(newer)
             time.advance(by: .seconds(86_400 + 7_200))
-            while try await shop.provider.ask(.GET, "/v1/messages/\(id)").status != 404 {
-                try await Task.sleep(for: .milliseconds(10))
-            }
+            try await wait(while: try await shop.provider.ask(.GET, "/v1/messages/\(id)").status != 404)
             #expect(try await shop.provider.ask(.GET, "/v1/messages/\(newer)").status == 200)
         }
     }

@@ -94,10 +94,8 @@ import Testing
                         #"{"deviceToken":"\#(token)","environment":"development"}"#)
                     try #require(answer.status == 200)
                 }
-                func wait(for id: String) async throws {
-                    while try await Self.reason(provider, id, carillon.bundleID) == nil {
-                        try await Task.sleep(for: .milliseconds(10))
-                    }
+                func waitForReason(of id: String) async throws {
+                    try await wait(while: try await Self.reason(provider, id, carillon.bundleID) == nil)
                 }
                 try await register("gone", try await Self.goneToken(carillon))
                 // This app registered after the service had found that it was removed.
@@ -106,7 +104,7 @@ import Testing
                 now.withLock { $0 = Timestamp(milliseconds: 1_600_000_000_000) }
                 let put = try await provider.ask(.PUT, app, try await Self.document(carillon, feedback: true))
                 #expect(put.status == 200 && put["environments", "development", "feedback"] != nil)
-                try await wait(for: "gone")
+                try await waitForReason(of: "gone")
                 #expect(try await Self.reason(provider, "gone", carillon.bundleID) == "feedback")
                 #expect(try await Self.reason(provider, "back", carillon.bundleID) == nil)
                 // Hooks get the same event as after a 410.
@@ -116,7 +114,7 @@ import Testing
                 // The next day.
                 try await register("later", try await Self.goneToken(carillon))
                 day.pass()
-                try await wait(for: "later")
+                try await waitForReason(of: "later")
                 #expect(try await Self.reason(provider, "back", carillon.bundleID) == nil)
             }
         }
@@ -146,9 +144,7 @@ import Testing
                         }
                     }
                     // It learns of the app within a second.
-                    while try await provider.ask(.GET, app).status == 404 {
-                        try await Task.sleep(for: .milliseconds(10))
-                    }
+                    try await wait(while: try await provider.ask(.GET, app).status == 404)
                     let query = "?bundleID=\(carillon.bundleID)"
                     let token = try await carillon.makeDeviceToken(isGone: true)
                     let answer = try await provider.ask(
@@ -163,9 +159,7 @@ import Testing
                     // it again the next day.
                     try await Self.send(carillon, to: token)
                     day.pass()
-                    while try await Self.reason(provider, "gone", carillon.bundleID) != "feedback" {
-                        try await Task.sleep(for: .milliseconds(10))
-                    }
+                    try await wait(while: try await Self.reason(provider, "gone", carillon.bundleID) != "feedback")
                 }
             }
         }

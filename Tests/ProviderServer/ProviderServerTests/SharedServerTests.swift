@@ -75,9 +75,10 @@
                 #expect(paused["state"] == "paused")
                 // Wait until the server that sends has noticed it.
                 let connection = PostgresConnection(location, name: "test")
-                while try await connection.execute(
-                    "SELECT 1 FROM carillon_provider.message WHERE holder IS NOT NULL"
-                ).count > 0 { try await Task.sleep(for: .milliseconds(20)) }
+                try await wait(
+                    while: try await connection.execute(
+                        "SELECT 1 FROM carillon_provider.message WHERE holder IS NOT NULL"
+                    ).count > 0)
                 await connection.close()
                 let stopped = try await second.provider.ask(.GET, "/v1/messages/\(id)")
                 #expect(stopped["accepted"] == .integer(Int64(try await first.received().count)))
@@ -95,13 +96,11 @@
                 try await second.register(0)
                 let path = "/v1/apps/\(TestShop.bundleID)"
                 _ = try await first.provider.ask(.POST, path + "/keys", #"{"key":"server"}"#)
-                while try await second.provider.ask(.GET, "/v1/installations", key: second.serverKey).status != 401 {
-                    try await Task.sleep(for: .milliseconds(20))
-                }
+                try await wait(
+                    while: try await second.provider.ask(.GET, "/v1/installations", key: second.serverKey).status != 401
+                )
                 #expect(try await first.provider.ask(.DELETE, path).status == 200)
-                while try await second.provider.ask(.GET, path).status != 404 {
-                    try await Task.sleep(for: .milliseconds(20))
-                }
+                try await wait(while: try await second.provider.ask(.GET, path).status != 404)
             }
         }
 
@@ -113,9 +112,7 @@
                 let path = "/v1/apps/\(TestShop.bundleID)"
                 #expect(try await second.provider.ask(.DELETE, path).status == 200)
                 for shop in [first, second] {
-                    while try await shop.provider.ask(.GET, path).status != 404 {
-                        try await Task.sleep(for: .milliseconds(20))
-                    }
+                    try await wait(while: try await shop.provider.ask(.GET, path).status != 404)
                     #expect(try await shop.provider.ask(.GET, "/v1/messages/\(id)").status == 404)
                 }
                 #expect(try await first.received().count < 40)
@@ -139,9 +136,7 @@
                         let answer = try await first.provider.ask(.GET, path, key: first.serverKey)
                         return (0..<3).map { answer["items", String($0), "state"] }
                     }
-                    while try await states() != ["delivered", "delivered", "delivered"] {
-                        try await Task.sleep(for: .milliseconds(20))
-                    }
+                    try await wait(while: try await states() != ["delivered", "delivered", "delivered"])
                     #expect(receiver.received.count == 3)
                     #expect(Set(receiver.received.map(\.id)).count == 3)
                 }

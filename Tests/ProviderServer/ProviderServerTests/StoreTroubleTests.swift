@@ -114,7 +114,7 @@ import Testing
                 let before = faulty_disk_count(disk)
                 faulty_disk_set(disk, FAULTY_DISK_FULL)
                 // An outcome could not be stored.
-                while faulty_disk_count(disk) == before { await Task.yield() }
+                try await wait(while: faulty_disk_count(disk) == before)
                 let waiting = try await shop.provider.message(id) { $0["cause"] != nil }
                 #expect(waiting["state"] == "running")
                 #expect(try waiting.text("cause").contains("The disk is full"))
@@ -144,9 +144,7 @@ import Testing
                     try await database.crash()
                     try await Self.refused(shop)
                     try await database.start()
-                    while try await shop.provider.ask(.GET, "/ready").status != 200 {
-                        try await Task.sleep(for: .milliseconds(20))
-                    }
+                    try await wait(while: try await shop.provider.ask(.GET, "/ready").status != 200)
                     try await Self.acceptedAgain(shop)
                 }
             }

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Matching
 import Notifications
@@ -110,7 +111,7 @@ struct BinaryRehearsalTests {
             try await hanging.write(Packet.items(1, token: token, payload: Self.payload(1)))
             // If the service read this invalid notification, it would end the connection with an error packet.
             try await hanging.write(Packet.items(2, token: nil))
-            while director.all.first?.rehearsal.counts.first?.fired == 0 { await Task.yield() }
+            try await wait(while: director.all.first?.rehearsal.counts.first?.fired == 0)
             let client = try await rig.connect(.binary, rig.tls())
             repeat {
                 try await client.write(Packet.items(3, token: token, payload: Self.payload(3)))

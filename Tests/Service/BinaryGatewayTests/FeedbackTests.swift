@@ -1,3 +1,4 @@
+import CommonTesting
 import BinaryGateway
 import Connections
 import Delivery
@@ -50,10 +51,7 @@ struct FeedbackTests {
     /// Reads until the list is empty. The service removes what was read shortly after it sees the connection's end.
     private static func waitUntilEmpty(_ rig: GatewayRig) async throws {
         let list = FeedbackList(environment: rig.environment, app: rig.app.id)
-        while try await !rig.store.entries(of: list, after: nil, limit: 1).isEmpty {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
+        try await wait(while: try await !rig.store.entries(of: list, after: nil, limit: 1).isEmpty)
     }
 
     @Test

@@ -87,7 +87,7 @@ struct NodesTests {
                 Packet.items(1, token: unknown, payload: Self.payload(1))
                     + Packet.items(2, token: rig.token(2), payload: Self.payload(2))
                     + Packet.items(3, token: unknown, payload: Self.payload(3)))
-            while node.asked < 1 { await Task.yield() }
+            try await wait(while: node.asked < 1)
             #expect(try await rig.mailbox(2) == [])
             node.release()
             // The connection ends when everything before this invalid notification was accepted.
@@ -133,7 +133,7 @@ struct NodesTests {
             try await client.write(
                 Packet.items(1, token: rig.token(2), payload: Self.payload(1))
                     + Packet.items(2, token: token(1, node, rig), payload: Self.payload(2)))
-            while node.asked < 1 { await Task.yield() }
+            try await wait(while: node.asked < 1)
             async let ending: Void = rig.shutDown()
             #expect(try await client.readToEnd() == [8, 10, 0, 0, 0, 1])
             node.release()
@@ -151,7 +151,7 @@ struct NodesTests {
             let token = try await rig.register()
             let client = try await rig.connect()
             try await client.write(Packet.items(1, token: token, payload: Self.payload(1)))
-            while try await rig.mailbox() == [] { await Task.yield() }
+            try await wait(while: try await rig.mailbox() == [])
             rig.accounts.cutOff(true)
             try await client.write(Packet.items(2, token: token, payload: Self.payload(2)))
             #expect(try await client.readToEnd() == [8, 10, 0, 0, 0, 1])

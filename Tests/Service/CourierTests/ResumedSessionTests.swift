@@ -82,7 +82,7 @@ struct ResumedSessionTests {
                 defer { client.removeFiles() }
                 let first = try await client.request("GET", "/1/crl", session: .keep) { $0.contains("END X509 CRL") }
                 guard first.contains("END X509 CRL") else { continue }
-                while Date() <= expiry { try await Task.sleep(for: .milliseconds(20)) }
+                try await wait(while: Date() <= expiry)
                 return try await body { try await client.request($0, $1, session: .resume) { _ in false } }
             }
             Issue.record("Both certificates expired before their handshakes.")

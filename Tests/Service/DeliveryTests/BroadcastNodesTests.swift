@@ -1,3 +1,4 @@
+import CommonTesting
 import DeliveryTesting
 import Notifications
 import Rates
@@ -22,12 +23,9 @@ struct BroadcastNodesTests {
         }
         func end(_ reason: StreamEnd) {}
 
-        func received(_ count: Int) async -> [UInt64] {
-            while true {
-                let scores = scores.withLock { $0 }
-                if scores.count >= count { return scores }
-                await Task.yield()
-            }
+        func received(_ count: Int) async throws -> [UInt64] {
+            try await wait(while: scores.withLock(\.count) < count)
+            return scores.withLock { $0 }
         }
     }
 
@@ -141,7 +139,7 @@ struct BroadcastNodesTests {
     func `A node whose lease has run out sends and acknowledges no broadcasts`() async throws {
         try await withRig { rig in
             rig.broadcasts.deliver(rig.direct(1, version: 1))
-            #expect(await rig.stream.received(1) == [1])
+            #expect(try await rig.stream.received(1) == [1])
             rig.holds.state.withLock { $0.term += 1 }
             rig.broadcasts.deliver(rig.direct(2, version: 2))
             rig.broadcasts.acknowledge(rig.stream.numbers.withLock { $0 }, by: Self.device)
@@ -152,7 +150,7 @@ struct BroadcastNodesTests {
             await rig.broadcasts.flushMarks()
             let after = try await rig.store.subscriptions(of: Self.device).map(\.seen)
             #expect(before == [nil] && after == [BroadcastVersion(rawValue: 1)])
-            #expect(await rig.stream.received(1) == [1])
+            #expect(try await rig.stream.received(1) == [1])
         }
     }
 
@@ -194,14 +192,15 @@ struct BroadcastNodesTests {
             rig.news.failures.withLock { $0 = 3 }
             let changes = (1...5).map { rig.stored($0, version: $0) }
             rig.news.list.withLock { $0 = changes }
-            #expect(await rig.stream.received(5) == [1, 2, 3, 4, 5])
+            let scores = try await rig.stream.received(5)
+            #expect(scores == [1, 2, 3, 4, 5])
             // The direct way was slower.
             rig.broadcasts.received(rig.direct(5, version: 5))
             rig.broadcasts.received(rig.direct(6, version: 6))
-            #expect(await rig.stream.received(6) == [1, 2, 3, 4, 5, 6])
+            #expect(try await rig.stream.received(6) == [1, 2, 3, 4, 5, 6])
             // And now the store has what was sent directly, and more.
             rig.news.list.withLock { $0 += [rig.stored(6, version: 6), rig.stored(7, version: 7)] }
-            #expect(await rig.stream.received(7) == [1, 2, 3, 4, 5, 6, 7])
+            #expect(try await rig.stream.received(7) == [1, 2, 3, 4, 5, 6, 7])
         }
     }
 
@@ -209,7 +208,8 @@ struct BroadcastNodesTests {
     func `A broadcast that is not stored comes directly only`() async throws {
         try await withRig { rig in
             for number in 1...20 as ClosedRange<UInt64> { rig.broadcasts.received(rig.direct(number, version: nil)) }
-            #expect(await rig.stream.received(20) == Array(1...20))
+            let scores = try await rig.stream.received(20)
+            #expect(scores == Array(1...20))
         }
     }
 
@@ -220,7 +220,7 @@ struct BroadcastNodesTests {
             // As in a shared store, the channel is gone there too.
             _ = await rig.store.remove([rig.channel.key])
             rig.news.list.withLock { $0 = [.removed(rig.channel.key), .removed(rig.channel.key)] }
-            while rig.broadcasts.connectedSubscribers(of: rig.channel.key) > 0 { await Task.yield() }
+            try await wait(while: rig.broadcasts.connectedSubscribers(of: rig.channel.key) > 0)
             rig.broadcasts.received(rig.direct(1, version: nil))
             #expect(rig.stream.scores.withLock { $0 } == [])
         }
@@ -231,7 +231,7 @@ struct BroadcastNodesTests {
         try await withRig { rig in
             _ = await rig.store.remove([rig.channel.key])
             rig.news.isLost.withLock { $0 = true }
-            while rig.broadcasts.connectedSubscribers(of: rig.channel.key) > 0 { await Task.yield() }
+            try await wait(while: rig.broadcasts.connectedSubscribers(of: rig.channel.key) > 0)
         }
     }
 
@@ -251,7 +251,7 @@ struct BroadcastNodesTests {
         #expect(rig.exceeded.limits.withLock { $0 } == [.nodeBroadcasts, .nodeBroadcasts])
         rig.news.list.withLock { $0 = [rig.stored(4, version: 9)] }
         let running = Task { await rig.broadcasts.run() }
-        #expect(Set(await rig.stream.received(3)) == [1, 2, 4])
+        #expect(Set(try await rig.stream.received(3)) == [1, 2, 4])
         running.cancel()
         await running.value
     }

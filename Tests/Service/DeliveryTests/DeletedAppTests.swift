@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import SQLiteStore
 import Notifications
@@ -30,7 +31,7 @@ struct DeletedAppTests {
     /// Waits until the store has this many registrations of the device.
     private func waitForRegistrations(_ count: Int) async throws {
         let device = Example.destination(app: 1).deviceKey
-        while try await rig.store.memory.registrations(of: device).count != count { await Task.yield() }
+        try await wait(while: try await rig.store.memory.registrations(of: device).count != count)
     }
 
     @Test

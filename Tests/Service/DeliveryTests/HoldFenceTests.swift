@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Notifications
 import SQLiteStore
@@ -25,11 +26,11 @@ struct HoldFenceTests {
         shared.report(to: outcomes)
     }
 
-    private func attached(_ first: UInt64 = 1000, power: DevicePower = .awake) async -> RecordingStream {
+    private func attached(_ first: UInt64 = 1000, power: DevicePower = .awake) async throws -> RecordingStream {
         let stream = RecordingStream()
         shared.attach(stream, of: Example.device, power: power)
         // The device is taken first, so offer until there is a stream.
-        while shared.offer(offer(nil, first), now: clock.now) == .returned { await Task.yield() }
+        try await wait(while: shared.offer(offer(nil, first), now: clock.now) == .returned)
         await stream.attempts.wait { $0.contains { $0.notification.number == first } }
         return stream
     }
@@ -43,12 +44,12 @@ struct HoldFenceTests {
     @Test
     func `Nothing is sent, offered or acknowledged on its old streams`() async throws {
         let running = Task { await shared.run() }
-        let stream = await attached()
+        let stream = try await attached()
         #expect(shared.offer(offer(1, 1), now: clock.now) == .taken)
         let before = stream.numbers
         #expect(local.connected(among: [Example.device]).count == 1)
         // Not even the reading of announcements notices it.
-        await holds.stop()
+        try await holds.stop()
         holds.state.withLock { $0.term += 1 }
         #expect(shared.offer(offer(2, 2), now: clock.now) == .returned)
         #expect(shared.offered(offer(3, 3), epoch: 1) == .elsewhere)
@@ -65,7 +66,7 @@ struct HoldFenceTests {
         #expect(await stream.ends.first(1) == [.storeUnavailable])
         #expect(await outcomes.events.first(1) == [.returned(1)])
         // In the new term a device can connect again.
-        let next = await attached(1001)
+        let next = try await attached(1001)
         #expect(next.numbers == [1001])
         running.cancel()
         await running.value
@@ -74,12 +75,12 @@ struct HoldFenceTests {
     @Test
     func `What another node sends for an earlier hold on a device is not taken`() async throws {
         let running = Task { await shared.run() }
-        let first = await attached()
+        let first = try await attached()
         // The device connects again, and the node takes it once more.
         let stream = RecordingStream()
         shared.attach(stream, of: Example.device, power: .awake)
         #expect(await first.ends.first(1) == [.takenOver])
-        while shared.offer(offer(nil, 1001), now: clock.now) == .returned { await Task.yield() }
+        try await wait(while: shared.offer(offer(nil, 1001), now: clock.now) == .returned)
         #expect(shared.offered(offer(3, 3), epoch: 1) == .elsewhere)
         shared.stored(Example.stored(4, version: 4), offer: nil, epoch: 1)
         #expect(shared.offered(offer(5, 5), epoch: 2) == nil)
@@ -143,9 +144,9 @@ final class TestHolds: DeviceHolds {
     }
 
     /// Lets the reading of announcements wait, and returns when it does.
-    func stop() async {
+    func stop() async throws {
         state.withLock { $0.isStopped = true }
-        while state.withLock({ $0.waiting.isEmpty }) { await Task.yield() }
+        try await wait(while: state.withLock({ $0.waiting.isEmpty }))
     }
 
     func goOn() {

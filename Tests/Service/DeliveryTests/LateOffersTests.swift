@@ -1,3 +1,4 @@
+import CommonTesting
 @testable import Delivery
 import Notifications
 import SQLiteStore
@@ -27,11 +28,11 @@ struct LateOffersTests {
         shared.use(routes)
     }
 
-    private func attached(_ body: () async throws -> Void) async rethrows {
+    private func attached(_ body: () async throws -> Void) async throws {
         let running = Task { await shared.run() }
         let stream = RecordingStream()
         shared.attach(stream, of: Example.device)
-        while !local.isAttached(Example.device) { await Task.yield() }
+        try await wait(while: !local.isAttached(Example.device))
         try await body()
         running.cancel()
         await running.value
@@ -42,8 +43,8 @@ struct LateOffersTests {
     }
 
     @Test
-    func `What the store announces is newer than the offers that are still on their way`() async {
-        await attached {
+    func `What the store announces is newer than the offers that are still on their way`() async throws {
+        try await attached {
             announce(.success([.changed(elsewhere), .changed(Example.destination()), .ended(elsewhere)]))
             #expect(
                 await routes.refusals.first(1) == [
@@ -57,16 +58,16 @@ struct LateOffersTests {
     }
 
     @Test
-    func `If announcements may have been lost, no offer on its way is trusted`() async {
-        await attached {
+    func `If announcements may have been lost, no offer on its way is trusted`() async throws {
+        try await attached {
             announce(.failure(StoreError(.unknown, "A test wants it so.")))
             #expect(await routes.refusals.first(1) == [RecordingRoutes.Refusal(destinations: nil, isEnded: false)])
         }
     }
 
     @Test
-    func `An offer on its way is not for an app that was removed at this node`() async {
-        await attached {
+    func `An offer on its way is not for an app that was removed at this node`() async throws {
+        try await attached {
             shared.removed(elsewhere)
             shared.removed(Example.destination())
             #expect(
@@ -77,9 +78,9 @@ struct LateOffersTests {
     }
 
     @Test
-    func `What a line finds in its mailboxes is newer than the offers that are still on their way`() async {
+    func `What a line finds in its mailboxes is newer than the offers that are still on their way`() async throws {
         _ = await store.memory.store([Example.stored(1, version: 0).entry])
-        await attached {
+        try await attached {
             #expect(
                 await routes.refusals.first(1) == [
                     RecordingRoutes.Refusal(destinations: [Example.destination()], isEnded: false)
@@ -91,8 +92,8 @@ struct LateOffersTests {
     }
 
     @Test
-    func `A notification with a single attempt that comes too late is logged as discarded`() async {
-        await attached {
+    func `A notification with a single attempt that comes too late is logged as discarded`() async throws {
+        try await attached {
             for number in 1...2 as ClosedRange<UInt64> {
                 let once = Offer(
                     id: nil, destination: Example.destination(), notification: Example.notification(number))

@@ -1,3 +1,4 @@
+import CommonTesting
 import Synchronization
 import Testing
 
@@ -27,7 +28,7 @@ struct CollectionTasksTests {
         let results = try await Array(0..<20).mapInTasks(atMost: limit) { number in
             running.withLock { $0.begin() }
             // The first ones wait for each other, so all of them run at the same time.
-            while running.withLock({ $0.begun < together }) { await Task.yield() }
+            try await wait(while: running.withLock({ $0.begun < together }))
             running.withLock { $0.now -= 1 }
             return number * 2
         }

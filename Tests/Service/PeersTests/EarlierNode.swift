@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import HTTP2
 import NIOCore
@@ -30,12 +31,9 @@ final class EarlierNode: Sendable {
     }
 
     /// Returns the kinds of the records that have come, as soon as there are this many.
-    func kinds(_ count: Int) async -> [UInt8] {
-        while true {
-            let kinds = kinds.withLock { $0 }
-            if kinds.count >= count { return kinds }
-            await Task.yield()
-        }
+    func kinds(_ count: Int) async throws -> [UInt8] {
+        try await wait(while: kinds.withLock(\.count) < count)
+        return kinds.withLock { $0 }
     }
 
     private final class Caller: HTTP2Application {

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import NIOCore
 import Notifications
@@ -25,7 +26,7 @@ struct PeerLimitTests {
         let authority = try TestNode.makeAuthority()
         let (one, two) = (try await TestNode(1, authority, limits), try await TestNode(2, authority, limits))
         for node in [one, two] { node.peers.update([one.clusterNode, two.clusterNode]) }
-        while one.peers.connected == 0 || two.peers.connected == 0 { await Task.yield() }
+        try await wait(while: one.peers.connected == 0 || two.peers.connected == 0)
         try await body(one, two)
         for node in [one, two] { await node.close() }
     }
@@ -35,11 +36,11 @@ struct PeerLimitTests {
         try await withTwo(TestNode.limits) { one, two in
             let id = OfferID(origin: two.peers.origin, number: 1)
             #expect(one.peers.offer(offer(id), epoch: 1, to: two.id))
-            #expect(await one.receiver.events(1) == ["1 returned"])
+            #expect(try await one.receiver.events(1) == ["1 returned"])
             // They connect again. The offer has not arrived.
             let own = OfferID(origin: one.peers.origin, number: 2)
-            while !one.peers.offer(offer(own), epoch: 1, to: two.id) { await Task.yield() }
-            #expect(await two.receiver.events(1) == ["offer 2 1"])
+            try await wait(while: !one.peers.offer(offer(own), epoch: 1, to: two.id))
+            #expect(try await two.receiver.events(1) == ["offer 2 1"])
         }
     }
 
@@ -52,8 +53,9 @@ struct PeerLimitTests {
                 let id = OfferID(origin: one.peers.origin, number: UInt64(number))
                 #expect(one.peers.offer(offer(id, payloadBytes: bytes), epoch: 1, to: two.id))
             }
-            #expect(Set(await one.receiver.events(2)) == ["0 returned", "1 returned"])
-            #expect(await two.receiver.events(1) == ["offer 0 1"])
+            let outcomes = try await one.receiver.events(2)
+            #expect(Set(outcomes) == ["0 returned", "1 returned"])
+            #expect(try await two.receiver.events(1) == ["offer 0 1"])
         }
     }
 
@@ -66,7 +68,7 @@ struct PeerLimitTests {
         let (one, two) = (try await TestNode(1, authority, limits), try await TestNode(2, authority, limits))
         let proxy = try await StoppingProxy(to: two.port)
         one.peers.update([ClusterNode(id: two.id, name: "two", peer: "127.0.0.1:\(proxy.port)", state: .active)])
-        while one.peers.connected == 0 { await Task.yield() }
+        try await wait(while: one.peers.connected == 0)
         proxy.stop()
         var count = 0
         while one.peers.offer(offer(nil, payloadBytes: 4000), epoch: 1, to: two.id) {
@@ -88,7 +90,7 @@ struct PeerLimitTests {
             func send(_ number: UInt64) -> Bool {
                 one.peers.offer(offer(OfferID(origin: one.peers.origin, number: number)), epoch: 1, to: two.id)
             }
-            while !send(1) { await Task.yield() }
+            try await wait(while: !send(1))
             #expect(send(2) && send(3) && !send(4))
             let first = offer(OfferID(origin: one.peers.origin, number: 1))
             let entry = StoredMailboxEntry(
@@ -111,13 +113,13 @@ struct PeerLimitTests {
             let lines = [String](repeating: "{}", count: 4096)
             two.peers.answerLogQuestions { _ in
                 asked.withLock { $0 += 1 }
-                while !isReleased.withLock({ $0 }) { await Task.yield() }
+                try? await wait(while: !isReleased.withLock({ $0 }))
                 return lines
             }
             let id = NotificationID(high: 1, low: 2)
             async let first = one.peers.log(of: id, at: [two.id], within: .seconds(60))
             async let second = one.peers.log(of: id, at: [two.id], within: .seconds(60))
-            while asked.withLock({ $0 }) < 2 { await Task.yield() }
+            try await wait(while: asked.withLock({ $0 }) < 2)
             // A third question is not answered.
             #expect(await one.peers.log(of: id, at: [two.id], within: .milliseconds(100)) == [:])
             #expect(asked.withLock { $0 } == 2)
@@ -155,12 +157,12 @@ struct PeerLimitTests {
             let device = DeviceKey(environment: .development, device: DeviceID(rawValue: 1))
             two.peers.answerDeviceQuestions { devices in
                 asked.withLock { $0 += 1 }
-                while !isReleased.withLock({ $0 }) { await Task.yield() }
+                try? await wait(while: !isReleased.withLock({ $0 }))
                 return devices.map { TestNode.connected($0) }
             }
             async let first = one.peers.connected(among: [device], at: [two.id], within: .seconds(60))
             async let second = one.peers.connected(among: [device], at: [two.id], within: .seconds(60))
-            while asked.withLock({ $0 }) < 2 { await Task.yield() }
+            try await wait(while: asked.withLock({ $0 }) < 2)
             // A third question is not answered.
             #expect(await one.peers.connected(among: [device], at: [two.id], within: .milliseconds(100)) == [:])
             #expect(asked.withLock { $0 } == 2)
@@ -176,7 +178,7 @@ struct PeerLimitTests {
         few.askedDevices = 2
         let (one, two) = (try await TestNode(1, authority, few), try await TestNode(2, authority, TestNode.limits))
         for node in [one, two] { node.peers.update([one.clusterNode, two.clusterNode]) }
-        while one.peers.connected == 0 || two.peers.connected == 0 { await Task.yield() }
+        try await wait(while: one.peers.connected == 0 || two.peers.connected == 0)
         let asked = Mutex(0)
         for node in [one, two] {
             node.peers.answerDeviceQuestions { devices in

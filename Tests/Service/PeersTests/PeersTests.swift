@@ -1,3 +1,4 @@
+import CommonTesting
 import Connections
 import Crypto
 import Delivery
@@ -37,7 +38,7 @@ struct PeersTests {
             try await TestNode(1, authority, limits), try await TestNode(2, authority, limits)
         )
         for node in [one, two] { node.peers.update([one.clusterNode, two.clusterNode]) }
-        while one.peers.connected == 0 || two.peers.connected == 0 { await Task.yield() }
+        try await wait(while: one.peers.connected == 0 || two.peers.connected == 0)
         try await body(one, two)
         for node in [one, two] { await node.close() }
     }
@@ -54,7 +55,7 @@ struct PeersTests {
                     expires: Timestamp(milliseconds: 1))
                 let stored = StoredMailboxEntry(entry: entry, version: MailboxVersion(rawValue: 5))
                 here.peers.stored(stored, offer: nil, epoch: 4, to: there.id)
-                let offered = await there.receiver.events(there === two ? 101 : 201).suffix(101)
+                let offered = try await there.receiver.events(there === two ? 101 : 201).suffix(101)
                 #expect(Array(offered) == (1...100).map { "offer \($0) 4" } + ["stored 5 4"])
                 for number in 1...99 as ClosedRange<UInt64> {
                     there.peers.report(
@@ -65,7 +66,7 @@ struct PeersTests {
                 for number in [1, 1000, 100] as [UInt64] {
                     there.peers.report(.returned, of: OfferID(origin: here.peers.origin, number: number))
                 }
-                let outcomes = await here.receiver.events(here === one ? 100 : 201)
+                let outcomes = try await here.receiver.events(here === one ? 100 : 201)
                 #expect(
                     Array(outcomes.suffix(100))
                         == (1...99).map { "\($0) \($0.isMultiple(of: 2) ? "acknowledged" : "elsewhere")" } + [
@@ -93,9 +94,10 @@ struct PeersTests {
                         channel: channel, notification: notification,
                         version: version.map { BroadcastVersion(rawValue: $0) }))
             }
-            #expect(await two.receiver.events(2) == ["broadcast \(channel.id) unstored", "broadcast \(channel.id) 7"])
+            let events = try await two.receiver.events(2)
+            #expect(events == ["broadcast \(channel.id) unstored", "broadcast \(channel.id) 7"])
             two.peers.broadcast(PeerBroadcast(channel: channel, notification: notification, version: nil))
-            #expect(await one.receiver.events(1) == ["broadcast \(channel.id) unstored"])
+            #expect(try await one.receiver.events(1) == ["broadcast \(channel.id) unstored"])
         }
     }
 
@@ -104,13 +106,13 @@ struct PeersTests {
         try await withTwo { one, two in
             #expect(one.peers.offer(offer(one, 1), epoch: 1, to: two.id))
             #expect(one.peers.offer(offer(one, 2), epoch: 1, to: two.id))
-            _ = await two.receiver.events(2)
+            _ = try await two.receiver.events(2)
             two.peers.report(.acknowledged, of: OfferID(origin: one.peers.origin, number: 1))
-            _ = await one.receiver.events(1)
+            _ = try await one.receiver.events(1)
             for link in two.peers.openLinks { link.close() }
-            #expect(await one.receiver.events(2) == ["1 acknowledged", "2 returned"])
-            while !one.peers.offer(offer(one, 3), epoch: 1, to: two.id) { await Task.yield() }
-            #expect(await two.receiver.events(3).last == "offer 3 1")
+            #expect(try await one.receiver.events(2) == ["1 acknowledged", "2 returned"])
+            try await wait(while: !one.peers.offer(offer(one, 3), epoch: 1, to: two.id))
+            #expect(try await two.receiver.events(3).last == "offer 3 1")
         }
     }
 
@@ -119,7 +121,8 @@ struct PeersTests {
         try await withTwo { one, two in
             two.receiver.answer.withLock { $0 = .elsewhere }
             #expect(one.peers.offer(offer(one, 1), epoch: 1, to: two.id))
-            #expect(await one.receiver.events(1) == ["1 elsewhere"])
+            let outcomes = try await one.receiver.events(1)
+            #expect(outcomes == ["1 elsewhere"])
             #expect(!one.peers.offer(offer(one, 2), epoch: 1, to: NodeID(bytes: [9])))
         }
     }
@@ -131,9 +134,9 @@ struct PeersTests {
         try await withTwo(limits) { one, two in
             let taken = (1...5).map { one.peers.offer(offer(one, $0), epoch: 1, to: two.id) }
             #expect(taken == [true, true, true, false, false])
-            _ = await two.receiver.events(3)
+            _ = try await two.receiver.events(3)
             two.peers.report(.acknowledged, of: OfferID(origin: one.peers.origin, number: 2))
-            _ = await one.receiver.events(1)
+            _ = try await one.receiver.events(1)
             #expect(one.peers.offer(offer(one, 6), epoch: 1, to: two.id))
         }
     }
@@ -150,7 +153,8 @@ struct PeersTests {
             one.peers.stored(
                 StoredMailboxEntry(entry: entry, version: MailboxVersion(rawValue: 5)), offer: nil, epoch: 4, to: two.id
             )
-            #expect(await two.receiver.events(1) == ["stored 5 4"])
+            let events = try await two.receiver.events(1)
+            #expect(events == ["stored 5 4"])
         }
     }
 
@@ -164,11 +168,11 @@ struct PeersTests {
         // Between them is a proxy that stops.
         let proxy = try await StoppingProxy(to: two.port)
         one.peers.update([ClusterNode(id: two.id, name: "two", peer: "127.0.0.1:\(proxy.port)", state: .active)])
-        while one.peers.connected == 0 { await Task.yield() }
+        try await wait(while: one.peers.connected == 0)
         #expect(one.peers.offer(offer(one, 1), epoch: 1, to: two.id))
-        _ = await two.receiver.events(1)
+        _ = try await two.receiver.events(1)
         proxy.stop()
-        #expect(await one.receiver.events(1) == ["1 returned"])
+        #expect(try await one.receiver.events(1) == ["1 returned"])
         for node in [one, two] { await node.close() }
         try await proxy.close()
     }
@@ -180,7 +184,7 @@ struct PeersTests {
         let (one, two) = (try await TestNode(1, authority, limits), try await TestNode(2, authority, limits))
         let proxy = try await StoppingProxy(to: two.port)
         one.peers.update([ClusterNode(id: two.id, name: "two", peer: "127.0.0.1:\(proxy.port)", state: .active)])
-        while one.peers.connected == 0 || two.peers.connected == 0 { await Task.yield() }
+        try await wait(while: one.peers.connected == 0 || two.peers.connected == 0)
         let other = Destination(environment: .development, device: DeviceID(rawValue: 7), app: AppID(rawValue: 4))
         let ended = Destination(environment: .development, device: DeviceID(rawValue: 7), app: AppID(rawValue: 5))
         func entry(_ version: UInt64, of destination: Destination = Self.destination) -> StoredMailboxEntry {
@@ -203,30 +207,32 @@ struct PeersTests {
         two.peers.refuseEarlier(for: [Self.destination], isEnded: false)
         two.peers.refuseEarlier(for: [ended], isEnded: true)
         proxy.goOn()
-        #expect(await one.receiver.events(2) == ["1 returned", "3 returned"])
+        #expect(try await one.receiver.events(2) == ["1 returned", "3 returned"])
         // An offer without an identifier has a single attempt, and waits for nothing.
         #expect(
-            await two.receiver.events(6) == [
+            try await two.receiver.events(6) == [
                 "refused 1", "offer 2 1", "refused 3", "offer 0 1", "refused 0", "stored 5 1",
             ])
         // As soon as the barriers have come back, offers are taken again.
         for app in [Self.destination, ended] {
             var number = app == ended ? 100 : 10 as UInt64
-            func isTaken() async -> Bool { await two.receiver.events(6).contains("offer \(number) 1") }
+            func isAnswered() async throws -> Bool {
+                if try await isTaken() { return true }
+                return try await one.receiver.events(2).contains("\(number) returned")
+            }
+            func isTaken() async throws -> Bool { try await two.receiver.events(6).contains("offer \(number) 1") }
             repeat {
                 number += 1
                 #expect(one.peers.offer(offer(one, number, to: app), epoch: 1, to: two.id))
-                while !(await one.receiver.events(2).contains("\(number) returned")), !(await isTaken()) {
-                    await Task.yield()
-                }
-            } while !(await isTaken())
+                try await wait(while: !(try await isAnswered()))
+            } while !(try await isTaken())
         }
         // A node that may have missed announcements refuses everything.
         proxy.stop()
         #expect(one.peers.offer(offer(one, 1000, to: other), epoch: 1, to: two.id))
         two.peers.refuseEarlier(for: nil, isEnded: false)
         proxy.goOn()
-        while !(await one.receiver.events(2).contains("1000 returned")) { await Task.yield() }
+        try await wait(while: !(try await one.receiver.events(2).contains("1000 returned")))
         for node in [one, two] { await node.close() }
         try await proxy.close()
     }
@@ -290,12 +296,12 @@ struct PeersTests {
         let node = try await TestNode(1, TestNode.makeAuthority(), TestNode.limits)
         let earlier = EarlierNode()
         let channel = try await earlier.call(node)
-        while node.peers.connected == 0 { await Task.yield() }
+        try await wait(while: node.peers.connected == 0)
         #expect(await node.peers.connected(among: [Self.key(1)], at: [earlier.id], within: .seconds(3600)) == [:])
         // The next record is one that it knows, a question about the log.
         let id = NotificationID(high: 1, low: 2)
         #expect(await node.peers.log(of: id, at: [earlier.id], within: .milliseconds(1)) == [:])
-        #expect(await earlier.kinds(1) == [4])
+        #expect(try await earlier.kinds(1) == [4])
         #expect(node.peers.connected == 1)
         try await channel.close()
         await node.close()

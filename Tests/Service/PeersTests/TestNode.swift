@@ -1,3 +1,4 @@
+import CommonTesting
 import Connections
 import Delivery
 import Foundation
@@ -119,12 +120,9 @@ final class TestReceiver: PeerReceiver {
     let answer = Mutex<PeerOutcome?>(nil)
 
     /// Returns what has come, when that is at least so much.
-    func events(_ count: Int) async -> [String] {
-        while true {
-            let list = list.withLock { $0 }
-            if list.count >= count { return list }
-            await Task.yield()
-        }
+    func events(_ count: Int) async throws -> [String] {
+        try await wait(while: list.withLock(\.count) < count)
+        return list.withLock { $0 }
     }
 
     func offered(_ offer: Offer, epoch: UInt64) -> PeerOutcome? {

@@ -1,3 +1,4 @@
+import CommonTesting
 import CFaultyDisk
 import Delivery
 import Service
@@ -53,7 +54,7 @@ struct StreamLoadTests {
                 try await watching.announced(500)
                 faulty_disk_set(disk, FAULTY_DISK_NONE)
             }
-            while try await watching.announcements().last != 1000 { await Task.yield() }
+            try await wait(while: try await watching.announcements().last != 1000)
             for client in clients { await client.close() }
             await watching.close()
         }

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import DeliveryTesting
 import Foundation
@@ -50,7 +51,7 @@ struct NodesTests {
             let (first, second) = (try await nodes.start(), try await nodes.start())
             let following = Task { await second.tokenKeys.follow() }
             _ = try await first.tokenKeys.rotate()
-            while second.tokenKeys.keys.current.current.rawValue != 2 { await Task.yield() }
+            try await wait(while: second.tokenKeys.keys.current.current.rawValue != 2)
             following.cancel()
             await following.value
         }

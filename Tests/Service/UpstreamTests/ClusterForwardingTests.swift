@@ -26,9 +26,7 @@
                     let id = UUID().uuidString.lowercased()
                     let headers = ProviderHeaders(GatewayRig.token, token: try one.providerToken()).with("apns-id", id)
                     // The other node learns of it within its interval.
-                    while try await client.send(headers.fields).status != 200 {
-                        try await Task.sleep(for: .milliseconds(20))
-                    }
+                    try await wait(while: try await client.send(headers.fields).status != 200)
                     // Nobody can be reached yet. Then the address is corrected, with the credentials as they are.
                     try await two.setUpstream(
                         .init(

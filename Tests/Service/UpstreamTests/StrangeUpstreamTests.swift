@@ -1,3 +1,4 @@
+import CommonTesting
 import APNSProvider
 import Foundation
 import HTTP2
@@ -52,7 +53,7 @@ import Testing
                     expectUnavailable(try await rig.send(), "The upstream has not answered")
                     #expect(rig.upstream.log.requests.count == 2)
                     port.store(rig.upstream.port, ordering: .relaxed)
-                    while try await rig.send().status != 200 { try await Task.sleep(for: .milliseconds(50)) }
+                    try await wait(while: try await rig.send().status != 200)
                 }
             }
         }

@@ -1,3 +1,4 @@
+import CommonTesting
 import Synchronization
 import Testing
 
@@ -27,12 +28,9 @@ struct TokenKeySearchTests {
         }
 
         /// Answers the present look-up, or the next one if there is none.
-        func answer(_ result: Result<Void, any Error> = .success(())) async {
-            while true {
-                let answer = state.withLock { $0.answers.isEmpty ? nil : $0.answers.removeFirst() }
-                if let answer { return answer.resume(with: result) }
-                await Task.yield()
-            }
+        func answer(_ result: Result<Void, any Error> = .success(())) async throws {
+            try await wait(while: state.withLock(\.answers.isEmpty))
+            state.withLock { $0.answers.removeFirst() }.resume(with: result)
         }
     }
 
@@ -46,13 +44,13 @@ struct TokenKeySearchTests {
     func `Callers that come during a look-up share the next one`() async throws {
         let search = search()
         let first = Task { try await search.run() }
-        while place.asked < 1 { await Task.yield() }
+        try await wait(while: place.asked < 1)
         let others = (0..<50).map { _ in Task { try await search.run() } }
         // The others wait for a look-up that begins after their calls.
-        while search.waitingCount < others.count { await Task.yield() }
-        await place.answer()
+        try await wait(while: search.waitingCount < others.count)
+        try await place.answer()
         try await first.value
-        await place.answer()
+        try await place.answer()
         for other in others { try await other.value }
         #expect(place.asked == 2)
     }
@@ -72,11 +70,11 @@ struct TokenKeySearchTests {
             let run = Task { try await search.run() }
             if number > 1 {
                 // The caller waits, and nothing was asked in the interval.
-                while search.waitingCount < 1 { await Task.yield() }
+                try await wait(while: search.waitingCount < 1)
                 #expect(place.asked == number - 1)
                 end.yield()
             }
-            await place.answer()
+            try await place.answer()
             try await run.value
             let length = await interval.next()
             #expect(length == .milliseconds(50))
@@ -89,10 +87,10 @@ struct TokenKeySearchTests {
     func `A look-up that fails fails for all that wait for it, and the next one is made anew`() async throws {
         let search = search()
         let run = Task { try await search.run() }
-        await place.answer(.failure(Trouble()))
+        try await place.answer(.failure(Trouble()))
         await #expect(throws: Trouble.self) { try await run.value }
         let again = Task { try await search.run() }
-        await place.answer()
+        try await place.answer()
         try await again.value
     }
 }

@@ -1,3 +1,4 @@
+import CommonTesting
 import PostgresClient
 import PostgresTesting
 import Testing
@@ -81,7 +82,7 @@ struct PostgresConnectionTests {
         }
         // Sessions that are open keep the state that they began with.
         try await set("off")
-        while (try? await connection.execute("INSERT INTO item VALUES (2)")) == nil { await Task.yield() }
+        try await wait(while: (try? await connection.execute("INSERT INTO item VALUES (2)")) == nil)
         #expect(try await before.execute("SELECT number FROM item").count == 1)
         for connection in [before, other, connection] { await connection.close() }
     }

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Dispatch
 import PostgresClient
@@ -61,7 +62,7 @@ struct PostgresMigrationsTests {
             }
             // The migration waits for the reader, and this one behind the migration.
             for _ in 0..<20 {
-                while try await !isWaiting("ALTER TABLE", location) { await Task.yield() }
+                try await wait(while: try await !isWaiting("ALTER TABLE", location))
                 _ = try await other.execute("INSERT INTO trial.item VALUES (1)")
             }
             release()

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Dispatch
 import Notifications
@@ -79,7 +80,7 @@ struct PostgresStoreOpeningTests {
             WITH made AS (INSERT INTO carillon.team VALUES ('ABCDE12345', 'Shop'))
             UPDATE carillon.accounts SET version = version + 1
             """, in: configuration.location)
-        while store.current.teams.isEmpty { await Task.yield() }
+        try await wait(while: store.current.teams.isEmpty)
         #expect(store.current.administrators == [administrator.serial: administrator])
         let revoked = try await store.apply(
             .revokeAdministrator(administrator.serial, at: Timestamp(milliseconds: 2)))
@@ -112,9 +113,9 @@ struct PostgresStoreOpeningTests {
         let store = try await PostgresStore.open(configuration)
         #expect(await store.trouble() == nil)
         try await TestServer.set("default_transaction_read_only", to: "on", in: configuration.location)
-        while await store.trouble()?.cause.contains("read-only") != true { await Task.yield() }
+        try await wait(while: await store.trouble()?.cause.contains("read-only") != true)
         try await TestServer.set("default_transaction_read_only", to: "off", in: configuration.location)
-        while await store.trouble() != nil { await Task.yield() }
+        try await wait(while: await store.trouble() != nil)
         await store.close()
         try await TestServer.set("default_transaction_read_only", to: "on", in: configuration.location)
         await expectRefusal("read-only", configuration)
@@ -153,7 +154,7 @@ struct PostgresStoreOpeningTests {
             ($0 as? PostgresError)?.kind == .notConnected
         }
         // It connects again.
-        while (try? await stopped.execute("SELECT 1")) == nil { await Task.yield() }
+        try await wait(while: (try? await stopped.execute("SELECT 1")) == nil)
         await stopped.close()
         await other.close()
     }
@@ -218,7 +219,7 @@ struct PostgresStoreOpeningTests {
         let device = DeviceKey(environment: .production, device: DeviceID(rawValue: 1))
         _ = try await later.claim([device])
         // The earlier one uses its streams no longer, and takes nothing back.
-        while earlier.isCurrent || earlier.holdTerm == 0 { await Task.yield() }
+        try await wait(while: earlier.isCurrent || earlier.holdTerm == 0)
         #expect(await earlier.trouble()?.cause.contains("Another process has started as the node here") == true)
         await earlier.close()
         let connection = PostgresConnection(configuration.location, name: "test")
@@ -226,9 +227,9 @@ struct PostgresStoreOpeningTests {
         #expect(held.count == 1 && later.isCurrent && later.holdTerm == 0)
         // As soon as the other one has ended, a process that was kept out is the node.
         let again = try await PostgresStore.open(configuration)
-        while later.isCurrent { await Task.yield() }
+        try await wait(while: later.isCurrent)
         await again.close()
-        while !later.isCurrent { await Task.yield() }
+        try await wait(while: !later.isCurrent)
         await later.close()
         await connection.close()
     }
@@ -242,16 +243,16 @@ struct PostgresStoreOpeningTests {
         #expect(store.isCurrent && store.holdTerm == 0)
         try await execute(
             "UPDATE carillon.node SET until = clock_timestamp() - interval '1 second'", in: configuration.location)
-        while store.holdTerm == 0 { await Task.yield() }
+        try await wait(while: store.holdTerm == 0)
         #expect(store.isCurrent)
         // In one statement, so that the node does not renew its lease in between.
         try await execute(
             "UPDATE carillon.node SET identity = '\\x02', start = NULL, until = clock_timestamp() + interval '1 hour'",
             in: configuration.location)
-        while store.isCurrent { await Task.yield() }
+        try await wait(while: store.isCurrent)
         #expect(await store.trouble()?.cause.contains("Another node has the name here") == true)
         try await execute("DELETE FROM carillon.node", in: configuration.location)
-        while !store.isCurrent { await Task.yield() }
+        try await wait(while: !store.isCurrent)
         #expect(await store.trouble() == nil)
         await store.close()
     }
@@ -268,11 +269,11 @@ struct PostgresStoreOpeningTests {
             let team = try makeTeam()
             _ = try await store.apply(.createTeam(team))
             try await server.crash()
-            while store.isCurrent { try await Task.sleep(for: .milliseconds(10)) }
+            try await wait(while: store.isCurrent)
             #expect(await store.trouble()?.cause.contains("PostgreSQL cannot be reached") == true)
             try await server.start()
-            while !store.isCurrent { try await Task.sleep(for: .milliseconds(10)) }
-            while await store.trouble() != nil { try await Task.sleep(for: .milliseconds(10)) }
+            try await wait(while: !store.isCurrent)
+            try await wait(while: await store.trouble() != nil)
             #expect(store.current.teams[team.id] == team)
             await store.close()
         }
@@ -285,7 +286,7 @@ struct PostgresStoreOpeningTests {
         let (one, other) = (try await PostgresStore.open(configuration), try await PostgresStore.open(configuration))
         let team = try makeTeam()
         _ = try await one.apply(.createTeam(team))
-        while other.current.teams[team.id] == nil { await Task.yield() }
+        try await wait(while: other.current.teams[team.id] == nil)
         let name = try #require(SecretName(rawValue: "new"))
         var names = other.secrets.names().makeAsyncIterator()
         _ = try await one.secrets.keep([1, 2, 3], as: name)

@@ -141,7 +141,7 @@ struct DurabilityTests {
             _ = try await store.register(Example.destination(), tokenKeyID: 1, at: Example.moment)
             let release = await store.holdWriter()
             async let stored = store.store([Example.entry()])
-            await store.waitForPending(1)
+            try await store.waitForPending(1)
             async let closing: Void = store.close()
             release()
             await closing

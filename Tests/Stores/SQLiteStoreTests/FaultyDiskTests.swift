@@ -38,8 +38,8 @@ struct FaultyDiskTests {
         func setFault(_ fault: faulty_disk_fault) { faulty_disk_set(disk, fault) }
 
         /// Returns when this many calls have met the fault.
-        func met(_ count: Int) async {
-            while faulty_disk_count(disk) < count { await Task.yield() }
+        func met(_ count: Int) async throws {
+            try await wait(while: faulty_disk_count(disk) < count)
         }
 
         func submit(_ number: UInt64, to destination: Destination = FaultyDiskTests.destination) {
@@ -74,11 +74,9 @@ struct FaultyDiskTests {
 
         subscript(_ ticket: UInt64) -> Outcome? { all.withLock { $0[ticket] } }
 
-        func next(_ ticket: UInt64) async -> Outcome {
-            while true {
-                if let outcome = self[ticket] { return outcome }
-                await Task.yield()
-            }
+        func next(_ ticket: UInt64) async throws -> Outcome {
+            try await wait(while: self[ticket] == nil)
+            return try #require(self[ticket])
         }
     }
 
@@ -102,7 +100,7 @@ struct FaultyDiskTests {
                 _ = try await store.register(Example.destination(app: app), tokenKeyID: 1, at: Example.moment)
             }
             rig.submit(1)
-            #expect(await rig.answers.next(1) == .accepted)
+            #expect(try await rig.answers.next(1) == .accepted)
             do {
                 try await body(rig)
             } catch {
@@ -119,7 +117,7 @@ struct FaultyDiskTests {
         try await withRig { rig in
             rig.setFault(FAULTY_DISK_FULL)
             rig.submit(2)
-            #expect(Self.isUnavailable(await rig.answers.next(2)))
+            #expect(Self.isUnavailable(try await rig.answers.next(2)))
             try await rig.expect(1)
             try await withStoreAfterCrash(of: rig.path) { store in
                 let held = try await rig.held(in: store)
@@ -127,7 +125,7 @@ struct FaultyDiskTests {
             }
             rig.setFault(FAULTY_DISK_NONE)
             rig.submit(3)
-            #expect(await rig.answers.next(3) == .accepted)
+            #expect(try await rig.answers.next(3) == .accepted)
             try await rig.expect(3)
         }
     }
@@ -139,7 +137,7 @@ struct FaultyDiskTests {
         try await withRig { rig in
             rig.setFault(faulty_disk_fault(rawValue: fault))
             rig.submit(2)
-            await rig.met(3)
+            try await rig.met(3)
             // It is uncertain whether the notification is on the disk, so there is no answer yet.
             #expect(rig.answers[2] == nil)
             // After a crash at this moment, the disk has one of the two notifications.
@@ -148,7 +146,7 @@ struct FaultyDiskTests {
                 #expect(held == 1 || held == 2)
             }
             rig.setFault(FAULTY_DISK_NONE)
-            #expect(await rig.answers.next(2) == .accepted)
+            #expect(try await rig.answers.next(2) == .accepted)
             try await rig.expect(2)
             try await withStoreAfterCrash(of: rig.path, named: "-again") { store in
                 let held = try await rig.held(in: store)
@@ -162,7 +160,7 @@ struct FaultyDiskTests {
         try await withRig { rig in
             rig.setFault(FAULTY_DISK_SYNC)
             rig.submit(2)
-            await rig.met(1)
+            try await rig.met(1)
             await rig.delivery.drain()
             #expect(Self.isUnavailable(rig.answers[2]))
         }
@@ -191,7 +189,7 @@ struct FaultyDiskTests {
         try await withRig(limits: limits) { rig in
             rig.setFault(FAULTY_DISK_SLOW)
             rig.submit(2)
-            await rig.met(1)
+            try await rig.met(1)
             for number in 3...9 as ClosedRange<UInt64> {
                 rig.submit(number, to: Example.destination(app: UInt32(number)))
             }
@@ -200,7 +198,7 @@ struct FaultyDiskTests {
             for number in 2...5 as ClosedRange<UInt64> { #expect(rig.answers[number] == nil) }
             #expect(rig.delivery.pendingStores == 4)
             rig.setFault(FAULTY_DISK_NONE)
-            for number in 2...5 as ClosedRange<UInt64> { #expect(await rig.answers.next(number) == .accepted) }
+            for number in 2...5 as ClosedRange<UInt64> { #expect(try await rig.answers.next(number) == .accepted) }
         }
     }
 

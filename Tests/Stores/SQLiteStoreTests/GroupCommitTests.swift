@@ -20,7 +20,7 @@ struct GroupCommitTests {
                         return try await store.store(entries).map { try $0.get() }
                     }
                 }
-                await store.waitForPending(200)
+                try await store.waitForPending(200)
                 release()
                 return try await group.reduce(into: [MailboxVersion]()) { $0 += $1 }
             }
@@ -36,9 +36,9 @@ struct GroupCommitTests {
         try await withStore(maximumPendingItems: 10) { store, _ in
             let release = await store.holdWriter()
             async let first = store.store((1...7).map { Example.entry(Example.destination(app: $0)) })
-            await store.waitForPending(7)
+            try await store.waitForPending(7)
             async let second = store.store((11...15).map { Example.entry(Example.destination(app: $0)) })
-            await store.waitForPending(10)
+            try await store.waitForPending(10)
             let third = await store.store([Example.entry(Example.destination(app: 99))])
             #expect(third == [.failure(.busy)])
             release()
@@ -81,9 +81,9 @@ struct GroupCommitTests {
             }
             let release = await store.holdWriter()
             async let mixed = store.store((1...3).map { Example.entry(Example.destination(app: $0)) })
-            await store.waitForPending(3)
+            try await store.waitForPending(3)
             async let other = store.store([Example.entry(Example.destination(app: 4))])
-            await store.waitForPending(4)
+            try await store.waitForPending(4)
             release()
             let stored = await mixed.map { (try? $0.get()) != nil }
             #expect(stored == [true, false, true])
@@ -109,9 +109,9 @@ struct GroupCommitTests {
             }
             let release = await store.holdWriter()
             let ending = Task { try await store.end(destination, at: Example.moment) }
-            await store.waitForPending(1)
+            try await store.waitForPending(1)
             async let other = store.register(Example.destination(2), tokenKeyID: 1, at: Example.moment)
-            await store.waitForPending(2)
+            try await store.waitForPending(2)
             release()
             await #expect(throws: StoreError.self) { try await ending.value }
             let otherRegistration = try await other
@@ -129,11 +129,11 @@ struct GroupCommitTests {
             let destination = Example.destination()
             let release = await store.holdWriter()
             async let registered = store.register(destination, tokenKeyID: 1, at: Example.moment)
-            await store.waitForPending(1)
+            try await store.waitForPending(1)
             async let ended = store.end(destination, at: Example.moment)
-            await store.waitForPending(2)
+            try await store.waitForPending(2)
             async let again = store.register(destination, tokenKeyID: 1, at: Example.moment.advanced(by: .seconds(1)))
-            await store.waitForPending(3)
+            try await store.waitForPending(3)
             release()
             let (first, second, third) = (try await registered, try await ended, try await again)
             #expect([first.isActive, second?.isActive, third.isActive] == [true, false, true])
@@ -148,15 +148,15 @@ struct GroupCommitTests {
             let (destination, later) = (Example.destination(), Example.moment.advanced(by: .seconds(1)))
             let release = await store.holdWriter()
             async let early = store.store([Example.entry()])
-            await store.waitForPending(1)
+            try await store.waitForPending(1)
             async let registered = store.register(destination, tokenKeyID: 1, at: Example.moment)
-            await store.waitForPending(2)
+            try await store.waitForPending(2)
             async let stored = store.store([Example.entry()])
-            await store.waitForPending(3)
+            try await store.waitForPending(3)
             async let ended = store.end(destination, at: later)
-            await store.waitForPending(4)
+            try await store.waitForPending(4)
             async let late = store.store([Example.entry()])
-            await store.waitForPending(5)
+            try await store.waitForPending(5)
             release()
             _ = (try await registered, try await ended)
             #expect(await early == [.failure(.ended(at: Example.moment))])
@@ -182,9 +182,9 @@ struct GroupCommitTests {
             }
             let release = await store.holdWriter()
             let ending = Task { try await store.end(destination, at: Example.moment) }
-            await store.waitForPending(1)
+            try await store.waitForPending(1)
             async let stored = store.store([Example.entry(id: 2)])
-            await store.waitForPending(2)
+            try await store.waitForPending(2)
             release()
             await #expect(throws: StoreError.self) { try await ending.value }
             for result in await stored { _ = try result.get() }

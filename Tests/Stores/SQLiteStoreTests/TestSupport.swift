@@ -78,8 +78,8 @@ extension SQLiteStore {
     }
 
     /// Waits until this many items wait to be written.
-    func waitForPending(_ count: Int) async {
-        while commits.pendingItems < count { await Task.yield() }
+    func waitForPending(_ count: Int) async throws {
+        try await wait(while: commits.pendingItems < count)
     }
 
     /// Allows the database this many more pages of 4 KiB. Beyond that SQLite reports a full disk.

@@ -122,7 +122,7 @@ package final class TestServer: Sendable {
     /// Kills the server, and waits until it is gone.
     package func crash() async throws {
         try process.type("crash\n")
-        while try await isReady { try await Task.sleep(for: .milliseconds(20)) }
+        try await wait(while: try await isReady)
     }
 
     package func start() async throws {

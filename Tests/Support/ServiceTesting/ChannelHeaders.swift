@@ -1,3 +1,4 @@
+import CommonTesting
 import Notifications
 import Service
 import Testing
@@ -73,9 +74,7 @@ extension TestService {
     func waitForSubscribers(_ count: Int, of channel: String) async throws {
         let id = try required(ChannelID(rawValue: channel))
         let app = try required(BundleID(rawValue: bundleID))
-        while service.subscribers(of: id, of: app, in: environment) != count {
-            try await Task.sleep(for: .milliseconds(1))
-        }
+        try await wait(while: service.subscribers(of: id, of: app, in: environment) != count)
     }
 
     /// Creates a channel and returns its identifier.

@@ -134,14 +134,15 @@ final class WireClient: Sendable {
 
     /// A request whose headers were sent, but not its body.
     struct Begun: Sendable {
+        fileprivate let client: WireClient
         fileprivate let finishing: @Sendable () -> EventLoopFuture<Answer>
         fileprivate let answering: EventLoopFuture<Answer>
 
         /// Waits for the answer without sending the body.
-        func answer() async throws -> Answer { try await answering.get() }
+        func answer() async throws -> Answer { try await client.wait(for: answering) }
 
         /// Sends the body and waits for the answer.
-        func finish() async throws -> Answer { try await finishing().get() }
+        func finish() async throws -> Answer { try await client.wait(for: finishing()) }
     }
 
     /// Sends a request's headers, and waits until the peer has read them.
@@ -162,7 +163,7 @@ final class WireClient: Sendable {
                 return answer
             }
         }
-        return Begun(finishing: finishing, answering: answer)
+        return Begun(client: self, finishing: finishing, answering: answer)
     }
 
     /// A request that stays open.
@@ -220,9 +221,10 @@ final class WireClient: Sendable {
 
     /// The answers to the burst.
     func burst() async throws -> [Answer] {
-        try await channel.eventLoop.flatSubmit { [recorder, channel] in
+        let answers = channel.eventLoop.flatSubmit { [recorder, channel] in
             EventLoopFuture.whenAllSucceed(recorder.value.burstAnswers, on: channel.eventLoop)
-        }.get()
+        }
+        return try await wait(for: answers)
     }
 
     /// Opens streams and resets each at once, until the peer ends the connection.
@@ -237,9 +239,10 @@ final class WireClient: Sendable {
 
     /// Waits until the peer's SETTINGS have announced this number of streams.
     func announced(_ streams: Int) async throws {
-        try await channel.eventLoop.flatSubmit { [recorder, channel] in
+        let announcement = channel.eventLoop.flatSubmit { [recorder, channel] in
             recorder.value.whenAnnounced(streams, channel.eventLoop.makePromise(of: Void.self))
-        }.get()
+        }
+        try await wait(for: announcement)
     }
 
     /// All numbers of streams that the peer has announced.
@@ -249,9 +252,10 @@ final class WireClient: Sendable {
 
     /// Waits for the first GOAWAY.
     func goneAway() async throws {
-        try await channel.eventLoop.flatSubmit { [recorder, channel] in
+        let end = channel.eventLoop.flatSubmit { [recorder, channel] in
             recorder.value.whenGoneAway(channel.eventLoop.makePromise(of: Void.self))
-        }.get()
+        }
+        try await wait(for: end)
     }
 
     /// Waits for the end of the connection.

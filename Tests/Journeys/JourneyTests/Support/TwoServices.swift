@@ -42,9 +42,7 @@
             } _: { one, two in
                 for service in [one, two] {
                     let path = "/v1/log?id=\(UUID().uuidString)"
-                    while try await service.ask("GET", path).text.contains("unanswered") {
-                        try await Task.sleep(for: .milliseconds(5))
-                    }
+                    try await wait(while: try await service.ask("GET", path).text.contains("unanswered"))
                 }
                 try await body(one, two)
             }
