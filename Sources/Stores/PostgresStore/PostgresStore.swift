@@ -244,8 +244,8 @@ extension PostgresStore: Store {
     package func trouble() async -> StoreError? {
         let lease = lease.withLock { $0 }
         if let refusal = lease.refusal { return refusal }
-        if lease.hasRunOut(at: .now) { return .leaseHasRunOut }
-        if let trouble = changeTrouble { return trouble }
+        // First what a person can mend. A server that cannot be reached or is read-only also makes the lease run out.
+        if let trouble = connectionTrouble { return trouble }
         do throws(PostgresError) {
             let rows = try await control.execute(
                 "SELECT current_setting('transaction_read_only'), current_setting('synchronous_commit')")
@@ -256,6 +256,8 @@ extension PostgresStore: Store {
         } catch {
             return error.withoutChange.storeError
         }
+        if lease.hasRunOut(at: .now) { return .leaseHasRunOut }
+        if let trouble = unconfirmed.withLock(\.self) { return trouble }
         if let failed = full.withLock(\.self), failed.duration(to: .now) < Self.fullMemory { return .postgresDiskFull }
         return await reading()
     }
@@ -264,14 +266,14 @@ extension PostgresStore: Store {
     /// waits for a synchronous standby takes milliseconds, and a checkpoint seldom a second.
     static let maximumStall = Duration.seconds(5)
 
-    /// Why nothing can be changed at the moment, as far as this is known without a change.
-    private var changeTrouble: StoreError? {
+    /// Why a connection cannot change anything at the moment, as far as this is known without a change.
+    private var connectionTrouble: StoreError? {
         let now = ContinuousClock.now
         for connection in [control] + writers {
             if let trouble = connection.trouble { return trouble.withoutChange.storeError }
             if let since = connection.busySince, since.duration(to: now) > Self.maximumStall { return .changesStall }
         }
-        return unconfirmed.withLock(\.self)
+        return nil
     }
 
     package func close() async {

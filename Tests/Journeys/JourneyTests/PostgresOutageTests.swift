@@ -1,5 +1,6 @@
 #if PostgreSQL
     import CommonTesting
+    import Delivery
     import Foundation
     import PostgresClient
     import PostgresTesting
@@ -19,6 +20,8 @@
             func settings(_ settings: inout Settings) {
                 settings.store = .postgresql(location)
                 settings.storeKeyFile = keyFile
+                // How late a node may store has tests of its own (decision 0071).
+                settings.delivery.promptStoring = .seconds(60)
             }
         }
 
@@ -82,8 +85,8 @@
                         let ready = try await test.ask("GET", "/ready")
                         #expect(ready.status == 503 && ready.text.contains("PostgreSQL cannot be reached"))
                         try await server.start()
-                        while try await push(token, test).status != 200 { await Task.yield() }
-                        while try await test.ask("GET", "/ready").status != 200 { await Task.yield() }
+                        try await wait(while: try await push(token, test).status != 200)
+                        try await wait(while: try await test.ask("GET", "/ready").status != 200)
                     }
                 }
             }
@@ -96,12 +99,10 @@
                     #expect(try await push(token, test).status == 200)
 
                     try await TestServer.set("default_transaction_read_only", to: "on", in: place.location)
-                    while try await push(token, test).status != 503 { await Task.yield() }
-                    while try await test.ask("GET", "/ready").text.contains("is read-only") != true {
-                        await Task.yield()
-                    }
+                    try await wait(while: try await push(token, test).status != 503)
+                    try await wait(while: try await test.ask("GET", "/ready").text.contains("is read-only") != true)
                     try await TestServer.set("default_transaction_read_only", to: "off", in: place.location)
-                    while try await push(token, test).status != 200 { await Task.yield() }
+                    try await wait(while: try await push(token, test).status != 200)
 
                     let connection = PostgresConnection(place.location, name: "test")
                     try await fill(connection)
@@ -109,7 +110,7 @@
                     #expect(try await test.ask("GET", "/ready").text.contains("disk of PostgreSQL is full"))
                     _ = try await connection.execute("DROP TRIGGER full_disk ON carillon.destination")
                     #expect(try await push(token, test).status == 200)
-                    while try await test.ask("GET", "/ready").status != 200 { await Task.yield() }
+                    try await wait(while: try await test.ask("GET", "/ready").status != 200)
                     await connection.close()
                 }
             }

@@ -1,3 +1,4 @@
+import CommonTesting
 import Delivery
 import Dispatch
 import Notifications
@@ -125,6 +126,18 @@ struct PostgresStoreLateTests {
     }
 
     @Test
+    func `A node names the cause, and not what follows from it`() async throws {
+        try await withNodes { here, _ in
+            try await TestServer.set("default_transaction_read_only", to: "on", in: here.configuration.location)
+            try await wait(while: await here.trouble()?.cause.contains("is read-only") != true)
+            // Nothing can be confirmed by a server that is read-only, and after a while the lease runs out.
+            here.unconfirmed.withLock { $0 = .changesStall }
+            here.lease.withLock { $0.renewed -= .seconds(PostgresStore.leaseSeconds + 1) }
+            #expect(await here.trouble()?.cause.contains("is read-only") == true)
+        }
+    }
+
+    @Test
     func `A writer that hangs makes the node not ready`() async throws {
         try await withNodes { here, _ in
             let (isLocked, isFree) = (Gate(), Gate())
@@ -140,11 +153,11 @@ struct PostgresStoreLateTests {
             }
             await isLocked.arrival()
             async let result = here.store([entry(1)])
-            while await here.trouble() != .changesStall { try await Task.sleep(for: .milliseconds(20)) }
+            try await wait(while: await here.trouble() != .changesStall)
             isFree.signal()
             try await transaction.value
             _ = try await result[0].get()
-            while await here.trouble() != nil { await Task.yield() }
+            try await wait(while: await here.trouble() != nil)
         }
     }
 
