@@ -153,10 +153,12 @@ final class WireClient: Sendable {
         let (stream, answer) = try await channel.eventLoop.submit { [recorder, channel] in
             try recorder.value.begin(headers, endStream: ends, promise: channel.eventLoop.makePromise(of: Answer.self))
         }.get()
-        // Requests are read in their order, so after this answer the headers were read.
-        _ = try await send([
-            (":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", "/"),
-        ])
+        // Frames are read in their order, so after the acknowledgement the headers were read. A second request would not do:
+        // before trust the peer allows a single stream.
+        let acknowledgement = channel.eventLoop.flatSubmit { [recorder, channel] in
+            recorder.value.ping(channel.eventLoop.makePromise(of: Void.self))
+        }
+        try await wait(for: acknowledgement)
         let finishing = { @Sendable [recorder, channel] in
             channel.eventLoop.flatSubmit {
                 recorder.value.finish(stream, body: body)

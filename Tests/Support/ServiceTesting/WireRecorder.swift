@@ -12,6 +12,8 @@ final class WireRecorder: HTTP2Application {
     private(set) var announcements: [Int] = []
     private(set) var goAways: [WireClient.GoAway] = []
     private var leaving: [EventLoopPromise<Void>] = []
+    /// Those who wait for the acknowledgements of PINGs, which come in their order.
+    private var pinging: [EventLoopPromise<Void>] = []
     private var lines: [StreamID: Lines] = [:]
 
     var isOpen: Bool { session?.isActive == true && goAways.isEmpty }
@@ -132,6 +134,20 @@ final class WireRecorder: HTTP2Application {
         return promise.futureResult
     }
 
+    func ping(_ promise: EventLoopPromise<Void>) -> EventLoopFuture<Void> {
+        if let session {
+            pinging.append(promise)
+            session.ping(0)
+        } else {
+            promise.fail(ChannelError.ioOnClosedChannel)
+        }
+        return promise.futureResult
+    }
+
+    func pingAcknowledged(_ payload: UInt64) {
+        if !pinging.isEmpty { pinging.removeFirst().succeed() }
+    }
+
     func whenGoneAway(_ promise: EventLoopPromise<Void>) -> EventLoopFuture<Void> {
         if goAways.isEmpty { leaving.append(promise) } else { promise.succeed() }
         return promise.futureResult
@@ -188,5 +204,7 @@ final class WireRecorder: HTTP2Application {
         waiting = []
         for promise in leaving { promise.fail(ChannelError.ioOnClosedChannel) }
         leaving = []
+        for promise in pinging { promise.fail(ChannelError.ioOnClosedChannel) }
+        pinging = []
     }
 }
