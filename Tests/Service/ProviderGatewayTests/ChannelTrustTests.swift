@@ -130,8 +130,6 @@ struct ChannelTrustTests {
             let token = try test.providerToken()
             let channel = try await test.makeChannel()
             let client = try await endpoint.connect(test)
-            // Before trust there may be one stream.
-            try await client.announced(1)
             let began = try await client.begin(endpoint.headers(channel, token: token).fields)
             let answer = try await began.answer()
             #expect((answer.status, answer.reason) == (400, "IdleTimeout"))
