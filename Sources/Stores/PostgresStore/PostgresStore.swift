@@ -242,8 +242,7 @@ extension PostgresStore: Store {
     package var cluster: (any ClusterPorts)? { self }
 
     package func trouble() async -> StoreError? {
-        let lease = lease.withLock { $0 }
-        if let refusal = lease.refusal { return refusal }
+        if let refusal = lease.withLock(\.refusal) { return refusal }
         // First what a person can mend. A server that cannot be reached or is read-only also makes the lease run out.
         if let trouble = connectionTrouble { return trouble }
         do throws(PostgresError) {
@@ -256,7 +255,8 @@ extension PostgresStore: Store {
         } catch {
             return error.withoutChange.storeError
         }
-        if lease.hasRunOut(at: .now) { return .leaseHasRunOut }
+        // It may have been renewed while the server answered.
+        if lease.withLock({ $0.hasRunOut(at: .now) }) { return .leaseHasRunOut }
         if let trouble = unconfirmed.withLock(\.self) { return trouble }
         if let failed = full.withLock(\.self), failed.duration(to: .now) < Self.fullMemory { return .postgresDiskFull }
         return await reading()

@@ -138,6 +138,27 @@ struct PostgresStoreLateTests {
     }
 
     @Test
+    func `A lease that is renewed while the server answers has not run out`() async throws {
+        try await withNodes { here, _ in
+            let (isBusy, isFree) = (Gate(), Gate())
+            let transaction = Task {
+                try await here.control.transaction { _ throws(PostgresError) in
+                    isBusy.signal()
+                    isFree.wait()
+                }
+            }
+            await isBusy.arrival()
+            here.lease.withLock { $0.renewed -= .seconds(PostgresStore.leaseSeconds + 1) }
+            async let trouble = here.trouble()
+            try await wait(while: here.control.waiting == 0)
+            here.lease.withLock { $0.renewed = .now }
+            isFree.signal()
+            try await transaction.value
+            #expect(await trouble == nil)
+        }
+    }
+
+    @Test
     func `A writer that hangs makes the node not ready`() async throws {
         try await withNodes { here, _ in
             let (isLocked, isFree) = (Gate(), Gate())
