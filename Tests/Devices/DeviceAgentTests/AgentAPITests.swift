@@ -1,5 +1,5 @@
-import CommonTesting
 import APNSDevice
+import CommonTesting
 import Foundation
 import HTTPAPIClient
 import NIOCore

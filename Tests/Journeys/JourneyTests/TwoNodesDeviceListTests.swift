@@ -31,10 +31,9 @@
 
             /// Asks until the node shows its own device as connected: it first takes the device in the store.
             static func untilConnected(_ path: String, at node: TestService) async throws -> ManagementMessages.Device {
-                while true {
+                try await firstValue {
                     let device = try required(try await Listed(path, at: node).devices.first)
-                    if device.connected { return device }
-                    try await Task.sleep(for: .milliseconds(5))
+                    return device.connected ? device : nil
                 }
             }
         }

@@ -1,3 +1,4 @@
+import CommonTesting
 import Crypto
 import Foundation
 import HTTPTypes
@@ -33,15 +34,11 @@ import Testing
                 #expect(!shown.body.text.contains(secret) && shown["items", "0", "url"] == .string(url))
                 let message = try await shop.send()
                 _ = try await shop.provider.finished(message)
-                while true {
+                func states() async throws -> [JSONValue?] {
                     let log = try await shop.provider.ask(.GET, "/v1/hooks/\(hook)/deliveries", key: shop.serverKey)
-                    guard case .array(let items)? = log["items"] else { break }
-                    let states = items.map { item -> JSONValue? in
-                        if case .object(let members) = item { members["state"] } else { nil }
-                    }
-                    if items.count == 2, states.allSatisfy({ $0 == "delivered" }) { break }
-                    try await Task.sleep(for: .milliseconds(10))
+                    return (0..<3).map { log["items", String($0), "state"] }
                 }
+                try await wait(while: try await states() != ["delivered", "delivered", nil])
                 let received = receiver.received
                 // One failed and was sent again.
                 #expect(received.count == 3 && Set(received.map(\.id)).count == 2)

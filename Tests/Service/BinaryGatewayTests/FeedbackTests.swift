@@ -1,5 +1,5 @@
-import CommonTesting
 import BinaryGateway
+import CommonTesting
 import Connections
 import Delivery
 import DeliveryTesting

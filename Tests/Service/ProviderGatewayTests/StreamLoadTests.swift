@@ -1,5 +1,5 @@
-import CommonTesting
 import CFaultyDisk
+import CommonTesting
 import Delivery
 import Service
 import Testing

@@ -1,4 +1,5 @@
 import APNSProvider
+import CommonTesting
 import Foundation
 import Management
 import ProviderTesting
@@ -218,12 +219,12 @@ import Testing
 
     /// Waits until the gateway has taken this many notifications.
     private func forwarded(_ rig: GatewayRig, _ count: Int) async throws {
-        while true {
+        func taken() async throws -> Int {
             let text = try await rig.gateway.ask("GET", "/metrics").text
             let line = text.split(separator: "\n").first { $0.hasPrefix("carillon_forwarded_total") }
-            if line?.split(separator: " ").last.flatMap({ Int($0) }) ?? 0 >= count { return }
-            try await Task.sleep(for: .milliseconds(5))
+            return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
         }
+        try await wait(while: try await taken() < count)
     }
 
     @Test func `A grant is not made for an app whose upstream gets the client's provider token`() async throws {

@@ -1,5 +1,5 @@
-import CommonTesting
 import APNSProvider
+import CommonTesting
 import Foundation
 import HTTP2
 import Management

@@ -84,12 +84,12 @@ import Testing
 
     /// Connects as soon as the proxy listens.
     private func connect(to socket: URL, of proxy: ChildProcess) async throws -> TestClient {
-        while true {
+        try await firstValue {
             do {
                 return try await Loopback.connect(path: socket.path)
             } catch {
                 try #require(proxy.isRunning, "\(proxy.errors.text)")
-                await Task.yield()
+                return nil
             }
         }
     }

@@ -29,8 +29,10 @@ struct TokenKeySearchTests {
 
         /// Answers the present look-up, or the next one if there is none.
         func answer(_ result: Result<Void, any Error> = .success(())) async throws {
-            try await wait(while: state.withLock(\.answers.isEmpty))
-            state.withLock { $0.answers.removeFirst() }.resume(with: result)
+            let answer = try await firstValue {
+                state.withLock { $0.answers.isEmpty ? nil : $0.answers.removeFirst() }
+            }
+            answer.resume(with: result)
         }
     }
 

@@ -75,8 +75,7 @@ struct FaultyDiskTests {
         subscript(_ ticket: UInt64) -> Outcome? { all.withLock { $0[ticket] } }
 
         func next(_ ticket: UInt64) async throws -> Outcome {
-            try await wait(while: self[ticket] == nil)
-            return try #require(self[ticket])
+            try await firstValue { self[ticket] }
         }
     }
 

@@ -1,4 +1,5 @@
 import APNSProvider
+import CommonTesting
 import Crypto
 import Foundation
 import Management
@@ -68,13 +69,12 @@ struct GatewayRig {
 
     /// The names of the events of a notification in the delivery log, when there are this many.
     func events(of id: String, count: Int) async throws -> [[String: Any]] {
-        while true {
+        try await firstValue {
             let text = try await gateway.ask("GET", "/v1/log?id=\(id)").text
             let lines = try text.split(separator: "\n").map {
                 try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
             }
-            if lines.count >= count { return lines }
-            try await Task.sleep(for: .milliseconds(10))
+            return lines.count >= count ? lines : nil
         }
     }
 }

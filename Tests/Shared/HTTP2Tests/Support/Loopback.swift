@@ -55,12 +55,12 @@ enum Loopback {
             // Its first line says that it listens, but not on which port.
             _ = await server.output.nextLine()
             // On a busy machine the line may come before the system shows the port.
-            var port = try listeningPort(of: server.processID)
-            while port == nil, server.isRunning {
-                await Task.yield()
-                port = try listeningPort(of: server.processID)
+            let port = try await firstValue {
+                let port = try listeningPort(of: server.processID)
+                try #require(port != nil || server.isRunning)
+                return port
             }
-            try await body(try #require(port))
+            try await body(port)
         }
     }
 
