@@ -140,10 +140,10 @@ extension Agent {
         _ = state.remove(bundleID)
         for id in shown { await desktop?.remove(id) }
         for continuation in streams.removeValue(forKey: bundleID)?.values ?? [:].values { continuation.finish() }
-        if case .connected = connection.current { await tellOfRemovedApps() }
+        if case .connected = connection.current { await unregisterRemovedApps() }
     }
 
-    func tellOfRemovedApps() async {
+    func unregisterRemovedApps() async {
         guard let device else { return }
         do {
             for bundleID in try store.removedApps() where records[bundleID] == nil {

@@ -234,7 +234,7 @@ package actor Agent {
     /// Registers the apps again at each start, and tells the service of removed ones: the service may have been reset.
     private func refreshWhenConnected() async {
         for await _ in connection.connects {
-            await tellOfRemovedApps()
+            await unregisterRemovedApps()
             for bundleID in records.keys.sorted() { await refresh(bundleID) }
         }
     }
@@ -252,7 +252,7 @@ package actor Agent {
                 let removed = try store.add(
                     outcome.events.map(\.text), of: notification.bundleID, from: notification.id,
                     badge: outcome.badge)
-                noteRoom(removed, of: notification.bundleID)
+                logRemovedEvents(removed, of: notification.bundleID)
                 break
             } catch {
                 guard error.code != .unreadable else { return await endDamaged() }
@@ -290,7 +290,7 @@ package actor Agent {
         await device?.close()
     }
 
-    private func noteRoom(_ removed: Int, of bundleID: String) {
+    private func logRemovedEvents(_ removed: Int, of bundleID: String) {
         guard removed > 0, overflowing.insert(bundleID).inserted else { return }
         logger.warning(
             "An app does not handle its events; its oldest ones are removed",

@@ -107,6 +107,10 @@ package protocol CampaignStore: Sendable {
     func recipients(_ query: RecipientQuery, limit: Int) async throws(StoreError) -> [Recipient]
     /// Returns how many recipients a message would have now.
     func count(_ query: RecipientQuery) async throws(StoreError) -> Int64
+    /// Returns how many recipients a message has: those that have an outcome, and those without one that the queries
+    /// find. One read counts both, so outcomes that are stored meanwhile are neither missing nor counted twice.
+    /// - Parameter waiting: one query for each environment that the message is sent to.
+    func recipientCount(of message: Int64, waiting: [RecipientQuery]) async throws(StoreError) -> Int64
     /// Stores outcomes with the message's new position. An outcome that is already stored is not replaced. If a 410
     /// came for a device token and the installation was not registered again since, the installation ends.
     /// - Parameter event: makes an event for hooks from the installations that ended. It is stored in the same step.

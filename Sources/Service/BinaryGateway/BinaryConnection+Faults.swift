@@ -42,7 +42,7 @@ extension BinaryConnection {
     /// Returns whether a rehearsal handles an answer of `Delivery`.
     func isRehearsed(_ ticket: UInt64, _ outcome: Outcome) -> Bool {
         if rehearsed?.hangsSince != nil { return true }
-        guard case .accepted = outcome, let fault = rehearsed?.takeFault(of: ticket) else { return false }
+        guard case .accepted = outcome, let fault = rehearsed?.removeFault(of: ticket) else { return false }
         if case .errorPacket(let status) = fault.kind {
             watched?.answered(ticket, status)
             perform(exchange.rejected(ticket, status))

@@ -15,7 +15,7 @@ struct RehearsedBinaryConnection {
 
     mutating func set(_ fault: RequestFault, on ticket: UInt64) { faults[ticket] = fault }
 
-    mutating func takeFault(of ticket: UInt64) -> RequestFault? { faults.removeValue(forKey: ticket) }
+    mutating func removeFault(of ticket: UInt64) -> RequestFault? { faults.removeValue(forKey: ticket) }
 
     mutating func hang(since now: NIODeadline) { hangsSince = hangsSince ?? now }
 

@@ -123,8 +123,10 @@ extension OutputRawSpan {
     }
 
     private mutating func copy(_ bytes: UnsafeRawBufferPointer) {
-        // There is room for all of it, because the size was computed before.
-        precondition(bytes.count <= freeCapacity)
+        // There is room for all of it, because the size was computed before. If that were ever wrong, a release would
+        // send a line that is cut off, which the device refuses, in place of ending for everybody.
+        assert(bytes.count <= freeCapacity)
+        let bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(freeCapacity))
         withUnsafeMutableBytes { target, count in
             UnsafeMutableRawBufferPointer(rebasing: target[count...]).copyMemory(from: bytes)
             count += bytes.count

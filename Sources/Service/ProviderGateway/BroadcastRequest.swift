@@ -117,8 +117,6 @@ extension RequestRules {
         return BroadcastRequest.Addressed(app: app, channel: ChannelKey(list: list, id: channel))
     }
 
-    private static let liveActivitySuffix = ".push-type.liveactivity"
-
     static func channel(_ field: ProviderRequest.Field<ChannelID>) throws(Rejection) -> ChannelID {
         switch field {
         case .absent: throw Rejection(.missingChannelID, detail: "The request needs apns-channel-id.")
@@ -133,7 +131,7 @@ extension RequestRules {
         of sender: ProviderRequest.Sender,
         in accounts: AccountsSnapshot?,
     ) throws(Rejection) -> App {
-        if let bundleID, bundleID.rawValue.hasSuffix(Self.liveActivitySuffix) {
+        if let bundleID, bundleID.rawValue.hasSuffix(TopicKind.liveActivity.suffix) {
             throw Rejection(
                 .topicDisallowed,
                 detail: "The path takes the app's bundle ID, not the topic \(bundleID) of its Live Activities.")

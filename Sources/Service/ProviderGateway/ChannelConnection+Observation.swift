@@ -78,7 +78,7 @@ extension ChannelConnection {
 
     /// Returns whether a rehearsal handles the answer.
     func isRehearsed(_ stream: StreamID, _ result: Result<Answer, Rejection>) -> Bool {
-        guard let fault = rehearsed?.takeFault(of: stream) else { return false }
+        guard let fault = rehearsed?.removeFault(of: stream) else { return false }
         if case .delay(let delay) = fault.kind {
             later(stream, delay) { $0.respondNow(stream, result) }
         } else {

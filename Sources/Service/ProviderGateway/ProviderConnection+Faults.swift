@@ -66,7 +66,7 @@ extension ProviderConnection {
     func isRehearsed(_ stream: StreamID, _ outcome: Outcome) -> Bool {
         // The client may have cancelled the request meanwhile, or this is the answer to a copy.
         guard let request = requests[stream], !request.isAnswered else { return true }
-        guard let fault = rehearsed?.takeFault(of: stream) else { return false }
+        guard let fault = rehearsed?.removeFault(of: stream) else { return false }
         if case .delay(let delay) = fault.kind {
             later(stream, delay) { $0.answerNow(stream, outcome) }
         } else {

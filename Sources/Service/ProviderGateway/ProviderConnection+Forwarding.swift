@@ -165,16 +165,16 @@ extension ProviderConnection {
 
     // MARK: Answers
 
-    private func takeForwardingAnswers() {
+    private func answerForwardedRequests() {
         let answers = lateForwarding.withLock { late in
             defer { late = [] }
             return late
         }
-        for (ticket, answer) in answers { takeAnswer(StreamID(ticket: ticket), answer) }
+        for (ticket, answer) in answers { answerForwardedRequest(StreamID(ticket: ticket), answer) }
         memory.endBatch()
     }
 
-    private func takeAnswer(_ stream: StreamID, _ answer: ForwardingAnswer) {
+    private func answerForwardedRequest(_ stream: StreamID, _ answer: ForwardingAnswer) {
         // The client may have cancelled the request meanwhile, or this is the answer to a copy.
         guard let request = requests[stream], let forwarded = request.forwarded, !forwarded.isAnswered else { return }
         forwarded.isAnswered = true
@@ -183,7 +183,7 @@ extension ProviderConnection {
             return refuse(stream, refusal)
         }
         recordAnswer(answer, request, forwarded)
-        if rehearsed != nil, let fault = rehearsed?.takeFault(of: stream) {
+        if rehearsed != nil, let fault = rehearsed?.removeFault(of: stream) {
             if case .delay(let delay) = fault.kind {
                 return later(stream, delay) { $0.answerForwarded(stream, answer) }
             }
@@ -258,7 +258,7 @@ extension ProviderConnection: ForwardingAnswers {
     }
 
     func answersArrived() {
-        eventLoop.execute { self.takeForwardingAnswers() }
+        eventLoop.execute { self.answerForwardedRequests() }
     }
 }
 

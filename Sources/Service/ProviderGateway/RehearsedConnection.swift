@@ -29,7 +29,7 @@ struct RehearsedConnection {
 
     mutating func set(_ fault: RequestFault, on stream: StreamID) { faults[stream] = fault }
 
-    mutating func takeFault(of stream: StreamID) -> RequestFault? { faults.removeValue(forKey: stream) }
+    mutating func removeFault(of stream: StreamID) -> RequestFault? { faults.removeValue(forKey: stream) }
 
     mutating func hang(_ stream: StreamID, since now: NIODeadline) { hanging[stream] = now }
 

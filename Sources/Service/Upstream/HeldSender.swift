@@ -96,7 +96,7 @@ package struct HeldSender: Sendable {
     ///   - sending: how many of them to send.
     private func send(to upstream: AppUpstream, taking: Int, sending: Int) async throws(StoreError) -> Progress {
         let now = clock.time
-        let batch = try await held.takeHeld(
+        let batch = try await held.claimHeld(
             of: upstream.place, limit: taking, at: now, until: now.advanced(by: HeldLimits.sendTime))
         guard !batch.isEmpty else { return .done }
         let all = try await due(batch, at: now)

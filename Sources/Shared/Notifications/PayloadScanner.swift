@@ -60,7 +60,7 @@ struct PayloadScanner {
     private mutating func open(isDictionary: Bool) -> PayloadError? {
         guard depth > 0 || isDictionary else { return .notADictionary }
         guard depth < maximumDepth else { return .tooDeep }
-        noteValue(isOne: false, isNull: false, isDictionary: isDictionary)
+        recordValue(isOne: false, isNull: false, isDictionary: isDictionary)
         levels = levels << 1 | (isDictionary ? 1 : 0)
         depth += 1
         next = isDictionary ? .keyOrEnd : .valueOrEnd
@@ -87,7 +87,7 @@ struct PayloadScanner {
             key = depth == 1 || (depth == 2 && isInAPS) ? Self.key(body, text) : .other
             next = .colon
         } else {
-            noteValue(isOne: false, isNull: false, isDictionary: false)
+            recordValue(isOne: false, isNull: false, isDictionary: false)
             next = .commaOrEnd
         }
         return nil
@@ -103,7 +103,7 @@ struct PayloadScanner {
         }
         guard depth > 0 else { return .notADictionary }
         let first = body[start]
-        noteValue(
+        recordValue(
             isOne: index == start + 1 && first == UInt8(ascii: "1") || first == UInt8(ascii: "t"),
             isNull: first == UInt8(ascii: "n"),
             isDictionary: false,
@@ -113,7 +113,7 @@ struct PayloadScanner {
     }
 
     /// Notes the value that begins here, at the present depth.
-    private mutating func noteValue(isOne: Bool, isNull: Bool, isDictionary: Bool) {
+    private mutating func recordValue(isOne: Bool, isNull: Bool, isDictionary: Bool) {
         guard self.isDictionary else { return }
         if depth == 1 {
             isInAPS = key == .aps && isDictionary

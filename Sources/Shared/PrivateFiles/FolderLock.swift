@@ -35,7 +35,7 @@ package final class FolderLock: Sendable {
 
     /// Takes the lock of a file. Creates the file if it is missing.
     /// - Returns: nil if a process holds the lock.
-    package static func take(_ path: String) throws(StoreError) -> FolderLock? {
+    package static func acquire(_ path: String) throws(StoreError) -> FolderLock? {
         try locked(path).map { FolderLock($0) }
     }
 

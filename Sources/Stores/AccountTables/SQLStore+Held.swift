@@ -35,7 +35,7 @@ extension SQLStore {
         }
     }
 
-    package func takeHeld(
+    package func claimHeld(
         of place: UpstreamPlace,
         limit: Int,
         at moment: Timestamp,

@@ -78,7 +78,7 @@ struct JournalState {
         if let device = entry.facts.device {
             numbers[Subject(id: entry.facts.apnsID, device: device)] = entry.facts.number
         }
-        tellWatchers(of: entry)
+        notifyWatchers(of: entry)
         trim()
     }
 
@@ -100,7 +100,7 @@ struct JournalState {
     /// - Parameter change: changes the entry, and returns whether it changed anything.
     mutating func update(_ number: UInt64, _ change: (inout JournalEntry) -> Bool) {
         guard let index = index(of: number), change(&entries[index]) else { return }
-        tellWatchers(of: entries[index])
+        notifyWatchers(of: entries[index])
     }
 
     /// Changes the newest entry for a notification and device.
@@ -233,7 +233,7 @@ extension JournalState {
 
     mutating func removeWatcher(_ name: UInt64) { watchers[name] = nil }
 
-    private mutating func tellWatchers(of entry: JournalEntry) {
+    private mutating func notifyWatchers(of entry: JournalEntry) {
         guard !watchers.isEmpty else { return }
         // Parse the payload once for all watchers. The entry is kept without it, because it takes much more memory.
         var facts = entry.facts

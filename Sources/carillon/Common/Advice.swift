@@ -27,7 +27,7 @@ enum Advice {
     /// Advice after a rejection whose reason a person may not understand. In production the service gives no
     /// `detail`.
     static func onRefusal(_ answer: PushAnswer, in environment: Environment) -> String? {
-        guard answer.reason == "BadDeviceToken", answer.detail == nil else { return nil }
+        guard answer.reason == Rejection.Reason.badDeviceToken.rawValue, answer.detail == nil else { return nil }
         let other: Environment = environment == .production ? .development : .production
         return
             "A device token is for one environment of one service. Is this one for \(other.rawValue)? Then send it with "

@@ -27,13 +27,13 @@ struct BadBatchLine: Error {
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
             case UInt8(ascii: "\""):
-                guard let name = takeString(from: &rest) else { return nil }
+                guard let name = readString(from: &rest) else { return nil }
                 guard depth == 1, name.elementsEqual(key.utf8) else { continue }
                 rest = afterSpace(rest)
                 // Skip texts that are values: only a key is followed by a colon.
                 guard rest.first == UInt8(ascii: ":") else { continue }
                 rest = afterSpace(rest.dropFirst())
-                guard rest.first == UInt8(ascii: "\""), let value = takeString(from: &rest), value.allSatisfy(isPlain)
+                guard rest.first == UInt8(ascii: "\""), let value = readString(from: &rest), value.allSatisfy(isPlain)
                 else { return nil }
                 return String(decoding: value, as: UTF8.self)
             default: break
@@ -45,7 +45,7 @@ struct BadBatchLine: Error {
 
     /// Moves past a string.
     /// - Returns: the text between its quotation marks; nil if the second mark is missing.
-    private static func takeString(from text: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    private static func readString(from text: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         let inside = text.dropFirst()
         var isEscaped = false
         for (index, byte) in zip(inside.indices, inside) {

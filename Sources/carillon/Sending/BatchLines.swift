@@ -52,21 +52,21 @@ struct BatchLines: Sendable {
     var bad: Int { counts.bad }
 
     /// The notifications. They can be read only once.
-    /// - Parameter tellBad: called with each line that is not a notification.
-    func notifications(tellingOthers tellBad: @escaping @Sendable (BadBatchLine) -> Void) -> Notifications {
-        Notifications(lines: self, tellBad: tellBad)
+    /// - Parameter reportBad: called with each line that is not a notification.
+    func notifications(reportingOthers reportBad: @escaping @Sendable (BadBatchLine) -> Void) -> Notifications {
+        Notifications(lines: self, reportBad: reportBad)
     }
 
     struct Notifications: AsyncSequence, Sendable {
         fileprivate let lines: BatchLines
-        fileprivate let tellBad: @Sendable (BadBatchLine) -> Void
+        fileprivate let reportBad: @Sendable (BadBatchLine) -> Void
 
-        func makeAsyncIterator() -> Iterator { Iterator(lines: lines, tellBad: tellBad) }
+        func makeAsyncIterator() -> Iterator { Iterator(lines: lines, reportBad: reportBad) }
     }
 
     struct Iterator: AsyncIteratorProtocol {
         private let lines: BatchLines
-        private let tellBad: @Sendable (BadBatchLine) -> Void
+        private let reportBad: @Sendable (BadBatchLine) -> Void
         private var rest: [UInt8] = []
         private var position = 0
         private var number = 0
@@ -74,9 +74,9 @@ struct BatchLines: Sendable {
         /// The error for the present line, if it is longer than the limit. The rest of the line is dropped.
         private var tooLong: BadBatchLine?
 
-        fileprivate init(lines: BatchLines, tellBad: @escaping @Sendable (BadBatchLine) -> Void) {
+        fileprivate init(lines: BatchLines, reportBad: @escaping @Sendable (BadBatchLine) -> Void) {
             self.lines = lines
-            self.tellBad = tellBad
+            self.reportBad = reportBad
         }
 
         mutating func next() async throws -> PushRequest? {
@@ -89,7 +89,7 @@ struct BatchLines: Sendable {
                 } catch {
                     tooLong = nil
                     lines.counts.addBad()
-                    tellBad(error)
+                    reportBad(error)
                 }
             }
             return nil

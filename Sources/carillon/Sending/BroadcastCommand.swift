@@ -61,7 +61,7 @@ struct BroadcastCommand: AsyncParsableCommand {
     func run() async throws {
         var request = PushRequest(
             deviceToken: "", topic: nil, payload: ByteBuffer(bytes: try body()), id: id, expiration: expiration,
-            priority: priority, pushType: "liveactivity")
+            priority: priority, pushType: PushType.liveActivity.rawValue)
         request.route = .broadcast(bundleID: bundleID)
         request.channelID = channel
         let broadcast = request

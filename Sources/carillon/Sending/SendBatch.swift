@@ -32,7 +32,7 @@ struct SendBatch: Sendable {
             } catch {
                 return (try await answerAll(with: error), false)
             }
-            let outcomes = client.send(requests: lines.notifications(tellingOthers: report))
+            let outcomes = client.send(requests: lines.notifications(reportingOthers: report))
             for try await outcome in outcomes {
                 report(outcome.item, outcome.result)
                 bar.show { line(outcomes.progress, read: lines.read) }
@@ -53,7 +53,7 @@ struct SendBatch: Sendable {
     private func answerAll(with error: ProviderError) async throws -> SendProgress {
         Output.printDiagnostic(Advice.onFailure(error) ?? error.cause)
         var progress = SendProgress()
-        for try await request in lines.notifications(tellingOthers: report) {
+        for try await request in lines.notifications(reportingOthers: report) {
             progress.taken += 1
             progress.failed += 1
             // If the notification itself is invalid, that error is more useful.

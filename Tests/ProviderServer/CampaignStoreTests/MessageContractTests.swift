@@ -93,6 +93,37 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `The number of recipients stays the same while outcomes are stored`(_ kind: StoreKind) async throws {
+        try await kind.with { store in
+            let app = try await store.put(Sample.app()).number
+            for index in 0..<20 { try await store.put(Sample.installation("i\(index)"), app: app) }
+            let message = try await store.add(Sample.message("m", app: app), idempotency: nil)
+            let numbers = try await store.numbers(app: app).values.sorted()
+            let query = RecipientQuery(
+                app: app, message: message.number, audience: Audience(), environment: .development)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for (index, number) in numbers.enumerated() {
+                        let outcome =
+                            index.isMultiple(of: 2)
+                            ? Sample.accepted(number)
+                            : SendOutcome(installation: number, status: 400, reason: "BadTopic", at: Sample.now)
+                        _ = try await store.record(
+                            [outcome], of: message, position: message.position, event: Sample.event)
+                    }
+                }
+                var count: Int64 = 0
+                repeat {
+                    let recipients = try await store.recipientCount(of: message.number, waiting: [query])
+                    #expect(recipients == 20)
+                    count = try await store.message("m")?.tally.total ?? 20
+                } while count < 20
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `A message that has ended is deleted with its outcomes, and found by its age`(_ kind: StoreKind) async throws {
         try await kind.with { store in
             let app = try await store.put(Sample.app()).number

@@ -16,10 +16,10 @@ import Testing
     @Test func `One process at a time holds the lock, and others see that`() async throws {
         try await Self.withLockFile { file in
             #expect(!FolderLock.isHeld(file))
-            let lock = try FolderLock.take(file)
+            let lock = try FolderLock.acquire(file)
             #expect(lock != nil)
             #expect(FolderLock.isHeld(file))
-            #expect(try FolderLock.take(file) == nil)
+            #expect(try FolderLock.acquire(file) == nil)
             // Looking and failing have not released it.
             #expect(FolderLock.isHeld(file))
             withExtendedLifetime(lock) {}
@@ -28,9 +28,9 @@ import Testing
 
     @Test func `The end of the lock frees the folder`() async throws {
         try await Self.withLockFile { file in
-            do { _ = try FolderLock.take(file) }
+            do { _ = try FolderLock.acquire(file) }
             #expect(!FolderLock.isHeld(file))
-            #expect(try FolderLock.take(file) != nil)
+            #expect(try FolderLock.acquire(file) != nil)
         }
     }
 
@@ -39,7 +39,7 @@ import Testing
         try await Self.withLockFile { file in
             var copy: Int32 = -1
             do {
-                let lock = try FolderLock.take(file)
+                let lock = try FolderLock.acquire(file)
                 let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
                 let own = descriptors.first {
                     (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == file
@@ -50,7 +50,7 @@ import Testing
             defer { close(copy) }
             #expect(copy >= 0)
             #expect(!FolderLock.isHeld(file))
-            #expect(try FolderLock.take(file) != nil)
+            #expect(try FolderLock.acquire(file) != nil)
         }
     }
 
@@ -61,7 +61,7 @@ import Testing
             try #require(flock(looking.number, LOCK_SH | LOCK_NB) == 0)
             // A thread, because taking the lock blocks until the other process has looked.
             let taken = AsyncStream<Bool>.makeStream()
-            Thread.detachNewThread { taken.continuation.yield((try? FolderLock.take(file)) != nil) }
+            Thread.detachNewThread { taken.continuation.yield((try? FolderLock.acquire(file)) != nil) }
             flock(looking.number, LOCK_UN)
             var results = taken.stream.makeAsyncIterator()
             #expect(await results.next() == true)

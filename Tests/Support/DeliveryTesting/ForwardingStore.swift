@@ -33,10 +33,10 @@ extension ForwardingStore {
         try await inner.heldPlaces(at: moment)
     }
 
-    package func takeHeld(
+    package func claimHeld(
         of place: UpstreamPlace, limit: Int, at moment: Timestamp, until end: Timestamp,
     ) async throws(StoreError) -> [HeldPush] {
-        try await inner.takeHeld(of: place, limit: limit, at: moment, until: end)
+        try await inner.claimHeld(of: place, limit: limit, at: moment, until: end)
     }
 
     package func giveBackHeld(_ numbers: [Int64]) async throws(StoreError) { try await inner.giveBackHeld(numbers) }

@@ -26,7 +26,7 @@ extension StoreContract {
     private static func take(
         _ ports: Ports, _ place: UpstreamPlace, limit: Int = 10, at moment: Timestamp = Samples.moment,
     ) async throws -> [HeldPush] {
-        try await ports.held.takeHeld(of: place, limit: limit, at: moment, until: moment.advanced(by: .seconds(60)))
+        try await ports.held.claimHeld(of: place, limit: limit, at: moment, until: moment.advanced(by: .seconds(60)))
     }
 
     @Sendable

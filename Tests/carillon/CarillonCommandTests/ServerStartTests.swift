@@ -23,7 +23,7 @@ import Testing
 
     @Test func `A process that holds the lock is waited for`() async throws {
         try await Self.with(beforeLock: .zero) { start in
-            let lock = try FolderLock.take(start.lockFile)
+            let lock = try FolderLock.acquire(start.lockFile)
             var reads = 0
             let result = start.find {
                 reads += 1
@@ -36,7 +36,7 @@ import Testing
 
     @Test func `A process that holds the lock for too long is reported`() async throws {
         try await Self.with(whileLocked: .zero) { start in
-            let lock = try FolderLock.take(start.lockFile)
+            let lock = try FolderLock.acquire(start.lockFile)
             guard case .unready = start.find({ nil as String? }) else {
                 Issue.record("The wait did not end.")
                 return
@@ -58,7 +58,7 @@ import Testing
         try await Self.with { start in
             // The command looks for the lock before the server's process takes it.
             let server = Server()
-            Thread.detachNewThread { server.lock.withLock { $0 = try? FolderLock.take(start.lockFile) } }
+            Thread.detachNewThread { server.lock.withLock { $0 = try? FolderLock.acquire(start.lockFile) } }
             #expect(start.find { "address" }.description == "address")
             withExtendedLifetime(server) {}
         }

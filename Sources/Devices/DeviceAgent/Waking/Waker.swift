@@ -54,7 +54,7 @@ actor Waker {
         var failures = 0
         while !Task.isCancelled, await agent.mayRun(manifest) {
             again.remove(manifest.bundleID)
-            await takePlace()
+            await waitForPlace()
             // The app may have handled events itself, while commands of others had all places.
             guard await agent.mayRun(manifest), let event = nextEvent(manifest.bundleID) else {
                 return freePlace()
@@ -91,7 +91,7 @@ actor Waker {
         return false
     }
 
-    private func takePlace() async {
+    private func waitForPlace() async {
         guard running >= AgentLimits.programs, !isClosed else {
             running += 1
             return

@@ -12,19 +12,20 @@ extension CourierResponse {
 
 extension DeviceError {
     /// The reasons that mean that the identity cannot be used (docs/device-protocol.md).
-    private static let identityReasons: Set<String> = [
-        "BadCertificate", "BadCertificateEnvironment", "Forbidden", "Unregistered",
+    private static let identityReasons: Set<Rejection.Reason> = [
+        .badCertificate, .badCertificateEnvironment, .forbidden, .unregistered,
     ]
 
     /// The reason for a request that did not end in time, which is a problem of the network.
-    private static let tooLate = "IdleTimeout"
+    private static let tooLate = Rejection.Reason.idleTimeout
 
     /// Creates an error from the courier's reason, detail and status.
     init(refusal reason: String?, detail: String?, status: Int) {
+        let known = reason.flatMap(Rejection.Reason.init(rawValue:))
         let code: Code
-        if let reason, Self.identityReasons.contains(reason) {
+        if let known, Self.identityReasons.contains(known) {
             code = .identityRefused
-        } else if status == 429 || status >= 500 || reason == Self.tooLate {
+        } else if status == 429 || status >= 500 || known == Self.tooLate {
             code = .unavailable
         } else {
             code = .refused

@@ -28,7 +28,7 @@ package final class CourierTLS: Sendable {
             guard !roots.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
             configuration.trustRoots = .certificates(roots)
             configuration.sslContextCallback = { _, promise in
-                promise.succeed(CredentialsHandler.takeCurrent()?.override ?? NIOSSLContextConfigurationOverride())
+                promise.succeed(CredentialsHandler.useCurrent()?.override ?? NIOSSLContextConfigurationOverride())
             }
             context = try NIOSSLContext(configuration: configuration)
         } catch {

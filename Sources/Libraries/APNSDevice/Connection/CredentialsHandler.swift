@@ -25,8 +25,8 @@ final class CredentialsHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     init(_ credentials: DeviceCredentials) { offer = Offer(credentials) }
 
-    /// Takes the credentials of the connection that is being read on this thread.
-    static func takeCurrent() -> DeviceCredentials? {
+    /// Returns the credentials of the connection that is being read on this thread.
+    static func useCurrent() -> DeviceCredentials? {
         guard let offer = current.currentValue else { return nil }
         offer.isTaken.store(true, ordering: .relaxed)
         return offer.credentials

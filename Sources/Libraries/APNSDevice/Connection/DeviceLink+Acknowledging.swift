@@ -30,7 +30,7 @@ extension DeviceLink {
                 connection.end(stream, timeout: timeout)
             }
         }
-        lookAtAcknowledgement()
+        scheduleAcknowledgement()
     }
 
     /// The courier's connection, if acknowledgements can be sent on it.
@@ -40,13 +40,13 @@ extension DeviceLink {
     }
 
     /// Schedules the end of the open request.
-    private func lookAtAcknowledgement() {
-        guard acknowledgementLook == nil, listeningCourier != nil, let deadline = acknowledgements.deadline else {
+    private func scheduleAcknowledgement() {
+        guard scheduledAcknowledgement == nil, listeningCourier != nil, let deadline = acknowledgements.deadline else {
             return
         }
         let bound = bound
-        acknowledgementLook = eventLoop.scheduleTask(deadline: deadline) {
-            bound.value.acknowledgementLook = nil
+        scheduledAcknowledgement = eventLoop.scheduleTask(deadline: deadline) {
+            bound.value.scheduledAcknowledgement = nil
             bound.value.acknowledge()
         }
     }

@@ -128,7 +128,7 @@ extension DeviceLink: CourierConnection.Owner {
         case .notification(let notification):
             inbox.append(notification)
             if inbox.isFull { connection.pause() }
-            takeNext()
+            handOverNext()
         case .unreadable(let sending):
             delegate.reported(DeviceError(.badResponse, "The courier sent a notification that cannot be read."))
             acknowledgements.taken(sending)

@@ -79,7 +79,7 @@ final class DeviceLink {
     /// The open request with acknowledgements, if there is one.
     var openAcknowledgement: OpenAcknowledgement?
     /// The scheduled check whether the open request has to end.
-    var acknowledgementLook: Scheduled<Void>?
+    var scheduledAcknowledgement: Scheduled<Void>?
     /// Whether acknowledgements wait a moment for more.
     var isGathering = false
     var requests: [WaitingRequest] = []
@@ -199,7 +199,7 @@ final class DeviceLink {
         let old = state
         state = .closed
         check?.cancel()
-        acknowledgementLook?.cancel()
+        scheduledAcknowledgement?.cancel()
         isStreamOpen = false
         let reason = error ?? DeviceError(.closed, "The device was closed.")
         switch old {

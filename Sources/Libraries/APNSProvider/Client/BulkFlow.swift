@@ -21,7 +21,7 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
 
         var isDone: Bool { isCancelled || (progress.isSourceAtEnd && progress.ended == progress.taken) }
 
-        mutating func takeReady() -> [Outcome] {
+        mutating func removeReady() -> [Outcome] {
             defer { ready = [] }
             handedOut = ready.count
             return ready
@@ -106,7 +106,7 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
             state.isWakeDue = false
             guard let reader = state.reader, !state.ready.isEmpty || state.isDone else { return nil }
             state.reader = nil
-            return (reader, state.takeReady())
+            return (reader, state.removeReady())
         }
         if let (reader, batch) = woken { reader.resume(returning: batch) }
     }
@@ -120,7 +120,7 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let batch: [Outcome]? = state.withLock { state in
-                    if !state.ready.isEmpty || state.isDone { return state.takeReady() }
+                    if !state.ready.isEmpty || state.isDone { return state.removeReady() }
                     state.reader = continuation
                     return nil
                 }
@@ -132,7 +132,7 @@ final class BulkFlow<Item: Sendable>: AnswerReader {
     }
 
     /// Returns the error with which the source ended. Returns it only once.
-    func takeFailure() -> (any Error)? {
+    func removeFailure() -> (any Error)? {
         state.withLock { state in
             defer { state.failure = nil }
             return state.isCancelled ? nil : state.failure

@@ -84,7 +84,7 @@ public struct PushOutcomes<Source: AsyncSequence & Sendable>: AsyncSequence, Sen
                 position = 0
             }
             guard position < batch.count else {
-                if let error = outcomes.flow.takeFailure() as? Source.Failure { throw error }
+                if let error = outcomes.flow.removeFailure() as? Source.Failure { throw error }
                 return nil
             }
             defer { position += 1 }

@@ -9,9 +9,23 @@ extension SQLCampaignStore {
     }
 
     package func count(_ query: RecipientQuery) async throws(StoreError) -> Int64 {
-        let query = try await prepared(query)
-        let statement: SQLStatement = "SELECT count(*) FROM installation i WHERE \(query.conditions)"
+        let statement = Self.count(try await prepared(query))
         return try await database.read(statement.once) { $0.integer(0) ?? 0 }.first ?? 0
+    }
+
+    package func recipientCount(of message: Int64, waiting: [RecipientQuery]) async throws(StoreError) -> Int64 {
+        // PostgreSQL's sum of counts is a decimal number.
+        var terms: [SQLStatement] = [
+            "COALESCE((SELECT accepted FROM message WHERE number = \(message)), 0)",
+            "CAST(COALESCE((SELECT sum(count) FROM tally WHERE message = \(message)), 0) AS bigint)",
+        ]
+        for query in waiting { terms.append("(\(Self.count(try await prepared(query))))") }
+        let statement: SQLStatement = "SELECT \(terms.joined(separator: " + "))"
+        return try await database.read(statement.once) { $0.integer(0) ?? 0 }.first ?? 0
+    }
+
+    private static func count(_ query: RecipientQuery) -> SQLStatement {
+        "SELECT count(*) FROM installation i WHERE \(query.conditions)"
     }
 
     package func record(

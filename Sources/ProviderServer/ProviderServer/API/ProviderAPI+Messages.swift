@@ -243,31 +243,17 @@ extension ProviderAPI {
     }
 
     /// Returns how many recipients a message has: those that have an outcome, and those that still wait for theirs.
-    /// Outcomes that are stored between the two counts are missing in the sum, so it counts again. A message that is sent
-    /// so fast that every count has such outcomes gets the last sum.
     private func recipients(_ message: MessageRecord, _ app: ProviderApp) async throws -> Int64 {
         let document = try MessageDocument(stored: message.document)
-        let audience = document.audience
         guard document.channel == nil else { return 1 }
-        var message = message
-        var count: Int64 = 0
-        for _ in 0..<Self.counts {
-            guard message.state != .finished else { return message.tally.total }
-            count = message.tally.total
-            for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
-                count += try await store.count(
-                    RecipientQuery(
-                        app: app.number, message: message.number, audience: audience, environment: environment,
-                        now: message.starts, last: message.position.last ?? .max))
-            }
-            guard let now = try await store.message(message.id), now.tally.total != message.tally.total else { break }
-            message = now
+        guard message.state != .finished else { return message.tally.total }
+        let waiting = Environment.sendingOrder.filter { app.endpoints[$0] != nil }.map { environment in
+            RecipientQuery(
+                app: app.number, message: message.number, audience: document.audience, environment: environment,
+                now: message.starts, last: message.position.last ?? .max)
         }
-        return count
+        return try await store.recipientCount(of: message.number, waiting: waiting)
     }
-
-    /// How often the recipients are counted at most.
-    private static let counts = 3
 
     private func change(_ change: MessageChange, _ call: ProviderCall) async throws -> Response {
         let (message, app) = try await message(call)

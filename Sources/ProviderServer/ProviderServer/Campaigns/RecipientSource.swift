@@ -39,16 +39,19 @@ struct RecipientSource: AsyncSequence, Sendable {
             self.query = query
         }
 
+        /// The service would refuse the device token with this reason.
+        private static let badDeviceToken = Rejection.Reason.badDeviceToken.rawValue
+
         mutating func next() async throws -> Push? {
             while let recipient = try await nextRecipient() {
                 let id = NotificationName.make(message: source.message.id, installation: recipient.number)
                 do {
                     guard let digits = recipient.installation.token(source.place) else {
-                        source.ledger.failed(recipient, source.place?.missing ?? "BadDeviceToken")
+                        source.ledger.failed(recipient, source.place?.missing ?? Self.badDeviceToken)
                         continue
                     }
                     guard let token = DeviceToken(digits) else {
-                        source.ledger.failed(recipient, "BadDeviceToken")
+                        source.ledger.failed(recipient, Self.badDeviceToken)
                         continue
                     }
                     let notification = try source.document.notification(

@@ -47,7 +47,7 @@ struct BinaryDecoder {
         while true {
             let size = try self.size(partial.span)
             let missing = size.bytes - partial.count
-            guard missing > 0 else { return try takePartial() }
+            guard missing > 0 else { return try readPartial() }
             let taken = min(missing, bytes.count - position)
             guard taken > 0 else { return nil }
             partial.append(bytes.extracting(position..<position + taken))
@@ -55,7 +55,7 @@ struct BinaryDecoder {
         }
     }
 
-    private mutating func takePartial() throws(BinaryFault) -> BinaryNotification {
+    private mutating func readPartial() throws(BinaryFault) -> BinaryNotification {
         let notification = try read(partial.span)
         if partial.capacity > Self.keptCapacity { partial = [] } else { partial.removeAll(keepingCapacity: true) }
         return notification

@@ -7,18 +7,18 @@ package protocol HeldPushes: Sendable {
     /// - Throws: ``StoreError/Code/conflict`` if there are already ``HeldLimits/maximumCount``.
     func hold(_ push: HeldPush) async throws(StoreError)
 
-    /// Returns the apps that have notifications to send: neither expired nor taken.
+    /// Returns the apps that have notifications to send: neither expired nor claimed.
     func heldPlaces(at moment: Timestamp) async throws(StoreError) -> [UpstreamPlace]
 
-    /// Takes notifications of an app, the oldest first. Until `end` nobody else gets them.
-    func takeHeld(
+    /// Claims notifications of an app, the oldest first. Until `end` nobody else gets them.
+    func claimHeld(
         of place: UpstreamPlace,
         limit: Int,
         at moment: Timestamp,
         until end: Timestamp,
     ) async throws(StoreError) -> [HeldPush]
 
-    /// Gives notifications back that were taken and could not be sent.
+    /// Gives notifications back that were claimed and could not be sent.
     func giveBackHeld(_ numbers: [Int64]) async throws(StoreError)
 
     /// Removes notifications that were sent.

@@ -8,7 +8,7 @@ final class DataFolderLock: Sendable {
     init(_ folder: DataFolder) throws(ServiceError) {
         let lock: FolderLock?
         do throws(StoreError) {
-            lock = try FolderLock.take(folder.lockFile)
+            lock = try FolderLock.acquire(folder.lockFile)
         } catch {
             throw ServiceError(.dataFolder, error.cause)
         }

@@ -7,7 +7,7 @@ extension DeviceLink {
     private static let gatheringTime = TimeAmount.milliseconds(10)
 
     /// Hands the next notification to the app, unless it is still taking one.
-    func takeNext() {
+    func handOverNext() {
         guard !inbox.isTaking, closing == nil, let notification = inbox.popFirst() else { return }
         inbox.isTaking = true
         let bound = bound
@@ -32,7 +32,7 @@ extension DeviceLink {
         inbox.isTaking = false
         acknowledgements.taken(sending)
         if case .connected(let connection) = state, inbox.hasRoomAgain() { connection.resume() }
-        takeNext()
+        handOverNext()
         if inbox.isTaking { acknowledgeSoon() } else { acknowledge() }
         closeIfDone()
     }
