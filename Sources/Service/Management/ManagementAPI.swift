@@ -13,8 +13,9 @@ package final class ManagementAPI: Sendable {
     let parts: ManagementParts
     let streams = StreamBudget()
     let console = ConsoleSessions()
-    /// Counts the requests over the network that show no key.
-    private let withoutKey = Mutex(RateBucket())
+    /// Counts the requests over the network that show no key, and by themselves those that ask for the service's state: a
+    /// flood of others must not let a supervisor believe that the service is dead.
+    private let withoutKey = Mutex((others: RateBucket(), probes: RateBucket()))
 
     package init(_ parts: ManagementParts) { self.parts = parts }
 
@@ -24,9 +25,11 @@ package final class ManagementAPI: Sendable {
     var now: Timestamp { parts.clock.machineTime }
 
     /// Whether a request without a key is within their rate. All clients share it: on loopback they have one address.
-    func admitsWithoutKey() -> Bool {
-        withoutKey.withLock {
-            $0.admits(parts.withoutKey, at: NIODeadline.now().uptimeNanoseconds)
+    func admitsWithoutKey(path: String) -> Bool {
+        let now = NIODeadline.now().uptimeNanoseconds
+        return withoutKey.withLock { buckets in
+            ["/health", "/ready"].contains(path)
+                ? buckets.probes.admits(parts.withoutKey, at: now) : buckets.others.admits(parts.withoutKey, at: now)
         }
     }
 

@@ -1,4 +1,5 @@
 import Connections
+import HTTP2
 import Synchronization
 
 // Bounds what connections hold together before they have shown whom they belong to.
@@ -25,5 +26,22 @@ extension AuthenticatingConnection {
         let released = min(weight, untrusted)
         untrusted -= released
         provider.untrustedRequests.subtract(released, ordering: .relaxed)
+    }
+}
+
+extension ProviderConnection {
+    /// Counts what has come of an unknown sender's request since it was last counted, or refuses the request.
+    /// - Returns: Whether there is room for it.
+    @discardableResult
+    func admitUntrusted(_ request: ProviderRequest, _ stream: StreamID) -> Bool {
+        let weight = 1 + (request.headerBytes + request.received) / 1024
+        let more = weight - request.untrustedWeight
+        guard more > 0 else { return true }
+        guard admitUntrusted(weight: more) else {
+            session?.reset(stream, .refusedStream)
+            return false
+        }
+        request.untrustedWeight = weight
+        return true
     }
 }

@@ -86,6 +86,7 @@ final class ProviderConnection: AuthenticatingConnection {
             return session?.reset(stream, .refusedStream) ?? ()
         }
         let request = ProviderRequest(began: second)
+        if !trust.isShown { request.untrustedWeight = 1 }
         let isWatching = gateway.observation?.isActive ?? false
         let practices = connectionPractice.requestBegan(
             isIdle: requests.isEmpty, isObserved: isWatching, silence: gateway.limits.uncheckedSilence, at: .now())
@@ -100,6 +101,8 @@ final class ProviderConnection: AuthenticatingConnection {
         // A third of the usual headers is not the API's. Ignore these before anything is looked up.
         guard header != nil || newestIsWatched, let request = requests[stream] else { return }
         request.watched?.append(name: name, value: value)
+        // The session limits the size of all headers together.
+        request.headerBytes += name.count + value.count
         guard let header else { return }
         if let asked = request.asked {
             switch header {
@@ -119,7 +122,9 @@ final class ProviderConnection: AuthenticatingConnection {
     }
 
     func headersEnded(_ stream: StreamID, endStream: Bool) {
-        guard let request = requests[stream], request.asked == nil else { return }
+        guard let request = requests[stream] else { return }
+        defer { if !trust.isShown { admitUntrusted(request, stream) } }
+        guard request.asked == nil else { return }
         if let certificate { identify(request, by: certificate) }
         if !memory.isCurrent(gateway) { request.sender = .undecided }
         request.accountsVersion = memory.version(gateway)
@@ -153,6 +158,7 @@ final class ProviderConnection: AuthenticatingConnection {
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
         guard let request = requests[stream], !request.isSettled else { return }
         request.received += bytes.count
+        guard trust.isShown || admitUntrusted(request, stream) else { return }
         if request.asked != nil { return gatewayReceived(bytes, request, stream) }
         if request.broadcast != nil { return broadcastReceived(bytes, request, stream) }
         if let granted = request.granted { return grantedReceived(bytes, request, granted, stream) }
@@ -216,7 +222,7 @@ final class ProviderConnection: AuthenticatingConnection {
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
         if rehearsed != nil { forgetFaults(of: stream) }
         let request = requests.remove(stream)
-        if request != nil { releaseUntrusted(1) }
+        if let request { releaseUntrusted(request.untrustedWeight) }
         if let request, !request.isAnswered, let number = request.watched?.number {
             // If a rehearsal has closed the connection, what came with its request is never delivered here. What goes to
             // an upstream is handed over when the session is closed.

@@ -70,6 +70,10 @@ final class ProviderRequest {
     var body: [UInt8] = []
     /// How many bytes of the body have arrived, whether they were kept or not.
     var received = 0
+    /// The bytes of the headers that were read.
+    var headerBytes = 0
+    /// As how much memory, in KiB, the request counts among those of unknown senders; 0 if its sender was known.
+    var untrustedWeight = 0
     /// The first violation of the Guide's rules for encoding; checked with `strict` only.
     var encodingFault: EncodingPractice.Fault?
     /// When the request began, in whole seconds.

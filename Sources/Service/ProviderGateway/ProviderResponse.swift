@@ -104,10 +104,11 @@ struct ProviderResponse {
         headers.append("apns-id", id.span, indexing: .never)
     }
 
-    /// Returns the dictionary of Table 8-5. GOAWAY contains it too. `detail` helps developers.
+    /// Returns the dictionary of Table 8-5. GOAWAY contains it too. `detail` helps developers. A timestamp is at most
+    /// 2^63 - 1, which is also the latest moment that the stores keep: many clients read numbers with a sign.
     static func body(_ rejection: Rejection, hasDetail: Bool) -> ByteBuffer {
         var text = #"{"reason":"\#(rejection.reason.rawValue)""#
-        if let timestamp = rejection.timestamp { text += #","timestamp":\#(timestamp)"# }
+        if let timestamp = rejection.timestamp { text += #","timestamp":\#(min(timestamp, UInt64(Int64.max)))"# }
         if hasDetail, let detail = rejection.detail {
             text += #","detail":\#(JSONString.quoted(detail))"#
         }

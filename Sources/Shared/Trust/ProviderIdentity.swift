@@ -24,8 +24,15 @@ package struct ProviderIdentity: Sendable, Hashable {
     }
 
     /// Whether its holder may send to a topic.
+    ///
+    /// The topics that a certificate lists are those of the Guide (2.3.2), which has no Push to Talk. This service came
+    /// later, and of the services that did only `location` needs a provider token (docs/current-apns.md). Its topic
+    /// ends with `.voip-ptt`, so it goes with the topic for VoIP.
     package func allows(_ topic: String) -> Bool {
-        topics.isEmpty ? topic == uid : topics.contains { $0.topic == topic }
+        guard !topics.isEmpty else { return topic == uid }
+        return topics.contains { listed in
+            listed.topic == topic || (listed.kind == "voip" && listed.topic + "-ptt" == topic)
+        }
     }
 
     /// Checks what may change while a connection lives, at each use: the certificate may be revoked or expire.

@@ -70,8 +70,10 @@ package enum AccountRows {
             let changes = try App.table.assignments(app, except: ["id"])
             try transaction.run("UPDATE app SET \(changes) WHERE bundle_id = \(bundleID.rawValue)")
         case .createKey(let key): try insert(key, TeamKey.table, transaction)
-        case .revokeKey(let id, let moment):
-            try transaction.run("UPDATE signing_key SET revoked = \(moment.column) WHERE id = \(id.rawValue)")
+        case .revokeKey, .revokeGrant:
+            // Keys and grants that have the same public key are revoked together.
+            for key in after.keys.values where before.keys[key.id] != key { try update(key, transaction) }
+            for grant in after.grants.values where before.grants[grant.id] != grant { try update(grant, transaction) }
         case .createCertificate(let certificate): try insert(certificate, TeamCertificate.table, transaction)
         case .revokeCertificate(let serial, let moment):
             try transaction.run(
@@ -98,7 +100,6 @@ package enum AccountRows {
         case .removeUpstream(let place): try remove(place, transaction)
         case .createGrant(let grant): try insert(grant, Grant.table, transaction)
         case .changeGrant(let grant): try update(after.grants[grant.id], transaction)
-        case .revokeGrant(let id, _): try update(after.grants[id], transaction)
         }
     }
 
@@ -108,6 +109,11 @@ package enum AccountRows {
             DELETE FROM upstream
             WHERE bundle_id = \(place.bundleID.rawValue) AND environment = \(place.environment.column)
             """)
+    }
+
+    private static func update(_ key: TeamKey, _ transaction: any SQLTransaction) throws {
+        let changes = try TeamKey.table.assignments(key)
+        try transaction.run("UPDATE signing_key SET \(changes) WHERE id = \(key.id.rawValue)")
     }
 
     private static func update(_ grant: Grant?, _ transaction: any SQLTransaction) throws {
@@ -150,8 +156,7 @@ package enum AccountRows {
         }
         for (id, key) in before.keys where after.keys[id] != key {
             if let key = after.keys[id] {
-                let changes = try TeamKey.table.assignments(key)
-                try transaction.run("UPDATE signing_key SET \(changes) WHERE id = \(id.rawValue)")
+                try update(key, transaction)
             } else {
                 try transaction.run("DELETE FROM signing_key WHERE id = \(id.rawValue)")
                 if key.revoked != nil { try writeRevoked(key.publicKey, transaction) }

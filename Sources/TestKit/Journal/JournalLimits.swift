@@ -26,6 +26,9 @@ package enum JournalLimits {
     /// table of notifications, both of which may be half empty, and the blocks of its identifiers and its token.
     static let entryBytes = 2 * MemoryLayout<JournalEntry>.stride + 640
 
+    /// The number of requests that are copied while the journal's lock is held, in some tens of microseconds.
+    static let page = 256
+
     /// When a wait times out, the number of similar requests that the answer lists. A person does not read more.
     package static let nearest = 5
 

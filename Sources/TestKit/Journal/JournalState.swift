@@ -111,13 +111,25 @@ struct JournalState {
 
     /// - Returns: the entry's index in `entries`; nil if no entry has this number.
     private func index(of number: UInt64) -> Int? {
-        // Begin at the end, because the entry is nearly always one of the newest.
+        let index = firstIndex(from: number)
+        return index < entries.count && entries[index].facts.number == number ? index : nil
+    }
+
+    /// The index of the first entry that has this number or a greater one.
+    private func firstIndex(from number: UInt64) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {
             let middle = (low + high) / 2
             if entries[middle].facts.number < number { low = middle + 1 } else { high = middle }
         }
-        return low < entries.count && entries[low].facts.number == number ? low : nil
+        return low
+    }
+
+    /// The next entries after this number, oldest first.
+    func entries(after number: UInt64, limit: Int) -> [JournalEntry] {
+        let (next, overflow) = number.addingReportingOverflow(1)
+        guard !overflow else { return [] }
+        return Array(entries[firstIndex(from: next)...].prefix(limit))
     }
 
     /// Removes the entries that match.

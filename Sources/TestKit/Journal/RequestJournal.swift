@@ -33,7 +33,16 @@ package final class RequestJournal: Sendable {
 
     /// The requests that match, oldest first.
     package func requests(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
-        state.withLock { $0.entries(match, limit: limit) }
+        guard match.payload != nil else { return state.withLock { $0.entries(match, limit: limit) } }
+        // Gateways need the lock for each request, so no payload is parsed while it is held.
+        var (found, last): ([JournalEntry], UInt64) = ([], 0)
+        while found.count < limit {
+            let page = state.withLock { $0.entries(after: last, limit: JournalLimits.page) }
+            guard let newest = page.last else { break }
+            last = newest.facts.number
+            found += page.lazy.filter { match.matches($0.facts) }.prefix(limit - found.count)
+        }
+        return found
     }
 
     /// Notes that somebody has read the root of the other authority, so that clients may trust it.

@@ -47,6 +47,8 @@ import Testing
                 statuses.append(try await test.ask("GET", path, key: key).status)
             }
             #expect(statuses == [200, 401, 401, 429])
+            // Others without a key do not keep a supervisor from learning that the service is well.
+            for path in ["/health", "/ready"] { #expect(try await test.ask("GET", path, key: "").status == 200) }
             for _ in 0..<5 { #expect(try await test.ask("GET", "/metrics").status == 200) }
             #expect(try await test.ask("GET", "/" + String(repeating: "x", count: 1000), key: "").status == 429)
         }

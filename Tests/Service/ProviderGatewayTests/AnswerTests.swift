@@ -1,11 +1,12 @@
 import Foundation
 import HTTP2
+import NIOCore
 import Notifications
-import ProviderGateway
 import Rates
 import Service
 import Testing
 
+@testable import ProviderGateway
 @testable import ServiceTesting
 
 /// The headers and bodies of answers.
@@ -26,6 +27,12 @@ struct AnswerTests {
             }
             await client.close()
         }
+    }
+
+    @Test func `A time that is too late for a number with a sign is the latest that has one`() {
+        let rejection = Rejection(.unregistered, timestamp: .max)
+        let body = String(buffer: ProviderResponse.body(rejection, hasDetail: false))
+        #expect(body == #"{"reason":"Unregistered","timestamp":9223372036854775807}"#)
     }
 
     @Test func `A collapse identifier that is not text is refused`() async throws {

@@ -180,6 +180,22 @@ struct CertificateTrustTests {
         }
     }
 
+    @Test(arguments: [("pushtotalk", ".voip-ptt", 200), ("location", ".location-query", 400)])
+    func `Of the services that came later, Push to Talk goes with a certificate, and location does not`(
+        type: String,
+        suffix: String,
+        status: Int,
+    ) async throws {
+        try await TestService.run { test in
+            let token = try await test.makeDeviceToken()
+            let client = try await test.connectProvider(test.makeCertificate())
+            let headers = ProviderHeaders(token, topic: "com.example.app" + suffix, token: nil)
+            let answer = try await client.send(headers.fields + [("apns-push-type", type)])
+            #expect(answer.status == status && answer.reason == (status == 200 ? nil : "TopicDisallowed"))
+            await client.close()
+        }
+    }
+
     @Test func `A certificate that the accounts do not list is refused, even with a valid signature`() async throws {
         try await TestService.run { test in
             let client = try await test.connectProvider(test.issueCertificate(for: "com.example.app"))

@@ -74,6 +74,35 @@ struct HostileTests {
         }
     }
 
+    /// Each is kept until the request is answered.
+    @Test(arguments: [
+        Large(header: ("via", "1.1 " + String(repeating: "v", count: 4096))),
+        Large(header: ("apns-topic", String(repeating: "t", count: 4096))),
+        Large(header: (":path", "/1/handles/" + String(repeating: "h", count: 4096))),
+        Large(body: 4096), Large(header: (":path", "/1/handles"), body: 4096),
+    ])
+    func `Headers and bodies count by their size for the same limit`(large: Large) async throws {
+        try await TestService.run {
+            $0.provider.untrustedRequests = 4
+        } _: { test in
+            let client = try await test.connectProvider()
+            let small = ProviderHeaders("00", token: nil)
+            #expect(try await client.send(small.fields).status == 403)
+            let headers = large.header.map { small.with($0.0, $0.1) } ?? small
+            // The rest of the body is never sent, so only the limit ends the request.
+            let open = try await client.open(headers.fields, endStream: false)
+            if large.body > 0 { try await open.write(String(repeating: "b", count: large.body)) }
+            #expect(try await open.answer().error == .refusedStream)
+            #expect(try await client.send(small.fields).status == 403)
+            await client.close()
+        }
+    }
+
+    struct Large: Sendable {
+        var header: (String, String)?
+        var body = 0
+    }
+
     @Test func `Requests about channels count for the same limit, and the metrics name it`() async throws {
         try await TestService.run {
             $0.provider.untrustedRequests = 8

@@ -22,6 +22,7 @@ extension StoreContract {
         Promise("a revoked key has the time of its revocation", revokes),
         Promise("revoking a revoked key is harmless", revokesAgain),
         Promise("a revoked key does not return under another key identifier", revokedKeyStaysRevoked),
+        Promise("a key that has two identifiers is revoked under both", revokesBothIdentifiers),
         Promise("a revoked key does not return after its team was deleted", revokedKeyOutlivesTeam),
         Promise("a key restricted to apps reads back as it was", restrictedKeyReadsBack),
         Promise("a key cannot be restricted to another team's app", restrictionNeedsApp),
@@ -272,6 +273,21 @@ extension StoreContract {
         let again = try Samples.key("KEY0000002", of: team)
         await expectFailure(.exists) { _ = try await ports.accounts.apply(.createKey(again)) }
         #expect(ports.accounts.current.keys.keys.map(\.self) == [key.id])
+    }
+
+    @Sendable
+    private static func revokesBothIdentifiers(_ ports: Ports) async throws {
+        let team = try Samples.team()
+        let (first, second) = (try Samples.key(of: team), try Samples.key("KEY0000002", of: team))
+        let third = try Samples.key("KEY0000003", of: team)
+        let other = TeamKey(id: third.id, team: team.id, publicKey: [4, 5], environments: third.environments)
+        for change in [.createTeam(team), .createKey(first), .createKey(second), .createKey(other)] as [AccountChange] {
+            _ = try await ports.accounts.apply(change)
+        }
+        let accounts = try await ports.accounts.apply(.revokeKey(first.id, at: Samples.moment))
+        #expect(accounts.keys[first.id]?.revoked == Samples.moment)
+        #expect(accounts.keys[second.id]?.revoked == Samples.moment)
+        #expect(accounts.keys[other.id]?.revoked == nil)
     }
 
     @Sendable

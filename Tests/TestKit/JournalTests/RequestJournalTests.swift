@@ -57,6 +57,21 @@ struct RequestJournalTests {
         #expect(await settled.next() == nil)
     }
 
+    /// More requests than are copied at once.
+    @Test func `Requests that match a payload are found over all pages, the oldest first`() {
+        let journal = Self.journal(keep: 1000)
+        for id in 1...600 {
+            var facts = Self.facts(id: UInt64(id))
+            facts.body = Array(#"{"even":\#(id.isMultiple(of: 2))}"#.utf8)
+            _ = journal.append(facts)
+        }
+        let even = Self.match { $0.payload = ["even": true] }
+        let all = journal.requests(even, limit: 1000).map(\.facts.apnsID.low)
+        #expect(all == (1...300).map { UInt64($0 * 2) })
+        #expect(journal.requests(even, limit: 3).map(\.facts.apnsID.low) == [2, 4, 6])
+        #expect(journal.requests(Self.match { $0.payload = ["even": 1] }, limit: 3).isEmpty)
+    }
+
     /// A request that is still there cannot tell whether one that was removed was the repetition.
     @Test func `Unprocessed requests are left out if anything was removed that came after them`() {
         let journal = Self.journal(keep: 2)

@@ -78,6 +78,9 @@ extension AccountsSnapshot {
                 throw StoreError(
                     .exists, "This key was revoked. A revoked key can never be used again: make a new one.")
             }
+            guard !grants.values.contains(where: { $0.publicKey == key.publicKey }) else {
+                throw StoreError(.exists, "A grant has this key: make a new one.")
+            }
             next.keys[key.id] = key
             if key.revoked != nil { next.revokedKeys.insert(key.publicKey) }
         case .revokeKey(let id, let moment):
@@ -85,8 +88,7 @@ extension AccountsSnapshot {
                 throw StoreError(.missing, "There is no key \(id); carillon key list shows all keys.")
             }
             guard key.revoked == nil else { return nil }
-            next.keys[id]?.revoked = moment
-            next.revokedKeys.insert(key.publicKey)
+            next.revoke(key.publicKey, at: moment)
         case .createCertificate(let certificate):
             try demand(certificate.team)
             try demand(certificate.bundleID, of: certificate.team)

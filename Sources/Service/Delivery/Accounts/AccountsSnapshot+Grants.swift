@@ -49,12 +49,21 @@ extension AccountsSnapshot {
 
     /// - Returns: false if it was revoked already.
     mutating func revokeGrant(_ id: GrantID, at moment: Timestamp) throws(StoreError) -> Bool {
-        guard var grant = grants[id] else { throw .missingGrant(id) }
+        guard let grant = grants[id] else { throw .missingGrant(id) }
         guard grant.revoked == nil else { return false }
-        grant.revoked = moment
-        set(grant)
-        revokedKeys.insert(grant.publicKey)
+        revoke(grant.publicKey, at: moment)
         return true
+    }
+
+    /// Revokes a public key, and with it every key and grant that has it: whoever has got hold of the private half could
+    /// sign with each of their identifiers.
+    mutating func revoke(_ publicKey: [UInt8], at moment: Timestamp) {
+        for key in keys.values where key.publicKey == publicKey && key.revoked == nil { keys[key.id]?.revoked = moment }
+        for var grant in grants.values where grant.publicKey == publicKey && grant.revoked == nil {
+            grant.revoked = moment
+            set(grant)
+        }
+        revokedKeys.insert(publicKey)
     }
 }
 

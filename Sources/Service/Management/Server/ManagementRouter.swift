@@ -38,7 +38,7 @@ extension ManagementAPI: APIServer {
     ) throws -> ManagementSender {
         // Count them before anything else is done for them, also those to paths that do not exist.
         if case .network = context.caller,
-            !context.rules.isKnown(request.head, from: context.caller, now: now), !admitsWithoutKey()
+            !context.rules.isKnown(request.head, from: context.caller, now: now), !admitsWithoutKey(path: request.uri.path)
         {
             throw Problem(429, "Too many requests come without a key: show it, or wait a moment.")
         }

@@ -14,16 +14,18 @@ struct RequestStream: Sendable {
     private static let lines = 4
 
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
-        let (lines, continuation) = AsyncStream.makeStream(of: (text: String, isEntry: Bool).self)
+        // Lines are made below and not in the tasks, which run on the threads of all tasks (SE-0417): those store
+        // notifications too.
+        let (lines, continuation) = AsyncStream.makeStream(of: Line.self)
         // Each permit is the place of a line. The next entry is taken from the journal when there is one.
         let (permits, permit) = AsyncStream.makeStream(of: Void.self)
         for _ in 0..<Self.lines { permit.yield() }
-        let reading = Task { [entries, form, limit] in
+        let reading = Task { [entries, limit] in
             var left = limit
             var permits = permits.makeAsyncIterator()
             for await entry in entries {
                 guard await permits.next() != nil else { break }
-                continuation.yield((Self.line(entry, form), true))
+                continuation.yield(.entry(entry))
                 left -= 1
                 if left == 0 { break }
             }
@@ -33,7 +35,7 @@ struct RequestStream: Sendable {
             guard form == .events else { return }
             while true {
                 try await Task.sleep(for: ManagementLimits.keepAlive)
-                continuation.yield((": keep-alive\n\n", false))
+                continuation.yield(.keepAlive)
             }
         }
         defer {
@@ -44,10 +46,20 @@ struct RequestStream: Sendable {
         // A browser does not report the stream as open before its first byte.
         if form == .events { try await writer.write(ByteBuffer(string: ": open\n\n")) }
         for await line in lines {
-            try await writer.write(ByteBuffer(string: line.text))
-            if line.isEntry { permit.yield() }
+            switch line {
+            case .entry(let entry):
+                try await writer.write(ByteBuffer(string: Self.line(entry, form)))
+                permit.yield()
+            case .keepAlive:
+                try await writer.write(ByteBuffer(string: ": keep-alive\n\n"))
+            }
         }
         try await writer.finish(nil)
+    }
+
+    private enum Line {
+        case entry(JournalEntry)
+        case keepAlive
     }
 
     static func line(_ entry: JournalEntry, _ form: LogStream.Form) -> String {
