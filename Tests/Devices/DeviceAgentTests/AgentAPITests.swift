@@ -118,6 +118,27 @@ import Testing
         }
     }
 
+    @Test func `The alert of a Live Activity is shown, unless its start is refused`() async throws {
+        try await run { rig in
+            let answer = try await rig.register(["services": ["liveactivity"]])
+            let token = try required(answer["services"]?["liveactivity"]?.string)
+            let stream = rig.events()
+            let headers = [
+                ("apns-topic", rig.bundleID + ".push-type.liveactivity"), ("apns-push-type", "liveactivity"),
+            ]
+            let start = #""event":"start","alert":"Kick-off","attributes-type":"Match","content-state":{}"#
+            try await rig.send(#"{"aps":{\#(start)}}"#, to: token, headers: headers)
+            // A later event would come first if the refused start had shown its alert.
+            let refused = try await stream.next()[0]
+            #expect(refused["event"] == "pushed" && refused["service"] == "liveactivity")
+            try await rig.send(#"{"aps":{\#(start),"attributes":{}}}"#, to: token, headers: headers)
+            let events = try await stream.next(2)
+            #expect(events[0]["event"] == "pushed" && events[0]["payload"]?["aps"]?["attributes"] == [:])
+            #expect(events[1]["event"] == "shown" && events[1]["content"]?["body"] == "Kick-off")
+            #expect(await rig.agent.state.centre.notifications.count == 1)
+        }
+    }
+
     @Test func `A call starts an app that the user has ended`() async throws {
         try await run { rig in
             let answer = try await rig.register(["services": ["voip"]])

@@ -196,18 +196,23 @@ import Testing
             id: "1", topic: Self.bundleID + suffix, bundleID: Self.bundleID, pushType: type,
             payload: Array(#"{"number":1}"#.utf8))
         await system.received(push)
-        #expect(events.value == [.pushed(push, try #require(PushService(rawValue: type)))])
+        let service = try #require(PushService(rawValue: type))
+        // Without an event, no Live Activity changes.
+        let dropped: [DeviceSystem.Event] = service == .liveActivity ? [.dropped(push, .nothingToShow)] : []
+        #expect(events.value == [.pushed(push, service)] + dropped)
         try await app.calls.wait { $0 == [type] }
     }
 
     @Test func `The alert of a Live Activity is shown too`() async throws {
         let rig = await Rig()
+        let aps = #"{"event":"start","alert":"x","attributes-type":"M","attributes":{},"content-state":{}}"#
         let push = ReceivedNotification(
             id: "1", topic: Self.bundleID + ".push-type.liveactivity", bundleID: Self.bundleID,
-            payload: Array(#"{"aps":{"alert":"x"}}"#.utf8))
+            payload: Array(#"{"aps":\#(aps)}"#.utf8))
         await rig.system.received(push)
         let shown = try #require(await rig.system.centre.notifications.first)
-        #expect(rig.events.value == [.pushed(push, .liveActivity), .shown(shown)])
+        let activity = try #require(await rig.system.activities.shown(of: Self.bundleID).first)
+        #expect(rig.events.value == [.pushed(push, .liveActivity), .shown(shown), .activity(activity, .started)])
     }
 
     // MARK: Languages

@@ -202,6 +202,14 @@ struct LiveActivitiesTests {
     @Test(arguments: ["", #""event":"begin""#, #""event":1"#, #""alert":"x""#])
     mutating func `A push without an event changes nothing`(aps: String) {
         receive(Self.push(Self.start()))
-        #expect(receive(Self.push(aps)).isEmpty)
+        #expect(receive(Self.push(aps)) == [.ignored(.nothingToShow)])
+    }
+
+    @Test mutating func `An update without a state changes nothing, and uses nothing of the budget`() {
+        receive(Self.push(Self.start()))
+        for _ in 0...LiveActivities.Budget.standard.rawValue {
+            #expect(receive(Self.push(#""event":"update""#)) == [.ignored(.nothingToShow)])
+        }
+        #expect(changes(receive(Self.push(Self.update(1)))) == [.updated])
     }
 }

@@ -59,6 +59,8 @@ import Testing
         (#"{"event":"start","alert":"x","attributes-type":"M","attributes":{},"content-state":{}}"#, true),
         (#"{"event":"start","alert":"x","attributes-type":"M","attributes":{}}"#, false),
         (#"{"event":"update","alert":"x","content-state":{}}"#, false),
+        (#"{"event":"begin","alert":"x","attributes-type":"M","attributes":{},"content-state":{}}"#, false),
+        (#"{"alert":"x"}"#, false),
     ])
     func `The alert of a push that changes no Live Activity is not shown`(_ aps: String, _ isShown: Bool) async {
         let (system, changes) = await Self.make()

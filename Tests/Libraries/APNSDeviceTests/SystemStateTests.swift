@@ -231,7 +231,7 @@ struct SystemStateTests {
     }
 
     @Test func `The alert of a Live Activity is shown; the alert of a call is left to the app`() {
-        let payload = #"{"aps":{"alert":"x","event":"update"}}"#
+        let payload = #"{"aps":{"alert":"x","event":"update","content-state":{}}}"#
         guard
             case .giveToService(.liveActivity, let content?) = state(.background).delivery(
                 of: push(.liveActivity, payload))
@@ -244,6 +244,31 @@ struct SystemStateTests {
         guard case .changeActivities(_?) = state(.forceQuit).delivery(of: push(.liveActivity, payload)) else {
             Issue.record("It is not shown once the app was ended.")
             return
+        }
+    }
+
+    /// Pushes for Live Activities with an alert, which no device carries out.
+    private static let refusedPushes = [
+        #"{"aps":{"alert":"x"}}"#, #"{"aps":{"alert":"x","event":"begin","content-state":{}}}"#,
+        #"{"aps":{"alert":"x","event":"start","attributes-type":"M","attributes":{}}}"#,
+        #"{"aps":{"alert":"x","event":"update"}}"#,
+    ]
+
+    @Test(arguments: refusedPushes)
+    func `The alert of a push for a Live Activity is not shown if the push is refused`(_ payload: String) {
+        let push = push(.liveActivity, payload)
+        #expect(state(.background).delivery(of: push) == .giveToService(.liveActivity, shows: nil))
+    }
+
+    @Test func `The alert is not shown if the device token is not one for the event`() {
+        let end = #"{"aps":{"alert":"x","event":"end"}}"#
+        let start = #"{"aps":{"alert":"x","event":"start","attributes-type":"M","attributes":{},"content-state":{}}}"#
+        var pushes = [push(.liveActivity, end), push(.liveActivity, start), push(.liveActivity, start)]
+        pushes[0].startToken = true
+        pushes[1].activity = "0b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
+        pushes[2].channel = "AAAA"
+        for push in pushes {
+            #expect(state(.background).delivery(of: push) == .giveToService(.liveActivity, shows: nil))
         }
     }
 

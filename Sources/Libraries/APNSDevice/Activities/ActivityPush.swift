@@ -36,4 +36,25 @@ struct ActivityPush {
             aps[text: "input-push-channel"].map { .channel($0) }
             ?? (aps[number: "input-push-token"] == 1 ? .token : .app)
     }
+
+    /// What a Live Activity starts with; nil if a part of it is missing.
+    var beginning: (attributesType: String, attributes: [UInt8], contentState: [UInt8])? {
+        guard let attributesType, let attributes, let contentState else { return nil }
+        return (attributesType, attributes, contentState)
+    }
+
+    /// Returns why a device refuses the push, whichever Live Activities it shows; nil if this depends on them.
+    /// - Parameter notification: the notification that has this push as its payload.
+    func refusal(of notification: ReceivedNotification) -> DropReason? {
+        switch event {
+        case .start:
+            guard notification.activity == nil, notification.channel == nil else { return .cannotStart }
+            return beginning == nil ? .nothingToShow : nil
+        case .update:
+            guard !notification.startToken else { return .cannotUpdate }
+            return contentState == nil ? .nothingToShow : nil
+        case .end:
+            return notification.startToken ? .cannotUpdate : nil
+        }
+    }
 }

@@ -77,12 +77,9 @@ public struct LiveActivities: Sendable, Hashable {
     /// Carries out a push.
     /// - Parameter id: the identifier of a Live Activity that it starts.
     mutating func receive(_ notification: ReceivedNotification, id: UUID, at now: Date) -> [Outcome] {
-        guard let push = ActivityPush(notification.payload) else { return [] }
-        if push.event == .start {
-            guard notification.activity == nil, notification.channel == nil else { return [.ignored(.cannotStart)] }
-            return [start(push, notification.bundleID, id: id, at: now)]
-        }
-        guard !notification.startToken else { return [.ignored(.cannotUpdate)] }
+        guard let push = ActivityPush(notification.payload) else { return [.ignored(.nothingToShow)] }
+        if let reason = push.refusal(of: notification) { return [.ignored(reason)] }
+        if push.event == .start { return [start(push, notification.bundleID, id: id, at: now)] }
         let targets = targets(of: notification)
         guard !targets.isEmpty else { return [.ignored(.noActivity)] }
         if push.event == .update, notification.priority >= 10, !spend(notification.bundleID, at: now) {
@@ -92,12 +89,11 @@ public struct LiveActivities: Sendable, Hashable {
     }
 
     private mutating func start(_ push: ActivityPush, _ bundleID: String, id: UUID, at now: Date) -> Outcome {
-        guard let type = push.attributesType, let attributes = push.attributes, let state = push.contentState else {
-            return .ignored(.nothingToShow)
-        }
+        guard let beginning = push.beginning else { return .ignored(.nothingToShow) }
         var activity = LiveActivity(
-            id: id, bundleID: bundleID, attributesType: type, attributes: attributes, updates: push.updates,
-            started: now, contentState: state, timestamp: push.timestamp ?? now.wholeSecond)
+            id: id, bundleID: bundleID, attributesType: beginning.attributesType, attributes: beginning.attributes,
+            updates: push.updates, started: now, contentState: beginning.contentState,
+            timestamp: push.timestamp ?? now.wholeSecond)
         activity.staleDate = push.staleDate
         activity.relevanceScore = push.relevanceScore ?? 0
         guard let started = start(activity) else { return .ignored(.overBudget) }
@@ -127,7 +123,6 @@ public struct LiveActivities: Sendable, Hashable {
     private mutating func change(_ activity: LiveActivity, _ push: ActivityPush, at now: Date) -> Outcome {
         var activity = activity
         guard push.timestamp ?? now >= activity.timestamp else { return .ignored(.outdated) }
-        guard push.contentState != nil || push.event == .end else { return .ignored(.nothingToShow) }
         activity.timestamp = push.timestamp ?? now.wholeSecond
         activity.contentState = push.contentState ?? activity.contentState
         activity.relevanceScore = push.relevanceScore ?? activity.relevanceScore

@@ -22,7 +22,8 @@ public enum DropReason: String, Sendable, Hashable, CaseIterable {
     case forceQuit = "force-quit"
     /// The user has switched off all that the notification has: its alert, its sound and its badge.
     case switchedOff = "switched-off"
-    /// The notification has no alert, sound or badge, and does not wake the app.
+    /// The notification has no alert, sound or badge, and does not wake the app. Or it is for a Live Activity, and its
+    /// event is missing or unknown, or something that the event needs is missing.
     case nothingToShow = "nothing-to-show"
     /// It is for a Live Activity that is not on the device, or has ended.
     case noActivity = "no-activity"

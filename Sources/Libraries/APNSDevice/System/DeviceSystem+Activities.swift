@@ -41,11 +41,10 @@ extension DeviceSystem {
         activities.change(budget, of: bundleID)
     }
 
-    /// Carries out a push for Live Activities. If everything that it asks for is refused, its alert is not shown either.
+    /// Carries out a push for Live Activities. If it changes none of them, its alert is not shown either.
     func changeActivities(_ notification: ReceivedNotification, shows content: NotificationContent?) {
         let outcomes = activities.receive(notification, id: UUID(), at: now())
-        let isRefused = !outcomes.isEmpty && !outcomes.contains(where: \.isChange)
-        if let content, !isRefused { show(notification, content) }
+        if let content, outcomes.contains(where: \.isChange) { show(notification, content) }
         for outcome in outcomes {
             switch outcome {
             case .changed(let activity, let change): activityChanged(activity, change)

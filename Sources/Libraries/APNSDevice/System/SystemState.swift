@@ -6,8 +6,8 @@ package struct SystemState: Sendable {
         case drop(DropReason)
         /// Give it to the app in the foreground.
         case giveToApp(NotificationContent)
-        /// Give it to the app's method for its service, and show this content if there is some (the alert of a Live
-        /// Activity).
+        /// Give it to the app's method for its service, and show this content if there is some (the alert of a push for
+        /// a Live Activity that is not refused).
         case giveToService(PushService, shows: NotificationContent?)
         /// Change the app's Live Activities without the app, and show this content if there is some.
         case changeActivities(shows: NotificationContent?)
@@ -143,20 +143,26 @@ package struct SystemState: Sendable {
     /// and controls are updated, because they are programs of their own. The system changes Live Activities, so these
     /// pushes do not depend on the app: of an app that was never opened only those that start one are dropped, because
     /// the app has no device token for them yet.
+    ///
+    /// The alert of a push for a Live Activity is about its change, so it is not shown if the push is refused. Apple's
+    /// pages name three events, and each push has one of them. A push without an event, or with an unknown one, changes
+    /// nothing, so its alert is not shown either.
     private func delivery(
         of notification: ReceivedNotification,
         for service: PushService,
         _ content: NotificationContent,
         _ app: Installed,
     ) -> Delivery {
-        let shown = service == .liveActivity && content.hasAlert ? app.audible(content) : nil
-        let event = service == .liveActivity ? ActivityPush(notification.payload)?.event : nil
+        let push = service == .liveActivity ? ActivityPush(notification.payload) : nil
+        let showsAlert = push.map { $0.refusal(of: notification) == nil } ?? false
+        let shown = showsAlert && content.hasAlert ? app.audible(content) : nil
         switch app.life {
         case .foreground, .background: return .giveToService(service, shows: shown)
         case .neverLaunched:
-            return event == .update || event == .end ? .changeActivities(shows: shown) : .drop(.neverLaunched)
+            guard let event = push?.event, event != .start else { return .drop(.neverLaunched) }
+            return .changeActivities(shows: shown)
         case .forceQuit:
-            if event != nil { return .changeActivities(shows: shown) }
+            if push != nil { return .changeActivities(shows: shown) }
             switch service {
             case .voip, .widgets, .controls: return .giveToService(service, shows: shown)
             case .complication, .fileProvider, .location, .liveActivity, .pushToTalk, .mdm: return .drop(.forceQuit)
