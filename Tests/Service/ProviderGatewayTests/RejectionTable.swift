@@ -113,6 +113,8 @@ enum RejectionTable {
     private static let topics: [FaultyRequest] = [
         .init("apns-topic", nil, 400, "MissingTopic"),
         .init("apns-topic", "two words", 400, "BadTopic"),
+        // HTTP/2 allows no blank at the end of a value (RFC 9113, 8.2.1), but a stream error says nothing.
+        .init("apns-topic", GatewaySituation.bundleID + " ", 400, "BadTopic"),
         .init("apns-topic", "com.example/app", 400, "BadTopic"),
         .init("apns-topic", String(repeating: "x", count: 600), 400, "BadTopic"),
         .init("apns-topic", "com.example.nobody", 400, "TopicDisallowed"),
