@@ -1,5 +1,6 @@
 import Delivery
 import Foundation
+import Notifications
 import Service
 import Testing
 
@@ -24,10 +25,12 @@ import Testing
     }
 
     private static func run(
-        certificate: Bool = false, _ body: (TestService, ChannelManager, ProviderClient) async throws -> Void
+        certificate: Bool = false, conformance: Conformance = .apple,
+        _ body: (TestService, ChannelManager, ProviderClient) async throws -> Void,
     ) async throws {
         try await TestService.run {
             $0.store = .memory
+            $0.conformance = conformance
             $0.channels.channelsPerApp = 3
         } _: { test in
             var credentials = try Self.credentials(test)
@@ -112,6 +115,19 @@ import Testing
             #expect(line.contains(#""priority":5"#))
             #expect(line.contains(#""relevance-score":75"#))
             await device.close()
+        }
+    }
+
+    @Test func `A broadcast has an expiration and a priority by default, as strict requires`() async throws {
+        try await Self.run(conformance: .strict) { test, manager, client in
+            let channel = try await manager.create(keeping: .nothing, for: test.bundleID)
+            let aps = APS(liveActivity: APS.LiveActivity(event: .update, timestamp: Date(), contentState: ["a": 1]))
+            try await client.broadcast(BroadcastNotification(aps), to: channel, of: test.bundleID)
+            let error = await #expect(throws: ProviderError.self) {
+                try await client.broadcast(
+                    BroadcastNotification(aps, expiration: .unspecified), to: channel, of: test.bundleID)
+            }
+            #expect(error?.rejection?.reason == .badExpirationDate)
         }
     }
 

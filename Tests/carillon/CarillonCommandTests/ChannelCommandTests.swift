@@ -11,6 +11,12 @@ import Testing
     private func carillon(
         _ arguments: String...
     ) async throws -> (status: Int32, object: FoundationJSON?, errors: String) {
+        try await carillon(arguments)
+    }
+
+    private func carillon(
+        _ arguments: [String]
+    ) async throws -> (status: Int32, object: FoundationJSON?, errors: String) {
         let service = try CarillonProcess.current
         let result = try await BuiltCommand.run(arguments + ["--data", service.data, "--json"])
         return (result.status, result.output.isEmpty ? nil : try result.object, result.errors)
@@ -53,6 +59,18 @@ import Testing
         let unclear = try await carillon("broadcast", "--channel", channel, "--bundle-id", bundleID)
         #expect(unclear.status != 0)
         #expect(unclear.errors.contains("--content-state"))
+    }
+
+    @Test(.service(["--conformance", "strict"]))
+    func `A broadcast has an expiration and a priority by default, as strict requires`() async throws {
+        let made = try await carillon("channel", "create", "--bundle-id", bundleID)
+        let channel = try #require(made.object?["channelID"]?.text)
+        let broadcast = ["broadcast", "--channel", channel, "--bundle-id", bundleID, "--content-state"]
+        let sent = try await carillon(broadcast + ["{}"])
+        #expect(sent.object?["status"] == 200, "\(sent.errors)")
+        // The command does not check the state, so the payload has a key more, which only strict refuses.
+        let refused = try await carillon(broadcast + [#"{},"more":1"#])
+        #expect(refused.object?["reason"] == "PayloadEmpty")
     }
 
     @Test func `Register with a service prints that services token`() async throws {
