@@ -131,7 +131,8 @@ struct ChannelManagementTests {
         try await TestService.run { test in
             let channels = try await test.connectChannels()
             let token = try test.providerToken()
-            _ = try await channels.create(token: token)
+            let channel = try await channels.create(token: token)
+            let device = try await test.connectRegistered().client
             let off = try await test.ask("PATCH", "/v1/apps/com.example.app", body: #"{"broadcast":false}"#)
             #expect(off.status == 200 && off.text.contains(#""broadcast":false"#), "\(off.text)")
             for headers in [
@@ -141,6 +142,13 @@ struct ChannelManagementTests {
                 let answer = try await channels.send(headers.fields, body: ChannelHeaders.creation)
                 #expect((answer.status, answer.reason) == (400, "FeatureNotEnabled"))
             }
+            let provider = try await BroadcastProvider(test)
+            let broadcast = try await provider.broadcast(to: channel)
+            #expect((broadcast.status, broadcast.reason) == (400, "FeatureNotEnabled"))
+            let subscription = try await device.subscribe(to: channel)
+            #expect((subscription.status, subscription.reason) == (400, "FeatureNotEnabled"))
+            await provider.client.close()
+            await device.close()
             let on = try await test.ask("PATCH", "/v1/apps/com.example.app", body: #"{"broadcast":true}"#)
             #expect(on.text.contains(#""broadcast":true"#))
             let listed = try await channels.send(ChannelHeaders("GET", "all-channels", token: token).fields, body: "")
