@@ -115,6 +115,28 @@ struct DeliveryLogTests {
     }
 
     @Test
+    func `Of three held ones with one collapse identifier, two are coalesced and only the last is sent`() async throws {
+        let rig = try await DeliveryRig(storeHasLog: true)
+        let stream = await rig.online()
+        for number in 1...3 as ClosedRange<UInt64> {
+            rig.submit(number, priority: .considerate, collapseID: "score")
+            await rig.answered(number)
+        }
+        rig.switchboard.switchboard.tick()
+        rig.clock.advance(by: DeliveryLimits().burstInterval)
+        rig.switchboard.switchboard.tick()
+        _ = await stream.attempts.first(2)
+        rig.acknowledge(3, on: stream)
+        #expect(stream.numbers == [1000, 3])
+        for number in 1...2 as ClosedRange<UInt64> {
+            #expect(kinds(rig, number).prefix(3) == ["accepted", "deferred", "stored"])
+            let newer = NotificationID(high: 0, low: number + 1)
+            #expect(rig.log.steps(of: number).dropFirst(3) == [.coalesced(into: newer)])
+        }
+        #expect(kinds(rig, 3) == ["accepted", "deferred", "stored", "sent", "acknowledged"])
+    }
+
+    @Test
     func `A silent notification beyond the rate is recorded as throttled`() async throws {
         let rig = try await DeliveryRig()
         let stream = await rig.online()

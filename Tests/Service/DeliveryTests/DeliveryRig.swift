@@ -15,13 +15,16 @@ struct DeliveryRig: Sendable {
     ///   - gates: where calls to the store are held.
     ///   - registrations: other registrations than the store's, if a test needs them.
     ///   - isShared: whether other nodes use the store too.
+    ///   - storeHasLog: whether the store records in the log what it replaces, as that of a service does.
     init(
         holding gates: Set<HeldStore.Gate> = [],
         limits: DeliveryLimits = DeliveryLimits(),
         registrations: (any Registrations)? = nil,
         isShared: Bool = false,
+        storeHasLog: Bool = false,
     ) async throws {
-        let (store, clock) = (try HeldStore(holding: gates, isShared: isShared), self.clock)
+        let storeLog: any DeliveryLog = storeHasLog ? log : NoDeliveryLog()
+        let (store, clock) = (try HeldStore(holding: gates, isShared: isShared, log: storeLog), self.clock)
         self.store = store
         switchboard = WatchedSwitchboard(
             LocalSwitchboard(mailboxes: store, log: log, limits: limits, clock: { clock.now }))

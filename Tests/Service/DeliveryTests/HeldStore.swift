@@ -34,9 +34,9 @@ final class HeldStore: Mailboxes {
     let sweeps = Recorder<Int>()
     private let state: Mutex<State>
 
-    init(holding gates: Set<Gate> = [], isShared: Bool = false) throws {
+    init(holding gates: Set<Gate> = [], isShared: Bool = false, log: any DeliveryLog = NoDeliveryLog()) throws {
         self.isShared = isShared
-        memory = try .inMemory()
+        memory = try .inMemory(log: log)
         state = Mutex(State(held: gates))
     }
 
