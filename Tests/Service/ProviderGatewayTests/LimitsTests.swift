@@ -143,22 +143,45 @@ struct LimitsTests {
             let token = try await test.makeDeviceToken()
             let headers = ProviderHeaders(token, token: try test.providerToken()).fields
             let (kept, other) = (try await HandmadeClient(test), try await test.connectProvider())
-            let silent = try await test.connectProvider()
-            let isOver = Atomic(false)
-            async let end = {
-                defer { isOver.store(true, ordering: .relaxed) }
-                return try await silent.goAways()
-            }()
-            while !isOver.load(ordering: .relaxed) {
-                try await kept.ping()
-                // Requests on another connection are the pause between two PINGs: without it they would be a flood.
-                for _ in 0..<20 { _ = try await other.send(headers) }
-            }
-            #expect(try await end == [#"{"reason":"IdleTimeout"}"#])
+            try await Self.sendPing(on: kept, until: test.connectProvider()) { _ = try await other.send(headers) }
             #expect(try await kept.send(headers))
             await kept.close()
             await other.close()
         }
+    }
+
+    @Test func `A connection for channels that sends PING is kept, and one that is silent ends`() async throws {
+        try await TestService.run {
+            $0.provider.idleTimeout = .seconds(5)
+        } _: { test in
+            let headers = ChannelHeaders("GET", "all-channels", token: try test.providerToken()).fields
+            let kept = try await HandmadeClient(test, at: \.channels)
+            let other = try await test.connectChannels()
+            try await Self.sendPing(on: kept, until: test.connectChannels()) {
+                _ = try await other.send(headers, body: "")
+            }
+            #expect(try await kept.send(headers, body: ""))
+            await kept.close()
+            await other.close()
+        }
+    }
+
+    /// Sends PING on one connection until another one, which sends nothing, ends because it was idle.
+    /// - Parameter request: makes a request on a third connection. This is the pause between two PINGs, without which
+    ///   they would be a flood.
+    private static func sendPing(
+        on kept: HandmadeClient, until silent: WireClient, request: () async throws -> Void,
+    ) async throws {
+        let isOver = Atomic(false)
+        async let end = {
+            defer { isOver.store(true, ordering: .relaxed) }
+            return try await silent.goAways()
+        }()
+        while !isOver.load(ordering: .relaxed) {
+            try await kept.ping()
+            for _ in 0..<20 { try await request() }
+        }
+        #expect(try await end == [#"{"reason":"IdleTimeout"}"#])
     }
 
     /// The service ends such a connection without an answer and without GOAWAY.
