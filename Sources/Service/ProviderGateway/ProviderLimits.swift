@@ -34,8 +34,9 @@ package struct ProviderLimits: Sendable, Hashable {
     package var idleTimeout = TimeAmount.hours(1)
 
     /// How long a connection may be idle before a client should check it with PING. The report uses it. Apple
-    /// recommends an hour (docs/current-apns.md).
-    package var uncheckedSilence = TimeAmount.hours(1)
+    /// recommends an hour (docs/current-apns.md). A client that sends nothing in an hour loses the connection by
+    /// ``idleTimeout``, so the report looks for a silence that is a little shorter.
+    package var uncheckedSilence = TimeAmount.minutes(55)
 
     /// How often one address may send a request about handles and grants. Many phones share the address of a mobile
     /// network, and an app sends one at its launch.

@@ -111,6 +111,12 @@ import Testing
         }
     }
 
+    @Test func `By default a client that never sends PING is found before its connection ends`() {
+        let limits = ProviderLimits()
+        // The clock of connections has whole seconds, and a busy machine is late.
+        #expect(limits.uncheckedSilence + .minutes(1) < limits.idleTimeout)
+    }
+
     @Test func `Within an hour a connection may be used again without PING`() async throws {
         try await Self.run { test, headers in
             let client = try await HandmadeClient(test)
