@@ -30,13 +30,13 @@ package struct ProviderLimits: Sendable, Hashable {
     package var requestTimeout = TimeAmount.seconds(10)
 
     /// How long a connection may be without a request or a PING. The Guide asks providers to leave connections open
-    /// (2.3.3), and Apple to check an idle one with PING after an hour (docs/current-apns.md).
-    package var idleTimeout = TimeAmount.hours(1)
+    /// (2.3.3), and Apple to check an idle one with PING after an hour (docs/current-apns.md). The five minutes are for that
+    /// PING to arrive, and for the report to see a client that sends none (``uncheckedSilence``).
+    package var idleTimeout = TimeAmount.minutes(65)
 
     /// How long a connection may be idle before a client should check it with PING. The report uses it. Apple
-    /// recommends an hour (docs/current-apns.md). A client that sends nothing in an hour loses the connection by
-    /// ``idleTimeout``, so the report looks for a silence that is a little shorter.
-    package var uncheckedSilence = TimeAmount.minutes(55)
+    /// recommends an hour (docs/current-apns.md).
+    package var uncheckedSilence = TimeAmount.hours(1)
 
     /// How often one address may send a request about handles and grants. Many phones share the address of a mobile
     /// network, and an app sends one at its launch.

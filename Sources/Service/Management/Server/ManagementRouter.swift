@@ -37,8 +37,8 @@ extension ManagementAPI: APIServer {
         of request: Request, _ context: ManagementContext, _ access: ManagementAccess
     ) throws -> ManagementSender {
         // Count them before anything else is done for them, also those to paths that do not exist.
-        if case .network = context.caller,
-            !context.rules.isKnown(request.head, from: context.caller, now: now), !admitsWithoutKey(path: request.uri.path)
+        if case .network = context.caller, !context.rules.isKnown(request.head, from: context.caller, now: now),
+            !admitsWithoutKey(path: request.uri.path)
         {
             throw Problem(429, "Too many requests come without a key: show it, or wait a moment.")
         }
