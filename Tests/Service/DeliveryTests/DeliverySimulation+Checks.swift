@@ -3,8 +3,8 @@ import Notifications
 import Rates
 
 /// The rules that must hold, whatever happens in whatever order. Of two notifications to one destination, one comes
-/// before the other if both came on one connection, or if it was accepted before the other was submitted. Otherwise
-/// they have no order.
+/// before the other if both came on one connection, or if it was accepted before the other was submitted, or if its
+/// provider had given it up then, because its node was stopped. Otherwise they have no order.
 ///
 /// 1. Every submission is answered exactly once, unless its node dies first.
 /// 2. If a notification that may be stored is answered with 200, then at that moment it is acknowledged by the device
@@ -38,7 +38,8 @@ extension DeliverySimulation {
         let connection: Connection
         let urgency: Urgency
         let isSilent: Bool
-        /// The earlier notifications to the destination that were accepted when it was submitted.
+        /// The earlier notifications to the destination that were accepted when it was submitted, or that their provider
+        /// had given up.
         let answeredBefore: Set<UInt64>
         /// When the notification expires; nil if it must not be stored.
         var expires: Timestamp?
@@ -48,6 +49,8 @@ extension DeliverySimulation {
         var firstStore: Int?
         /// Whether it was passed to the store late.
         var isLate = false
+        /// Whether its provider gave it up while its node was stopped.
+        var isGivenUp = false
         var isAccepted = false
         var isAnswered = false
         /// Whether the node died before it answered the provider.
@@ -63,11 +66,13 @@ extension DeliverySimulation {
         var attempts = 0
     }
 
-    /// The recent accepted notifications to a destination.
+    /// The recent notifications to a destination that were accepted, or that their provider has given up.
     func answered(_ destination: Destination) -> Set<UInt64> {
         Set(
             records.indices.suffix(50).filter { index in
-                records[index].destination == destination && records[index].isAccepted && records[index].expires != nil
+                let record = records[index]
+                return record.destination == destination
+                    && (record.isGivenUp || record.isAccepted && record.expires != nil)
             }.map { UInt64($0 + 1) })
     }
 

@@ -12,7 +12,6 @@ extension DeliverySimulation {
 
     func submit() {
         guard var node = someNode(), var destination = destinations.randomElement(using: &random) else { return }
-        let number = UInt64(records.count + 1)
         // A single node has only one connection, which is the same one after a restart.
         var connection = Connection(start: isCluster ? node.start : 0, number: isCluster && chance(50) ? 1 : 0)
         if isCluster {
@@ -24,11 +23,39 @@ extension DeliverySimulation {
             }
             if chance(20) { learn(destination.deviceKey, node) }
         }
-        let submission = submission(number, to: destination)
+        request(to: destination, on: connection, at: node)
+    }
+
+    /// A provider sends a notification.
+    private func request(to destination: Destination, on connection: Connection, at node: Node) {
+        let submission = submission(UInt64(records.count + 1), to: destination)
         records.append(
             Record(
                 destination: destination, connection: connection, urgency: submission.notification.urgency,
                 isSilent: submission.notification.isSilent, answeredBefore: answered(destination)))
+        if node.stoppedSince == nil {
+            arrive(submission, on: connection, at: node)
+        } else {
+            node.unread.append((submission, connection))
+        }
+    }
+
+    /// A provider waits long enough for a node that is stopped. Then it gives up the requests there, and sends each of
+    /// them, or a newer one, through another node.
+    func giveUp(_ node: Node) {
+        pass(limits.promptStoring + .milliseconds(1))
+        let running = nodes.filter { $0.isUp && $0.stoppedSince == nil }
+        guard let other = running.randomElement(using: &random) else { return }
+        let open = node.unread.map { $0.submission }.filter { !records[Int($0.ticket) - 1].isGivenUp }
+        for submission in open { records[Int(submission.ticket) - 1].isGivenUp = true }
+        for submission in open {
+            request(to: submission.destination, on: Connection(start: other.start, number: 0), at: other)
+        }
+    }
+
+    /// A node reads a request.
+    func arrive(_ submission: Submission, on connection: Connection, at node: Node) {
+        let destination = submission.destination
         if node.lookUps[connection] != nil, fault != .overtakesLookUp || isCold(destination, at: node) {
             node.lookUps[connection]?.append(submission)
         } else if isCold(destination, at: node) {
@@ -59,6 +86,7 @@ extension DeliverySimulation {
 
     private func accept(_ submission: Submission, on node: Node) {
         let (number, destination) = (submission.ticket, submission.destination)
+        if node.wasStopped, fault != .acceptsAfterStop { return answer(number, .rejected(.nodeWasStopped)) }
         guard isActive(destination, at: node) else { return answer(number, .rejected(Rejection(.unregistered))) }
         guard let expires = limits.expiry(of: submission.notification, now: now) else {
             _ = offer(Offer(id: nil, destination: destination, notification: submission.notification), by: node)

@@ -66,6 +66,13 @@ extension DeliverySimulation {
         var lookUps: [Connection: [Submission]] = [:]
         var isUp = true
         var cutOffSince: Timestamp?
+        /// Since when the process has been stopped; nil if it runs. Only its providers' requests wait until it goes on.
+        /// Everything else of a node may be late in every run.
+        var stoppedSince: Timestamp?
+        /// The requests that came while the process was stopped. They are still in its sockets.
+        var unread: [(submission: Submission, connection: Connection)] = []
+        /// Whether the process was stopped for long, and has not renewed its lease since.
+        var wasStopped = false
 
         init(_ number: Int, skew: Duration, _ start: Start) {
             self.number = number
@@ -92,6 +99,9 @@ extension DeliverySimulation {
             known = [:]
             lookUps = [:]
             cutOffSince = nil
+            stoppedSince = nil
+            unread = []
+            wasStopped = false
         }
 
         /// Whether the node can reach the store and the other nodes.
@@ -156,11 +166,40 @@ extension DeliverySimulation {
         for other in nodes where other !== node { breakLink(between: node, and: other) }
     }
 
-    /// Starts the node, or connects it again.
+    /// Starts the node, or connects it again, or lets it go on.
     func repair(_ node: Node) {
         node.isUp = true
         if node.cutOffSince != nil { endLeases() }
         node.cutOffSince = nil
+        goOn(node)
+    }
+
+    /// A node is stopped. Later its provider gives up what waits there, or the node goes on.
+    func stopSometimes() {
+        guard hasStops, chance(10), let node = someNode() else { return }
+        if node.stoppedSince == nil {
+            if chance(30) { node.stoppedSince = now }
+        } else if node.unread.contains(where: { !records[Int($0.submission.ticket) - 1].isGivenUp }) {
+            giveUp(node)
+        } else if chance(30) {
+            goOn(node)
+        }
+    }
+
+    /// The node goes on, and reads what came while it was stopped.
+    private func goOn(_ node: Node) {
+        guard let since = node.stoppedSince else { return }
+        node.stoppedSince = nil
+        // A provider waits for longer than this before it gives up a request.
+        if since.advanced(by: limits.promptStoring) < now { node.wasStopped = true }
+        let unread = node.unread
+        node.unread = []
+        for request in unread { arrive(request.submission, on: request.connection, at: node) }
+    }
+
+    /// The node renews its lease. What came while it was stopped has been looked up before.
+    func renewLease(of node: Node) {
+        if node.isReachable, node.stoppedSince == nil, node.lookUps.isEmpty { node.wasStopped = false }
     }
 
     /// If a node could not renew its leases, it ends its streams when they have run out, and its devices connect

@@ -67,13 +67,15 @@ final class DeliverySimulation {
         case repeatsOverNewer
         /// A node that is late stores what it had over what another node has stored meanwhile.
         case storesLate
+        /// A node that was stopped accepts the requests that came meanwhile, which their provider has given up.
+        case acceptsAfterStop
 
         /// How many nodes are needed to find it.
         var nodes: Int {
             switch self {
             case .offersCollide, .numbersByClock, .announcesByHint, .offersOvertake, .overtakesLookUp, .keepsStreams,
                 .answersWhileStoring, .forgetsLostNode, .losesAnnouncements, .answersOffersTwice,
-                .takesEarlierEpochs, .takesLateOffers, .repeatsOverNewer, .storesLate:
+                .takesEarlierEpochs, .takesLateOffers, .repeatsOverNewer, .storesLate, .acceptsAfterStop:
                 3
             default: 1
             }
@@ -86,6 +88,9 @@ final class DeliverySimulation {
             default: false
             }
         }
+
+        /// Whether only a node that was stopped shows it.
+        var needsStops: Bool { self == .acceptsAfterStop }
     }
 
     let fault: Fault?
@@ -99,6 +104,8 @@ final class DeliverySimulation {
     let diesOften: Bool
     /// Whether connections between nodes stall.
     let hasStalls: Bool
+    /// Whether nodes are stopped for a while.
+    let hasStops: Bool
     /// Whether a connection between nodes that has broken soon breaks again.
     let breaksAgain: Bool
     /// Whether nothing fails any more, and no new notifications come.
@@ -150,6 +157,7 @@ final class DeliverySimulation {
         diesOften = isCluster && seed / 12 % 2 == 1
         // Most planted defects are found more often without stalls.
         hasStalls = isCluster && seed % 2 == 1 && fault?.needsStalls != false
+        hasStops = isCluster && seed % 7 < 3 && fault?.needsStops != false
         breaksAgain = isCluster && seed % 5 == 0
         random = SeededGenerator(seed: seed)
         // In some runs notifications that wait for a device's power are only in the mailbox.
@@ -213,6 +221,7 @@ final class DeliverySimulation {
         if isCluster, chance(messagePace) { messageStep() }
         breakAgainSometimes()
         readDuringStall()
+        stopSometimes()
     }
 
     func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
@@ -240,6 +249,7 @@ final class DeliverySimulation {
             let actions = node.acceptances.tick(now: moment.uptime)
             node.startThread(node.advanced(actions, now: moment.uptime))
             tickLines(of: node)
+            renewLease(of: node)
         }
     }
 
