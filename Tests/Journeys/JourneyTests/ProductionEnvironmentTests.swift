@@ -132,4 +132,21 @@ import Testing
             #expect(sent.errors.contains("production"))
         }
     }
+
+    /// All ports are chosen, because those of the plan may be in use on this machine.
+    @Test(arguments: [false, true])
+    func `A chosen port replaces the plan's, as an argument and as a variable`(isVariable: Bool) async throws {
+        let arguments = [
+            "--environment", "production", "--ports", "standard", "--management", "127.0.0.1:0", "--binary-port", "0",
+            "--feedback-port", "0", "--courier-port", "production=0",
+        ]
+        let provider = isVariable ? [] : ["--provider-port", "production=0"]
+        let variables = isVariable ? ["CARILLON_PROVIDER_PORT": "production=0"] : [:]
+        try await CarillonProcess.with(arguments + provider, environment: variables) { service in
+            #expect(try service.port(of: service.addresses(.production).provider) != 12_197)
+            let token = try await service.register(bundleID, on: try await service.activate(.production))
+            let push = try WirePush(token: token, topic: bundleID, from: service.developmentProvider)
+            #expect(try await service.send(push, to: .production).status == 200)
+        }
+    }
 }
