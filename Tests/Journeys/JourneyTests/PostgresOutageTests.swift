@@ -4,6 +4,7 @@
     import Foundation
     import PostgresClient
     import PostgresTesting
+    import Synchronization
     import Testing
 
     @testable import Service
@@ -44,17 +45,42 @@
             return (answer.status, answer.body)
         }
 
+        /// A device that is not connected, and its token for the app.
+        private struct OfflineDevice {
+            let certificate: ClientCertificate
+            let token: String
+        }
+
+        private func makeDevice(_ test: TestService) async throws -> OfflineDevice {
+            let certificate = try await test.makeDeviceCertificate()
+            let device = try await test.connectCourier(certificate)
+            let answer = try await device.send(headers("PUT", "/1/apps/com.example.app"), body: "")
+            let token = try required(answer.body.split(separator: "\"").dropFirst(3).first.map(String.init))
+            await device.close()
+            return OfflineDevice(certificate: certificate, token: token)
+        }
+
+        /// Connects the device, and checks that it gets what was sent to it.
+        private func expectDelivery(to offline: OfflineDevice, _ test: TestService) async throws {
+            let device = try await test.connectCourier(offline.certificate)
+            let stream = try await device.open(headers("GET", "/1/notifications"), endStream: true)
+            #expect(try await stream.nextLine()?.contains("Hello") == true)
+            await device.close()
+        }
+
+        /// Whether `/ready` answers 503 and names this cause.
+        private func isUnready(_ cause: String, _ test: TestService) async throws -> Bool {
+            let ready = try await test.ask("GET", "/ready")
+            return ready.status == 503 && ready.text.contains(cause)
+        }
+
         @Test func `A stored notification reaches the device after a restart with another data folder`() async throws {
             try await withPlace(try await TestServer.makeURL()) { place in
-                var kept: (certificate: ClientCertificate, token: String)?
+                var kept: OfflineDevice?
                 try await TestService.run(place.settings) { test in
-                    let certificate = try await test.makeDeviceCertificate()
-                    let device = try await test.connectCourier(certificate)
-                    let answer = try await device.send(headers("PUT", "/1/apps/com.example.app"), body: "")
-                    let token = try required(answer.body.split(separator: "\"").dropFirst(3).first.map(String.init))
-                    await device.close()
-                    #expect(try await push(token, test).status == 200)
-                    kept = (certificate, token)
+                    let device = try await makeDevice(test)
+                    #expect(try await push(device.token, test).status == 200)
+                    kept = device
                 }
                 let known = try required(kept)
                 // The secrets are in the database, so certificates and tokens stay valid.
@@ -112,6 +138,70 @@
                     #expect(try await push(token, test).status == 200)
                     try await wait(while: try await test.ask("GET", "/ready").status != 200)
                     await connection.close()
+                }
+            }
+        }
+
+        @Test func `While the synchronous standby is gone nothing is accepted, and nothing is lost`() async throws {
+            try await TestServer.withOwn { server in
+                try await withPlace(try await server.makeURL()) { place in
+                    let opened = Mutex<(any Store)?>(nil)
+                    let wrap = { @Sendable (store: any Store) -> any Store in
+                        opened.withLock { $0 = store }
+                        return store
+                    }
+                    try await TestService.runWrapping(wrap, place.settings) { test in
+                        let store = try required(opened.withLock { $0 })
+                        // /ready is asked only after five seconds. Before, its answer waits behind the change that hangs.
+                        func namesTheStall() async throws -> Bool {
+                            guard let longest = store.cluster?.health.longestWait, longest > .seconds(5) else {
+                                return false
+                            }
+                            return try await isUnready("has not confirmed a change", test)
+                        }
+                        let (before, during) = (try await makeDevice(test), try await makeDevice(test))
+                        let token = during.token
+                        #expect(try await push(before.token, test).status == 200)
+
+                        // Commits wait for a standby that never comes.
+                        try await server.set("synchronous_standby_names", to: "missing")
+                        async let waiting = push(token, test)
+                        try await wait(while: try await !namesTheStall())
+                        // After half a minute the node no longer trusts its accounts.
+                        try await wait(while: store.isCurrent)
+                        #expect(try await push(before.token, test).status == 503)
+                        #expect(try await test.ask("GET", "/ready").status == 503)
+
+                        try await server.set("synchronous_standby_names", to: "")
+                        // The push that waited may have been stored in the first attempt.
+                        let late = try await waiting
+                        #expect(late.status == 200 || late.status == 503, "\(late)")
+                        try await wait(while: try await push(token, test).status != 200)
+                        try await wait(while: try await test.ask("GET", "/ready").status != 200)
+                        for device in [before, during] { try await expectDelivery(to: device, test) }
+                    }
+                }
+            }
+        }
+
+        @Test func `While PostgreSQL has no connections left nothing is accepted, and nothing is lost`() async throws {
+            try await TestServer.withOwn { server in
+                // The limit does not hold for a superuser.
+                try await withPlace(try await server.makeURL(for: "service")) { place in
+                    try await TestService.run(place.settings) { test in
+                        let (before, during) = (try await makeDevice(test), try await makeDevice(test))
+                        #expect(try await push(before.token, test).status == 200)
+
+                        // One of the node's connections is left, perhaps the one for the lease. That is not enough.
+                        try await server.limitConnections(of: "service", to: 1)
+                        try await wait(while: try await push(during.token, test).status != 503)
+                        try await wait(while: try await !isUnready("too many connections", test))
+
+                        try await server.limitConnections(of: "service", to: -1)
+                        try await wait(while: try await push(during.token, test).status != 200)
+                        try await wait(while: try await test.ask("GET", "/ready").status != 200)
+                        for device in [before, during] { try await expectDelivery(to: device, test) }
+                    }
                 }
             }
         }

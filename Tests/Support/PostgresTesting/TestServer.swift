@@ -69,15 +69,27 @@ package final class TestServer: Sendable {
         }
     }
 
-    private func url(of database: String) -> String { "postgresql:///\(database)?host=\(folder)&user=carillon" }
+    private func url(of database: String, for user: String = "carillon") -> String {
+        "postgresql:///\(database)?host=\(folder)&user=\(user)"
+    }
 
     /// Makes an empty database.
     /// - Returns: Its URL.
     package func makeURL() async throws -> String {
-        let name = "test\(nextDatabase.wrappingAdd(1, ordering: .relaxed).newValue)"
+        let name = nextName()
         try await administer("CREATE DATABASE \(name) TEMPLATE template0")
         return url(of: name)
     }
+
+    /// Makes a user who is not a superuser, and an empty database that belongs to the user.
+    /// - Returns: Its URL.
+    package func makeURL(for user: String) async throws -> String {
+        let name = nextName()
+        try await administer("CREATE ROLE \(user) LOGIN", "CREATE DATABASE \(name) OWNER \(user) TEMPLATE template0")
+        return url(of: name, for: user)
+    }
+
+    private func nextName() -> String { "test\(nextDatabase.wrappingAdd(1, ordering: .relaxed).newValue)" }
 
     /// Makes an empty database on the shared server.
     /// - Returns: Its URL.
@@ -123,6 +135,18 @@ package final class TestServer: Sendable {
     package func crash() async throws {
         try process.type("crash\n")
         try await wait(while: try await isReady)
+    }
+
+    /// Sets a parameter of the whole server.
+    package func set(_ parameter: String, to value: String) async throws {
+        try await administer("ALTER SYSTEM SET \(parameter) = '\(value)'", "SELECT pg_reload_conf()")
+    }
+
+    /// Limits how many connections a user may have, and ends those that there are. -1 is no limit.
+    package func limitConnections(of user: String, to count: Int) async throws {
+        try await administer(
+            "ALTER ROLE \(user) CONNECTION LIMIT \(count)",
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '\(user)'")
     }
 
     package func start() async throws {
