@@ -36,6 +36,32 @@ package struct PostgresLocation: Sendable, Hashable, CustomStringConvertible {
     /// Whether the URL contains a password for the server or for the client's TLS key.
     package var hasPassword: Bool { values["password"] != nil || values["sslpassword"] != nil }
 
+    /// Whether data may cross a network in plain text: a host is another machine, and nothing demands encryption. libpq's
+    /// default uses TLS if the server offers it, and goes on without it otherwise.
+    /// - Parameter environment: the variables from which libpq takes what the URL does not set.
+    package func mayBePlainText(_ environment: [String: String]) -> Bool {
+        func value(_ option: String, _ variable: String) -> String { values[option] ?? environment[variable] ?? "" }
+        guard !["require", "verify-ca", "verify-full"].contains(value("sslmode", "PGSSLMODE")),
+            value("gssencmode", "PGGSSENCMODE") != "require"
+        else { return false }
+        let names = value("host", "PGHOST").split(separator: ",", omittingEmptySubsequences: false)
+        let addresses = value("hostaddr", "PGHOSTADDR").split(separator: ",", omittingEmptySubsequences: false)
+        return (0..<max(names.count, addresses.count)).contains { index in
+            // libpq connects to the address, and to the name if there is none.
+            let address = index < addresses.count ? addresses[index] : ""
+            let host = address.isEmpty && index < names.count ? names[index] : address
+            return !Self.isThisMachine(host.lowercased())
+        }
+    }
+
+    /// Whether the host is a Unix socket or this machine's own address. Without a host, libpq uses a Unix socket.
+    private static func isThisMachine(_ host: String) -> Bool {
+        guard let first = host.first else { return true }
+        let isAddress = host.allSatisfy { $0.isNumber || $0 == "." }
+        return first == "/" || first == "@" || host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
+            || isAddress && host.hasPrefix("127.")
+    }
+
     /// The values that must not appear in a message.
     var secrets: [String] { ["password", "sslpassword"].compactMap { values[$0] }.filter { !$0.isEmpty } }
 

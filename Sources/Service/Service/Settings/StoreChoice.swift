@@ -119,6 +119,14 @@ package enum StoreChoice: Sendable, Hashable {
                         "Other users can read the store key",
                         metadata: ["path": "\(file)", "advice": "only the service should read it: chmod 600"])
                 }
+                if location.mayBePlainText(ProcessInfo.processInfo.environment) {
+                    logger.warning(
+                        "The connections to PostgreSQL may be in plain text",
+                        metadata: [
+                            "store": "\(location)",
+                            "advice": "add sslmode=verify-full and sslrootcert to the store's URL (docs/cluster.md)",
+                        ])
+                }
                 return store
         #endif
         }

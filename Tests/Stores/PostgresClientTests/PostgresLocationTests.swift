@@ -1,0 +1,35 @@
+import Testing
+
+@testable import PostgresClient
+
+@Suite("The URL of a database")
+struct PostgresLocationTests {
+    @Test(arguments: [
+        "//db.example.com/c", "//192.0.2.1/c", "//[2001:db8::1]/c", "//db.example.com/c?sslmode=prefer",
+        "//db.example.com/c?sslmode=disable", "//localhost,db.example.com/c", "//localhost/c?hostaddr=192.0.2.1",
+        "//127.example.com/c",
+    ])
+    func `Another machine without TLS may get plain text`(_ rest: String) throws {
+        #expect(try PostgresLocation("postgresql:" + rest).mayBePlainText([:]))
+    }
+
+    @Test(arguments: [
+        "///c", "///c?host=/var/run/postgresql", "//localhost/c", "//127.0.0.1:5432/c", "//[::1]/c",
+        "//db.example.com/c?hostaddr=127.0.0.1", "///c?host=/a,/b", "//db.example.com/c?sslmode=require",
+        "//db.example.com/c?sslmode=verify-ca", "//db.example.com/c?sslmode=verify-full",
+        "//db.example.com/c?gssencmode=require",
+    ])
+    func `This machine and encrypted connections are no reason to warn`(_ rest: String) throws {
+        #expect(try !PostgresLocation("postgresql:" + rest).mayBePlainText([:]))
+    }
+
+    @Test
+    func `Variables count for what the URL does not set`() throws {
+        let (near, far) = (
+            try PostgresLocation("postgresql:///c"), try PostgresLocation("postgresql://db.example.com/c")
+        )
+        #expect(near.mayBePlainText(["PGHOST": "db.example.com"]))
+        #expect(!far.mayBePlainText(["PGSSLMODE": "require"]))
+        #expect(far.mayBePlainText(["PGHOST": "localhost", "PGSSLMODE": "prefer"]))
+    }
+}
