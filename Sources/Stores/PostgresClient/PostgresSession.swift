@@ -73,18 +73,28 @@ final class PostgresSession {
         _ name: String,
         _ host: [(name: String, value: String)] = [],
     ) throws(PostgresError) -> OpaquePointer {
-        var options = [("dbname", location.url), ("fallback_application_name", name), ("client_encoding", "UTF8")]
-        // Limit the time for each host. Without this, a host that does not answer takes minutes.
-        if !location.sets("connect_timeout") { options.append(("connect_timeout", "3")) }
-        options += host.map { ($0.name, $0.value) }
-        var keywords = options.map { strdup($0.0).map { UnsafePointer($0) } } + [nil]
-        var values = options.map { strdup($0.1).map { UnsafePointer($0) } } + [nil]
+        let options = Self.options(location, name) + host
+        var keywords = options.map { strdup($0.name).map { UnsafePointer($0) } } + [nil]
+        var values = options.map { strdup($0.value).map { UnsafePointer($0) } } + [nil]
         defer { for pointer in keywords + values { free(UnsafeMutablePointer(mutating: pointer)) } }
-        // libpq reads the option `dbname` as a URL. Later options replace those in it.
         guard let connection = PQconnectdbParams(&keywords, &values, 1) else {
             throw PostgresError(.notConnected, "There is no memory for a connection.")
         }
         return connection
+    }
+
+    /// The options of a connection. libpq reads the option `dbname` as a URL. Later options replace those in it.
+    static func options(_ location: PostgresLocation, _ name: String) -> [(name: String, value: String)] {
+        var options = [
+            (name: "dbname", value: location.url), (name: "fallback_application_name", value: name),
+            (name: "client_encoding", value: "UTF8"),
+        ]
+        // Limit the time for each host. Without this, a host that does not answer takes minutes.
+        if !location.sets("connect_timeout") { options.append((name: "connect_timeout", value: "3")) }
+        // If the server's machine does not acknowledge what was sent, the connection ends after these milliseconds. This
+        // is less than the time limit for an answer: a machine that is gone is found sooner than one that is slow.
+        if !location.sets("tcp_user_timeout") { options.append((name: "tcp_user_timeout", value: "5000")) }
+        return options
     }
 
     deinit { PQfinish(connection) }

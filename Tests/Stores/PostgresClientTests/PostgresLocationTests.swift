@@ -5,6 +5,24 @@ import Testing
 @Suite("The URL of a database")
 struct PostgresLocationTests {
     @Test(arguments: [
+        ("postgresql://db.example.com/carillon", "3", "5000"),
+        ("postgresql://db.example.com/carillon?connect_timeout=7", "7", "5000"),
+        ("postgresql://db.example.com/carillon?tcp_user_timeout=0", "3", "0"),
+    ])
+    func `The limits of time have defaults, which the URL replaces`(
+        _ url: String, connecting: String, silence: String
+    ) throws {
+        let location = try PostgresLocation(url)
+        let options = PostgresSession.options(location, "test")
+        func value(_ name: String) -> String? { options.last { $0.name == name }?.value }
+        // What the options do not set, libpq takes from the URL.
+        #expect(value("dbname") == url)
+        for (name, limit) in [("connect_timeout", connecting), ("tcp_user_timeout", silence)] {
+            #expect(location.sets(name) ? value(name) == nil && url.contains("\(name)=\(limit)") : value(name) == limit)
+        }
+    }
+
+    @Test(arguments: [
         "//db.example.com/c", "//192.0.2.1/c", "//[2001:db8::1]/c", "//db.example.com/c?sslmode=prefer",
         "//db.example.com/c?sslmode=disable", "//localhost,db.example.com/c", "//localhost/c?hostaddr=192.0.2.1",
         "//127.example.com/c",
