@@ -7,6 +7,7 @@ import pwd
 import shutil
 import signal
 import subprocess
+import time
 
 
 async def output(*arguments, **options):
@@ -95,6 +96,18 @@ class Database:
         await asyncio.to_thread(self.standby.run, "pg_ctl", "promote", "-w", "-D", self.standby.data)
         self.primary, self.other, self.standby = self.standby, self.primary, None
         await self.add_standby()
+
+    async def lock_row(self, seconds):
+        """Holds the row of a random mailbox, as a forgotten transaction does."""
+        await self.primary.ask(
+            "BEGIN; SELECT 1 FROM carillon.destination ORDER BY random() LIMIT 1 FOR UPDATE; "
+            f"SELECT pg_sleep({seconds}); COMMIT")
+
+    async def vacuum(self, seconds):
+        """Rewrites the tables again and again. Each time they are locked."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            await self.primary.ask("VACUUM FULL carillon.destination, carillon.device, carillon.announcement")
 
     def end(self):
         for server in (self.standby, self.primary):

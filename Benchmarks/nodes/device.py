@@ -35,6 +35,9 @@ def context(authority, identity=None):
 class Connection:
     """One HTTP/2 connection. It reads until the other side closes it."""
 
+    # The tasks that read. The event loop alone does not keep a task.
+    reading = set()
+
     @classmethod
     async def open(cls, address, tls, line_arrived=None):
         reader, writer = await asyncio.open_connection(*address, ssl=tls, server_hostname="localhost")
@@ -49,6 +52,8 @@ class Connection:
             + frame(WINDOW_UPDATE, 0, 0, (2**31 - 65_536 - 1).to_bytes(4, "big")))
         self.ended, self.stream_ended = asyncio.Event(), asyncio.Event()
         self.task = asyncio.create_task(self.read())
+        cls.reading.add(self.task)
+        self.task.add_done_callback(cls.reading.discard)
         return self
 
     def begin(self, method, path, body=b"", *more):
@@ -141,12 +146,19 @@ class Device:
         self.refused_acknowledgements = 0
         self.arrived = asyncio.Condition()
         self.fled = asyncio.Event()
+        # Whether it connects again when its connection ends.
+        self.is_here = asyncio.Event()
+        self.is_here.set()
         self.reading = asyncio.create_task(self.run())
 
     async def run(self):
         while True:
+            await self.is_here.wait()
             try:
                 connection = await Connection.open(self.address, self.tls, self.line_arrived)
+                if not self.is_here.is_set():
+                    connection.close()
+                    continue
                 self.connection = connection
                 if self.token is None:
                     status, body = await connection.request("PUT", f"/1/apps/{self.app}")
@@ -174,6 +186,16 @@ class Device:
     def mailbox(self, channel=None):
         """The name of a mailbox in the history: that of the app, or what a channel keeps for this device."""
         return self.name, channel or self.app
+
+    async def leave(self):
+        """Closes its connection, and stays away until `come_back`."""
+        self.is_here.clear()
+        while connection := self.connection:
+            connection.close()
+            await asyncio.sleep(0.02)
+
+    def come_back(self):
+        self.is_here.set()
 
     def flee(self):
         """Connects anew, and leaves the present connection open. The network has not told its node."""

@@ -7,7 +7,8 @@ All events have one order, because one process sees them all.
 The rules:
 
 lost      A notification that was answered with 200 arrives, unless another one took its place that may have been stored later. One
-          that had its answer, or had arrived, before the notification was sent cannot have been stored later: it is older.
+          that had its answer, or had arrived, before the notification was sent cannot have been stored later: it is older. So is one
+          that its provider had given up by then, because its node was stopped.
 refused   A notification that was answered with a 4xx never arrives.
 stale     Nothing arrives on a stream after the device's node has lost the device.
 unknown   Nothing arrives that was not sent.
@@ -24,6 +25,8 @@ class Sent:
         self.began = moment
         # When its answer came, and the status. None: there was no answer, and it may be stored at any later time.
         self.ended = self.status = None
+        # When its provider gave it up, because its node was stopped. The node must not store it any more.
+        self.given_up = None
         self.arrivals = []
         # Whether the app was removed afterwards, which empties its mailbox.
         self.is_removed = False
@@ -31,7 +34,8 @@ class Sent:
     def is_older(self, other):
         """Whether it cannot have been stored after the other one, which is newer."""
         has_ended = self.status is not None and self.ended < other.began
-        return has_ended or bool(self.arrivals) and self.arrivals[0] < other.began
+        is_given_up = self.given_up is not None and self.given_up < other.began
+        return has_ended or is_given_up or bool(self.arrivals) and self.arrivals[0] < other.began
 
 
 class History:
@@ -55,6 +59,10 @@ class History:
         """`status` is None if there was no answer. A later answer does not come."""
         one = self.mailboxes[mailbox][identifier]
         one.ended, one.status = next(self.moments), status
+
+    def given_up(self, mailbox, identifier):
+        """Its provider waits no longer for its node, which was stopped for so long that it has to notice this."""
+        self.mailboxes[mailbox][identifier].given_up = next(self.moments)
 
     def removed(self, mailbox):
         """The app was removed from the device. What has not arrived need not arrive any more."""

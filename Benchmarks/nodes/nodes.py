@@ -9,12 +9,24 @@ import subprocess
 
 
 class Wire:
-    """A proxy that can stop: it then passes nothing on, and closes nothing."""
+    """A proxy that can stop, in one direction or in both: it then passes nothing on, and closes nothing."""
+
+    # The directions: to what the wire leads to, and back from it.
+    WAYS = ("there", "back")
 
     def __init__(self, connect):
         self.connect = connect
-        self.open = asyncio.Event()
-        self.open.set()
+        self.open = {way: asyncio.Event() for way in self.WAYS}
+        self.go_on()
+
+    def stop(self, *ways):
+        """Without a direction, both stop."""
+        for way in ways or self.WAYS:
+            self.open[way].clear()
+
+    def go_on(self):
+        for event in self.open.values():
+            event.set()
 
     async def accept(self, reader, writer):
         try:
@@ -22,15 +34,17 @@ class Wire:
         except OSError:
             return writer.close()
         await asyncio.wait(
-            [asyncio.create_task(self.copy(reader, there[1])), asyncio.create_task(self.copy(there[0], writer))],
-            return_when=asyncio.FIRST_COMPLETED)
+            [
+                asyncio.create_task(self.copy("there", reader, there[1])),
+                asyncio.create_task(self.copy("back", there[0], writer)),
+            ], return_when=asyncio.FIRST_COMPLETED)
         there[1].close()
         writer.close()
 
-    async def copy(self, reader, writer):
+    async def copy(self, way, reader, writer):
         try:
             while data := await reader.read(65536):
-                await self.open.wait()
+                await self.open[way].wait()
                 writer.write(data)
                 await writer.drain()
         except OSError:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import unittest
+import unittest.mock
 
 import device
 from device import Connection, Device, joined
@@ -97,6 +98,40 @@ class DeviceTests(unittest.IsolatedAsyncioTestCase):
         made.line_arrived(Written(), line(2))
         await made.wait("a", 1)
         self.assertEqual((made.duplicates("a"), made.refused_acknowledgements), (0, 1))
+
+    async def test_one_that_has_left_stays_away_until_it_comes_back(self):
+        opened = asyncio.Queue()
+
+        class Made(Written):
+            def __init__(self):
+                super().__init__()
+                self.stream_ended = asyncio.Event()
+
+            def listen(self):
+                opened.put_nowait(self)
+
+            def close(self):
+                self.stream_ended.set()
+
+        async def open_one(*_):
+            return Made()
+
+        made = self.make()
+        made.tls = made.address = made.connection = None
+        made.token, made.app, made.epoch, made.fled, made.is_here = "token", "app", 0, asyncio.Event(), asyncio.Event()
+        made.is_here.set()
+        with unittest.mock.patch.object(Connection, "open", open_one):
+            running = asyncio.create_task(made.run())
+            first = await opened.get()
+            await made.leave()
+            self.assertTrue(first.stream_ended.is_set())
+            # Longer than its pause before it connects again.
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(opened.get(), 0.2)
+            made.come_back()
+            self.assertIsNot(await opened.get(), first)
+            self.assertEqual(made.epoch, 2)
+            running.cancel()
 
     async def test_lines_are_put_together_from_frames(self):
         connection, seen = Connection(), []

@@ -8,8 +8,8 @@ from history import History
 class HistoryTests(unittest.TestCase):
     def history(self, *events, defect=None):
         """Makes a history of one mailbox: s1 sends 1, a1 answers it with 200, n1 gives no answer, r1 refuses it, u1 is a 503, d1
-        delivers it on the first stream and e1 on the second, w1 says that the sender has waited for it, x is the end of the first stream,
-        and z the removal of the app."""
+        delivers it on the first stream and e1 on the second, g1 gives it up at a node that is stopped, w1 says that the sender has
+        waited for it, x is the end of the first stream, and z the removal of the app."""
         history = History(defect)
         for event in events:
             kind, number = event[0], event[1:]
@@ -19,6 +19,8 @@ class HistoryTests(unittest.TestCase):
                 history.answered("box", number, {"a": 200, "n": None, "r": 410, "u": 503}[kind])
             elif kind in "de":
                 history.arrived("box", number, "phone", "de".index(kind))
+            elif kind == "g":
+                history.given_up("box", number)
             elif kind == "w":
                 history.settled("box", number)
             elif kind == "x":
@@ -63,6 +65,16 @@ class HistoryTests(unittest.TestCase):
     def test_one_that_had_its_answer_replaces_nothing_newer(self):
         self.assertEqual(self.kinds("s1", "a1", "s2", "a2", "d1"), ["lost"])
         self.assertEqual(self.kinds("s1", "u1", "s2", "a2", "d1"), ["lost"])
+
+    def test_one_that_was_given_up_at_a_stopped_node_replaces_nothing_newer(self):
+        """The node goes on, and stores 1 in place of 2."""
+        self.assertEqual(self.kinds("s1", "g1", "s2", "a2", "a1", "d1"), ["lost"])
+        self.assertEqual(self.kinds("s1", "g1", "s2", "a2", "n1", "d1"), ["lost"])
+        # The node refuses it, or stored it before it was stopped.
+        self.assertEqual(self.kinds("s1", "g1", "s2", "a2", "u1", "d2"), [])
+        self.assertEqual(self.kinds("s1", "g1", "d1", "s2", "a2", "d2"), [])
+        # It may replace what was sent before.
+        self.assertEqual(self.kinds("s1", "s2", "a2", "g1", "n1", "d1"), [])
 
     def test_one_that_was_waited_for_in_vain_is_lost_whatever_comes_later(self):
         self.assertEqual(self.kinds("s1", "a1", "w1", "s2", "d2", "a2"), ["lost"])
