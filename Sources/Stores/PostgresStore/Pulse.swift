@@ -7,6 +7,9 @@ struct Pulse: Sendable {
     /// The longest gap between two notes in a process that was not stopped. A busy machine delays a thread by less, and a
     /// provider waits for longer before it sends again.
     static let maximumGap = Duration.seconds(2)
+    /// For how long the process counts as stopped at least, once it goes on. By then it has read the requests that
+    /// waited in its sockets, and has looked up what it needs for them. Renewing the lease may take less time.
+    static let settling = Duration.seconds(1)
 
     private var last: ContinuousClock.Instant
     /// The last moment at which a gap was noticed; nil if the lease was renewed since.
@@ -20,14 +23,15 @@ struct Pulse: Sendable {
         last = max(last, now)
     }
 
-    /// Whether the process was stopped, and the lease was not renewed since. Right at once, before the next note.
+    /// Whether the process was stopped, and the lease was not renewed since, or only a moment later. Right at once,
+    /// before the next note.
     mutating func wasStopped(at now: ContinuousClock.Instant) -> Bool {
         if last.duration(to: now) > Self.maximumGap { beat(at: now) }
         return noticed != nil
     }
 
-    /// The lease was renewed. This counts only if the renewal began after the gap was noticed.
+    /// The lease was renewed. This counts only if the renewal began long enough after the gap was noticed.
     mutating func renewed(at begin: ContinuousClock.Instant) {
-        if let noticed, noticed <= begin { self.noticed = nil }
+        if let noticed, noticed.advanced(by: Self.settling) <= begin { self.noticed = nil }
     }
 }

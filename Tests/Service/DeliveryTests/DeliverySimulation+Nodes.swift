@@ -197,7 +197,7 @@ extension DeliverySimulation {
         for request in unread { arrive(request.submission, on: request.connection, at: node) }
     }
 
-    /// The node renews its lease. What came while it was stopped has been looked up before.
+    /// The node renews its lease. It does so late enough that what came while it was stopped has been looked up before.
     func renewLease(of node: Node) {
         if node.isReachable, node.stoppedSince == nil, node.lookUps.isEmpty { node.wasStopped = false }
     }
