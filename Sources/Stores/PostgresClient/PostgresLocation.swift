@@ -36,8 +36,8 @@ package struct PostgresLocation: Sendable, Hashable, CustomStringConvertible {
     /// Whether the URL contains a password for the server or for the client's TLS key.
     package var hasPassword: Bool { values["password"] != nil || values["sslpassword"] != nil }
 
-    /// Whether data may cross a network in plain text: a host is another machine, and nothing demands encryption. libpq's
-    /// default uses TLS if the server offers it, and goes on without it otherwise.
+    /// Whether data may cross a network in plain text: a host is another machine, and nothing demands encryption.
+    /// libpq's default uses TLS if the server offers it, and goes on without it otherwise.
     /// - Parameter environment: the variables from which libpq takes what the URL does not set.
     package func mayBePlainText(_ environment: [String: String]) -> Bool {
         func value(_ option: String, _ variable: String) -> String { values[option] ?? environment[variable] ?? "" }

@@ -91,8 +91,8 @@ final class PostgresSession {
         ]
         // Limit the time for each host. Without this, a host that does not answer takes minutes.
         if !location.sets("connect_timeout") { options.append((name: "connect_timeout", value: "3")) }
-        // If the server's machine does not acknowledge what was sent, the connection ends after these milliseconds. This
-        // is less than the time limit for an answer: a machine that is gone is found sooner than one that is slow.
+        // If the server's machine does not acknowledge what was sent, the connection ends after these milliseconds.
+        // This is less than the time limit for an answer: a machine that is gone is found sooner than one that is slow.
         if !location.sets("tcp_user_timeout") { options.append((name: "tcp_user_timeout", value: "5000")) }
         return options
     }

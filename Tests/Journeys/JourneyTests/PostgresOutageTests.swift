@@ -152,7 +152,7 @@
                     }
                     try await TestService.runWrapping(wrap, place.settings) { test in
                         let store = try required(opened.withLock { $0 })
-                        // /ready is asked only after five seconds. Before, its answer waits behind the change that hangs.
+                        // Only after five seconds: before, the answer waits behind the change that hangs.
                         func namesTheStall() async throws -> Bool {
                             guard let longest = store.cluster?.health.longestWait, longest > .seconds(5) else {
                                 return false

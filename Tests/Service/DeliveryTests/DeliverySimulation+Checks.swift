@@ -38,8 +38,8 @@ extension DeliverySimulation {
         let connection: Connection
         let urgency: Urgency
         let isSilent: Bool
-        /// The earlier notifications to the destination that were accepted when it was submitted, or that their provider
-        /// had given up.
+        /// The earlier notifications to the destination that were accepted when it was submitted, or that their
+        /// provider had given up.
         let answeredBefore: Set<UInt64>
         /// When the notification expires; nil if it must not be stored.
         var expires: Timestamp?
