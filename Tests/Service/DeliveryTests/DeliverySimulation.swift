@@ -9,7 +9,7 @@ import Rates
 ///
 /// A step is one event: a submission, one action of a thread, one stage of a call to the store, one message between
 /// nodes, the arrival of a notification or an acknowledgement, a connection that is made or breaks, the removal of an
-/// app, the passing of time, or a node that dies or is cut off. The seed chooses the event.
+/// app, the passing of time, or a node that dies, is cut off or is stopped. The seed chooses the event.
 /// `DeliverySimulation+Checks.swift` has the rules that must hold.
 final class DeliverySimulation {
     /// Defects that can be planted in the simulation, to check that the rules find them.
