@@ -132,11 +132,14 @@ extension ClientReport {
 
     private static let identical: Rule = { requests in
         let accepted = requests.filter { $0.isAnswered && $0.facts.status == 200 }
+        let unheard = mayBeUnheard(requests)
         var shown: [RecordedRequest] = []
         for (content, copies) in groups(accepted, by: \.content) where content.collapseID == nil {
+            // A client sends a notification again if it has not heard the answer.
+            guard let heard = copies.firstIndex(where: { !unheard.contains($0.facts.number) }) else { continue }
             // If the same identifier occurs twice, another rule reports it.
             var ids: Set<String> = []
-            shown += copies.filter { ids.insert($0.facts.apnsID.description).inserted }.dropFirst()
+            shown += copies[heard...].filter { ids.insert($0.facts.apnsID.description).inserted }.dropFirst()
         }
         return finding(
             "identical-notifications", .warning, section: "2.1.3",

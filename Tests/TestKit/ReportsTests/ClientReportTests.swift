@@ -126,6 +126,7 @@ struct ClientReportTests {
     @Test func `What a rehearsal did is not blamed on the client`() throws {
         let findings = try Self.findings { history in
             try history.send("A", status: 403, reason: "ExpiredProviderToken", isRehearsed: true)
+            try history.send("D", status: 429, reason: "TooManyProviderTokenUpdates", isRehearsed: true)
             // The rehearsal cuts the connection before the answer to the first of the two has arrived.
             let id = ["apns-id": "00000000-0000-4000-8000-000000000001" as String?]
             try history.send("B", headers: id)
@@ -134,6 +135,40 @@ struct ClientReportTests {
             try history.send("C", connection: 2)
         }
         #expect(findings.map(\.id) == [])
+    }
+
+    /// Each attempt has an identifier of its own, because the client leaves the choice to the service.
+    @Test func `A notification whose answer a rehearsal destroyed may be sent again`() throws {
+        let findings = try Self.findings { history in
+            try history.send("A")
+            try history.send("B", isAnswered: false, isRehearsed: true, outcome: .dropped)
+            try history.send("A", connection: 2)
+            try history.send("B", connection: 2)
+        }
+        #expect(findings.map(\.id) == [])
+        // The client has heard the answer to the second attempt.
+        try Self.expect("identical-notifications", [5]) { history in
+            try history.send("A")
+            try history.send("B", isAnswered: false, isRehearsed: true, outcome: .dropped)
+            try history.send("A", connection: 2)
+            try history.send("B", connection: 2)
+            try history.send("A", connection: 2)
+        }
+    }
+
+    @Test func `A rehearsal's answer does not make provider tokens worse than they are`() throws {
+        let findings = try Self.findings { history in
+            try history.send()
+            try history.send(
+                issued: 1_800_000_060, status: 429, reason: "TooManyProviderTokenUpdates", isRehearsed: true)
+        }
+        #expect(findings.map(\.id) == ["provider-token-churn"])
+        #expect(findings.first?.severity == .warning)
+        let refused = try Self.findings { history in
+            try history.send(status: 429, reason: "TooManyProviderTokenUpdates")
+        }
+        #expect(refused.map(\.id) == ["provider-token-churn"])
+        #expect(refused.first?.severity == .error)
     }
 
     @Test func `A 429 or a 5xx is never followed by another attempt`() throws {
