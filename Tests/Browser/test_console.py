@@ -104,6 +104,25 @@ class ConsoleTests(ConsoleCase):
         self.assertFalse(self.console.button("Send again").is_enabled())
         self.check_nothing_harmful()
 
+    def test_of_a_body_that_is_too_large_the_beginning_and_the_size_are_shown(self):
+        # The 4,096th byte is the first half of a letter, which is not shown.
+        body = '{"aps":{"alert":"' + "ä" * 3000 + '"}}'
+        size = len(body.encode())
+        self.assertEqual(self.provider.send(body), 413)
+        self.console.open("Body too large")
+        self.console.wait_for_text(f"The first 4,095 of {size:,} bytes:")
+        self.assertEqual(self.console.one("pre[aria-label=Payload]").get_property("textContent"), body.encode()[:4095].decode())
+        self.assertNotIn("not a JSON dictionary", self.console.text())
+        self.assertNotIn("no body", self.console.text())
+        self.assertFalse(self.console.button("Send again").is_enabled())
+
+    def test_without_content_length_the_size_of_a_body_that_is_too_large_is_at_least_what_came(self):
+        # With this header curl sends no content-length.
+        self.assertEqual(self.provider.send('{"aps":{"alert":"' + "x" * 5000 + '"}}', transfer_encoding="chunked"), 413)
+        self.console.open("Body too large")
+        self.console.wait(lambda: self.console.one("pre[aria-label=Payload]"))
+        self.assertRegex(self.console.text(), r"The first 4,096 of at least [45],[0-9]{3} bytes:")
+
     def listen_to_copies(self):
         self.driver.execute_script(
             "navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")

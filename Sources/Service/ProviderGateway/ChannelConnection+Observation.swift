@@ -34,6 +34,10 @@ extension ChannelConnection {
             status: rejection?.reason.status ?? 200,
             reason: rejection?.reason.rawValue,
         )
+        if request.isBodyTooLarge {
+            // The session counts the bytes, and does not pass on the part with which the body exceeds the limit.
+            facts.bodyBytes = watched.bodyBytes(kept: request.body.count, received: gateway.limits.bodyBytes + 1)
+        }
         facts.serverName = serverName
         facts.channel = request.channel.present?.rawValue ?? watched.value(.channelID)
         if !request.sender.isVerified { facts.unknown.insert(.sender) }

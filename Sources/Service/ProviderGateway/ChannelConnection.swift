@@ -8,7 +8,7 @@ import Trust
 
 /// One provider's connection for the management of channels. Confined to its event loop.
 final class ChannelConnection: AuthenticatingConnection {
-    private let gateway: ChannelGateway
+    let gateway: ChannelGateway
     let eventLoop: any EventLoop
     let certificate: ProviderIdentity?
     let peer: String
@@ -106,6 +106,7 @@ final class ChannelConnection: AuthenticatingConnection {
     }
 
     func bodyTooLarge(_ stream: StreamID) -> Bool {
+        if let index = requests.index(of: stream) { requests[index].isBodyTooLarge = true }
         let detail = "The body is longer than \(gateway.limits.bodyBytes) bytes."
         reject(stream, Rejection(.payloadTooLarge, detail: detail))
         return true

@@ -13,6 +13,8 @@ struct ChannelRequest {
     var id = ProviderRequest.Field<NotificationID>.absent
     var channel = ProviderRequest.Field<ChannelID>.absent
     var body: [UInt8] = []
+    /// Whether more of the body has arrived than the limit allows.
+    var isBodyTooLarge = false
     /// What observers see of the request; nil if there are none.
     var watched: WatchedRequest?
     var isAnswered = false

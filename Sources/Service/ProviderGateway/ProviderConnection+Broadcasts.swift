@@ -14,6 +14,7 @@ extension ProviderConnection {
         if request.received > Self.maximumBroadcastBytes {
             guard case .failure(let rejection)? = request.broadcast?.verdict else {
                 let detail = "The payload is longer than \(Self.maximumBroadcastBytes) bytes."
+                request.keepBeginning(bytes, limit: Self.maximumBroadcastBytes)
                 return reject(stream, Rejection(.payloadTooLarge, detail: detail))
             }
             return reject(stream, rejection)

@@ -27,6 +27,7 @@ extension ProviderConnection {
         do throws(Rejection) {
             try checkSize(request, forwarded, limit: forwarded.topic.payloadLimit)
         } catch {
+            request.keepBeginning(bytes, limit: forwarded.topic.payloadLimit)
             return reject(stream, error)
         }
         request.body.append(bytes)

@@ -22,6 +22,7 @@ extension ProviderConnection {
         do throws(Rejection) {
             try checkSize(request, request.forwarded, limit: topic.payloadLimit)
         } catch {
+            request.keepBeginning(bytes, limit: topic.payloadLimit)
             return reject(stream, error)
         }
         request.body.append(bytes)

@@ -179,11 +179,7 @@ final class ProviderConnection: AuthenticatingConnection {
         }
         guard request.received <= limit else {
             let detail = "The payload is longer than \(limit) bytes."
-            // Observers see its beginning.
-            if request.watched != nil {
-                let room = max(0, limit - request.body.count)
-                request.body.append(bytes.extracting(first: min(bytes.count, room)))
-            }
+            request.keepBeginning(bytes, limit: limit)
             return reject(stream, Rejection(.payloadTooLarge, detail: detail))
         }
         request.body.append(bytes)

@@ -26,6 +26,16 @@ final class WatchedRequest {
 
     func append(_ bytes: Span<UInt8>) { refusedBody.append(bytes) }
 
+    /// The size of the whole body in bytes, if not all of it was kept; nil otherwise.
+    /// - Parameters:
+    ///   - kept: the number of bytes that were kept.
+    ///   - received: how many bytes of the body have arrived at least.
+    func bodyBytes(kept: Int, received: Int) -> Int? {
+        guard received > kept else { return nil }
+        let announced = headers.first { $0.name == "content-length" }.flatMap { Int($0.value, radix: 10) }
+        return max(received, announced ?? 0)
+    }
+
     /// The value of the first header with this name.
     func value(_ name: RequestHeader) -> String? {
         let name = "\(name.name)"
@@ -43,6 +53,16 @@ final class WatchedRequest {
 }
 
 extension ProviderRequest {
+    /// Keeps the beginning of a body that is too long, if somebody observes the request.
+    /// - Parameters:
+    ///   - bytes: what has arrived after ``body``.
+    ///   - limit: how many bytes to keep in all.
+    func keepBeginning(_ bytes: Span<UInt8>, limit: Int) {
+        guard watched != nil else { return }
+        let room = max(0, limit - body.count)
+        body.append(bytes.extracting(first: min(bytes.count, room)))
+    }
+
     /// Returns the request as the journal and rehearsals see it.
     /// - Parameters:
     ///   - submission: the submission of an accepted request; nil if the request is rejected.
@@ -79,6 +99,8 @@ extension ProviderRequest {
             status: rejection?.reason.status ?? 200,
             reason: rejection?.reason.rawValue,
         )
+        // The payload of an accepted request is whole. It is shorter than the body if that had white space.
+        if rejection != nil { facts.bodyBytes = watched.bodyBytes(kept: facts.body.count, received: received) }
         facts.practices = watched.practices
         facts.isForwarded = forwarded != nil
         facts.unknown = unknown(by: rules)

@@ -111,6 +111,7 @@ extension JournalEntry {
         } else if !facts.body.isEmpty {
             add("body", String(decoding: facts.body, as: UTF8.self))
         }
+        if let bytes = facts.bodyBytes { text += #","bodyBytes":\#(bytes)"# }
         if isAnswered { text += #","status":\#(facts.status)"# }
         add("reason", facts.reason)
         add("apnsID", facts.apnsID.textAsSent.span.text)

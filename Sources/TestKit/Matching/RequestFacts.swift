@@ -30,6 +30,10 @@ package struct RequestFacts: Sendable {
     package var channel: String?
     /// The bytes of the payload, whether they are JSON or not.
     package var body: [UInt8]
+    /// The size of the whole body in bytes, if ``body`` has only its beginning or nothing; nil if ``body`` has all of
+    /// it. This is what `content-length` says. Without this header it is the number of bytes that had arrived when the
+    /// request was rejected, so the whole body may be larger.
+    package var bodyBytes: Int?
     /// The gateway's decision: 200 if the notification is handed over. The binary API has its error packet's status.
     package var status: Int
     package var reason: String?

@@ -79,15 +79,66 @@ struct JournalTests {
         }
     }
 
-    @Test func `Of a payload that is too large the journal has the beginning`() async throws {
+    @Test func `Of a payload that is too large the journal has the beginning and the size`() async throws {
         try await TestService.runInMemory { test in
-            let headers = ProviderHeaders(try await test.makeDeviceToken(), token: try test.providerToken()).fields
+            let headers = ProviderHeaders(try await test.makeDeviceToken(), token: try test.providerToken())
             let client = try await test.connectProvider()
             let body = #"{"aps":{"alert":"\#(String(repeating: "x", count: 5000))"}}"#
-            #expect(try await client.send(headers, body: body).status == 413)
-            let request = try required(try await test.requests().first)
-            #expect(request["reason"] as? String == "PayloadTooLarge")
-            #expect(request["body"] as? String == String(body.prefix(4096)))
+            let size = body.utf8.count
+            // The size is what content-length says, and without it what had arrived.
+            for fields in [headers.with("content-length", "\(size)").fields, headers.fields] {
+                #expect(try await client.send(fields, body: body).status == 413)
+            }
+            let requests = try await test.requests()
+            #expect(requests.map { $0["reason"] as? String } == ["PayloadTooLarge", "PayloadTooLarge"])
+            let beginning = String(body.prefix(4096))
+            #expect(requests.map { $0["body"] as? String } == [beginning, beginning])
+            #expect(requests.first?["bodyBytes"] as? Int == size)
+            let arrived = try required(requests.last?["bodyBytes"] as? Int)
+            #expect((4097...size).contains(arrived))
+            await client.close()
+        }
+    }
+
+    @Test func `Of a broadcast that is too large the journal has the beginning and the size`() async throws {
+        try await TestService.runInMemory { test in
+            let channel = try await test.makeChannel()
+            let provider = try await BroadcastProvider(test)
+            let body = #"{"aps":{"alert":"\#(String(repeating: "x", count: 6000))"}}"#
+            let answer = try await provider.broadcast(to: channel) {
+                $0.body = body
+                $0.set("content-length", "\(body.utf8.count)")
+            }
+            #expect(answer.status == 413)
+            let request = try required(try await test.requests("?reason=PayloadTooLarge").first)
+            #expect(request["body"] as? String == String(body.prefix(5120)))
+            #expect(request["bodyBytes"] as? Int == body.utf8.count)
+            await provider.client.close()
+        }
+    }
+
+    @Test func `Of a request about channels that is too large the journal has the size`() async throws {
+        try await TestService.runInMemory { test in
+            var headers = ChannelHeaders("POST", token: try test.providerToken())
+            headers.set("content-length", "5000")
+            let client = try await test.connectChannels()
+            let answer = try await client.send(headers.fields, body: String(repeating: " ", count: 5000))
+            #expect(answer.status == 413)
+            let request = try required(try await test.requests("?reason=PayloadTooLarge").first)
+            #expect(request["bodyBytes"] as? Int == 5000)
+            await client.close()
+        }
+    }
+
+    @Test func `A body that the journal has in full has no size of its own`() async throws {
+        try await TestService.runInMemory { test in
+            let headers = ProviderHeaders(try await test.makeDeviceToken(), token: try test.providerToken())
+            let client = try await test.connectProvider()
+            #expect(try await client.send(headers.fields, body: #"{ "aps" : {} }"#).status == 200)
+            #expect(try await client.send(headers.fields, body: "[1]").reason == "PayloadEmpty")
+            let requests = try await test.requests()
+            #expect(requests.map { $0["body"] as? String } == [nil, "[1]"])
+            #expect(requests.allSatisfy { $0["bodyBytes"] == nil })
             await client.close()
         }
     }

@@ -374,5 +374,16 @@ struct RequestJournalTests {
         let entry = try #require(journal.requests(RequestMatch(), limit: 1).first)
         #expect(entry.json.contains(expected), "\(entry.json)")
         #expect(JSONValue(Array(entry.json.utf8)) != nil)
+        #expect(!entry.json.contains("bodyBytes"))
+    }
+
+    @Test func `The size of a body is shown if the journal does not have all of it`() throws {
+        let journal = Self.journal()
+        var facts = Self.facts()
+        facts.body = Array(#"{"aps":"#.utf8)
+        facts.bodyBytes = 5026
+        journal.answered(journal.append(facts), RequestAnswer(status: 413, reason: "PayloadTooLarge"))
+        let entry = try #require(journal.requests(RequestMatch(), limit: 1).first)
+        #expect(entry.json.contains(#""body":"{\"aps\":","bodyBytes":5026,"status":413"#), "\(entry.json)")
     }
 }

@@ -2,6 +2,7 @@
 
 import { json, lines, text } from "./api.js";
 import * as commands from "./curl.js";
+import { counted } from "./dialog.js";
 import { announce, element, moment, section } from "./dom.js";
 import { Model, rowOfEntry, rowOfRequest } from "./model.js";
 import { member, pretty } from "./rawjson.js";
@@ -181,7 +182,10 @@ export class Detail {
   #payload({ key, request }) {
     const isJSON = request.payload !== undefined;
     this.#body = commands.body(request);
-    if (this.#body === "") return section("Payload", element("p", {}, "The request has no body."));
+    const isCut = request.bodyBytes !== undefined;
+    if (this.#body === "") return section("Payload", element("p", {}, isCut ? `The journal has nothing of the body, which has ${wholeSize(request)}.` : "The request has no body."));
+    // The last character of a beginning may be cut too.
+    if (isCut && !isJSON) this.#body = this.#body.replace(/\uFFFD+$/u, "");
     const text = element("pre", { tabindex: 0, "aria-label": "Payload" });
     const result = element("div", { class: "result", role: "status" });
     const button = element("button", { type: "button", onclick: () => copy(text.textContent, button, result) }, "Copy the payload");
@@ -192,9 +196,11 @@ export class Detail {
     show(this.#body);
     // The list has it as the browser reads JSON, which rounds long numbers.
     if (isJSON) find(key).then((row) => { if (this.#key === key && row?.sent) show(row.sent); }, () => {});
-    const size = request.headers?.["content-length"] ?? new TextEncoder().encode(this.#body).length;
+    const shownBytes = new TextEncoder().encode(this.#body).length;
+    const size = request.headers?.["content-length"] ?? shownBytes;
     return section("Payload",
-      isJSON ? element("p", { class: "hint" }, `${Number(size).toLocaleString()} bytes`) : element("p", {}, "The body is not a JSON dictionary. It came as:"),
+      isCut ? element("p", {}, `The first ${shownBytes.toLocaleString()} of ${wholeSize(request)}:`)
+        : isJSON ? element("p", { class: "hint" }, `${Number(size).toLocaleString()} bytes`) : element("p", {}, "The body is not a JSON dictionary. It came as:"),
       text, element("div", { class: "actions" }, button, result));
   }
 
@@ -216,6 +222,11 @@ export class Detail {
       this.#timeline.replaceChildren(element("li", {}, outcomeOf(row) === "No answer" ? "The service gives no answer." : outcomeOf(row) === "No answer yet" ? "The service has not answered yet." : "The delivery log says nothing of it."));
     }
   }
+}
+
+/** The size of a body of which the journal does not have all. Without content-length it is what had arrived by the answer. */
+function wholeSize({ bodyBytes, headers }) {
+  return `${headers?.["content-length"] === undefined ? "at least " : ""}${counted(bodyBytes, "byte")}`;
 }
 
 /** A notification that the service has: a request of the journal, or what the delivery log says; null if there is neither. */

@@ -11,7 +11,9 @@ export function rowOfRequest(request) {
   return {
     key: `r${request.number}`, time: request.time, id: request.apnsID, topic: request.topic ?? "",
     token: request.token ?? "", device: request.device ?? "", channel: request.channel ?? "",
-    title: request.protocol === "channels" ? channelTitle(request) : title(request.payload),
+    title: request.protocol === "channels" ? channelTitle(request)
+      // What the journal has of it need not be JSON, though the whole body is.
+      : request.payload === undefined && request.bodyBytes !== undefined ? "Body too large" : title(request.payload),
     // The management of channels has no outcome beside its answer.
     outcome: request.outcome ?? (request.status === undefined ? "pending" : "done"), status: request.status ?? null, reason: request.reason ?? null, request,
   };
