@@ -229,6 +229,18 @@ class DeviceTests(ConsoleCase):
         self.console.wait_for_text("While it was off", ".screen")
         self.console.wait(lambda: "waiting" not in self.console.text())
 
+    def test_a_device_that_does_not_exist_has_no_phone(self):
+        self.console.show("#/device/0000000000000000", "There is no such device")
+        self.assertFalse(self.console.one(".phone").is_displayed())
+        self.open()
+        self.console.wait(lambda: self.console.one(".phone").is_displayed())
+        # A device that is removed meanwhile takes its phone with it.
+        made = self.service.manage("POST", "/v1/devices", {"team": self.provider.account.team_id, "name": "tablet"})
+        self.console.show(f"#/device/{made['deviceID']}", "tablet")
+        self.service.manage("DELETE", f"/v1/devices/{made['deviceID']}")
+        self.console.wait_for_text("There is no such device")
+        self.assertFalse(self.console.one(".phone").is_displayed())
+
     def test_removed_it_is_gone_for_providers(self):
         self.open()
         self.behave("Removed")

@@ -32,17 +32,18 @@ export class Phone {
   #texts = element("div");
   /** The banners on the screen. */
   #banners = [];
+  /** Everything below the heading. Hidden while no device is known. */
+  #columns;
   /** Opens the editor of what only an app knows; null while there is none. */
   #edit = null;
 
   constructor(feed) {
     this.#feed = feed;
     this.#side.append(this.#switches, this.#apps, this.#others, this.#texts);
+    this.#columns = element("div", { class: "columns phone-columns" },
+      element("div", { class: "phone" }, element("div", { class: "island", "aria-hidden": "true" }), this.#screen), this.#side);
     this.element.append(
-      element("a", { class: "back", href: "#/devices" }, "← Devices"),
-      element("header", {}, this.#heading, this.#under),
-      element("div", { class: "columns phone-columns" },
-        element("div", { class: "phone" }, element("div", { class: "island", "aria-hidden": "true" }), this.#screen), this.#side));
+      element("a", { class: "back", href: "#/devices" }, "← Devices"), element("header", {}, this.#heading, this.#under), this.#columns);
   }
 
   open(query, id) {
@@ -52,6 +53,7 @@ export class Phone {
       this.#banners = [];
       this.#edit = null;
       this.#state = "";
+      this.#columns.hidden = true;
       this.#heading.textContent = "One moment…";
       for (const place of [this.#under, this.#switches, this.#apps, this.#others, this.#texts, this.#screen]) place.replaceChildren();
     }
@@ -93,6 +95,7 @@ export class Phone {
     } catch (error) {
       if (id !== this.#id) return;
       this.#device = null;
+      this.#columns.hidden = true;
       this.#heading.textContent = error.status === 404 || error.status === 400 ? "There is no such device" : "The device cannot be shown";
       this.#under.textContent = error.message;
       return;
@@ -107,6 +110,7 @@ export class Phone {
     const shown = JSON.stringify([device, unanswered]);
     if (!isFirst && this.#shown === shown) return;
     this.#shown = shown;
+    this.#columns.hidden = false;
     this.#heading.textContent = device.name ?? `Device ${device.deviceID}`;
     this.#under.replaceChildren(
       element("span", { class: "badge", "data-outcome": device.connected ? "delivered" : "" }, device.connected ? "Connected" : "Not connected"),
