@@ -533,6 +533,31 @@ class AccountTests(ConsoleCase):
             link.click()
             return self.console.wait(lambda: path.read_text())
 
+    def test_identifiers_may_have_every_form_that_the_service_takes(self):
+        self.console.show("#/accounts", "Accounts")
+        self.console.press("New team")
+        self.console.write("name", "Other forms", "dialog")
+        def is_allowed(name, text):
+            self.console.write(name, text, "dialog")
+            return self.driver.execute_script("return document.querySelector(`dialog [name=${arguments[0]}]`).validity.valid", name)
+        for text in ["a b", "a.b", "ä", "x" * 65]:
+            self.assertFalse(is_allowed("teamID", text), text)
+        self.assertIn("1 to 64 letters", self.console.one("dialog [name=teamID]").get_attribute("title"))
+        for text in ["1", "x" * 64, "ui_team-1"]:
+            self.assertTrue(is_allowed("teamID", text), text)
+        self.console.press("Make it")
+        within = "[aria-labelledby=team-ui_team-1]"
+        self.console.wait(lambda: self.console.one(within))
+        self.console.press("New key", within)
+        self.assertFalse(is_allowed("keyID", "key 1"))
+        self.assertTrue(is_allowed("keyID", "key_1-ui"))
+        self.console.press("Make it")
+        self.console.wait(lambda: self.console.one("dialog a[download]"))
+        self.assertEqual(self.console.one("dialog a[download]").get_attribute("download"), "AuthKey_key_1-ui.p8")
+        self.console.press("Close without it")
+        self.console.wait_for_text("key_1-ui", within)
+        self.service.manage("DELETE", "/v1/teams/ui_team-1")
+
     def test_a_mistake_is_said_where_it_was_made(self):
         self.console.show("#/accounts", "Accounts")
         self.console.press("New team")

@@ -463,6 +463,12 @@ class AppTests(ProviderConsoleCase):
         self.console.show("#/apps", "Apps")
         self.console.wait_for_text("No app yet")
         self.console.press("New app")
+        # The identifiers that the service takes, and no others.
+        for name in ["teamID", "keyID"]:
+            for text, is_valid in [("a b", False), ("x" * 65, False), ("x" * 64, True), ("team_1-a", True)]:
+                self.console.field(name, text)
+                self.assertEqual(self.driver.execute_script(
+                    "return document.querySelector(`dialog [name=${arguments[0]}]`).validity.valid", name), is_valid, text)
         for name, text in [("bundleID", shop.bundle_id), ("teamID", shop.team_id), ("keyID", shop.key["keyID"]), ("privateKey", "nonsense"),
                            ("url", shop.place["url"]), ("authority", shop.place["authority"])]:
             self.console.field(name, text)

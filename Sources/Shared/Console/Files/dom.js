@@ -29,6 +29,9 @@ export function field(label, control, className) {
   return element("label", { class: `field ${className ?? ""}`.trim() }, element("span", {}, label), control);
 }
 
+/** The attributes of a control for the identifier of a team or a key. Conformance strict takes ten capital letters and digits only, and says so. */
+export const accountID = { pattern: "[A-Za-z0-9_\\-]{1,64}", title: "1 to 64 letters, digits, hyphens and underscores", autocomplete: "off", spellcheck: "false" };
+
 /** What a page shows while its list is empty: the reason, and what to do next. */
 export function empty(title, text, ...more) {
   return element("div", { class: "empty" }, element("h2", {}, title), element("p", {}, text), ...more);

@@ -2,7 +2,7 @@
 
 import { json } from "./api.js";
 import { ask, confirm } from "./dialog.js";
-import { element, empty, field, section } from "./dom.js";
+import { accountID, element, empty, field, section } from "./dom.js";
 import { failure, items, secret } from "./parts.js";
 
 export class Apps {
@@ -71,7 +71,7 @@ export class Apps {
 
   #add() {
     const input = (name, attributes) => element("input", { name, autocomplete: "off", spellcheck: "false", ...attributes });
-    const code = { required: true, pattern: "[A-Z0-9]{10}", title: "Ten capital letters and digits", placeholder: "ABCDE12345" };
+    const code = { required: true, placeholder: "ABCDE12345", ...accountID };
     const [bundleID, teamID, keyID] = [input("bundleID", { required: true, placeholder: "com.example.shop" }), input("teamID", code), input("keyID", code)];
     const key = element("textarea", { name: "privateKey", rows: 4, required: true, spellcheck: "false", autocomplete: "off", class: "mono", placeholder: "-----BEGIN PRIVATE KEY-----" });
     const environment = element("select", { name: "environment" }, element("option", { value: "production" }, "Production"), element("option", { value: "development" }, "Development"));

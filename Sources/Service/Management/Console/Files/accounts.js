@@ -2,7 +2,7 @@
 
 import { json, list } from "./api.js";
 import { ask, confirm, counted } from "./dialog.js";
-import { element, empty, field, moment } from "./dom.js";
+import { accountID, element, empty, field, moment } from "./dom.js";
 import { exactTime } from "./time.js";
 import { endForwarding, forward } from "./upstreams.js";
 import { short } from "./words.js";
@@ -154,7 +154,7 @@ export class Accounts {
 
   #newTeam() {
     const name = element("input", { name: "name", required: true, autocomplete: "off", placeholder: "Shop" });
-    const id = element("input", { name: "teamID", autocomplete: "off", pattern: "[A-Z0-9]{10}", placeholder: "The service chooses one", title: "Ten capital letters and digits" });
+    const id = element("input", { name: "teamID", placeholder: "The service chooses one", ...accountID });
     ask({
       title: "New team", label: "Make it", content: [field("Name", name), field("Team ID, if you have one", id)],
       perform: () => this.#perform("POST", "/v1/teams", withText({ name: name.value.trim() }, { teamID: id.value.trim() })),
@@ -172,7 +172,7 @@ export class Accounts {
   #newKey(team) {
     const environment = element("select", { name: "environment" }, ...[["", "Both"], ["development", "Development"], ["production", "Production"]]
       .map(([value, label]) => element("option", { value }, label)));
-    const id = element("input", { name: "keyID", autocomplete: "off", pattern: "[A-Z0-9]{10}", placeholder: "The service chooses one", title: "Ten capital letters and digits" });
+    const id = element("input", { name: "keyID", placeholder: "The service chooses one", ...accountID });
     ask({
       title: `New key of ${team.name}`, label: "Make it", content: [field("Environment", environment), field("Key ID, if you have one", id)],
       perform: async () => {
