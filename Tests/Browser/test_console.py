@@ -1,10 +1,12 @@
 """Tests the console's list of notifications in a real browser, while a real client sends."""
 
+import datetime
 import unittest
 
 from selenium.webdriver.common.keys import Keys
 
-from browser import INJECTIONS, ConsoleCase
+from browser import INJECTIONS, Console, ConsoleCase, Service, chromium, show_as
+
 
 class ConsoleTests(ConsoleCase):
     def test_a_link_signs_in_once(self):
@@ -122,6 +124,63 @@ class ConsoleTests(ConsoleCase):
         self.console.open("Body too large")
         self.console.wait(lambda: self.console.one("pre[aria-label=Payload]"))
         self.assertRegex(self.console.text(), r"The first 4,096 of at least [45],[0-9]{3} bytes:")
+
+    def test_all_times_of_a_page_are_of_one_zone(self):
+        # No machine that runs the tests has this zone.
+        zone = datetime.timezone(datetime.timedelta(hours=5, minutes=45))
+        self.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kathmandu"})
+        try:
+            self.console.sign_in()
+            self.send("What time is it")
+            for page in ["#/notifications", None, f"#/device/{self.provider.account.device_id}"]:
+                if page is None:
+                    self.console.open("What time is it")
+                    self.console.wait_for_text("Taken by the device", ".timeline")
+                else:
+                    self.console.show(page)
+                    self.console.wait_for_text("What time is it")
+                times = [(each.get_attribute("datetime"), each.text) for each in self.console.all("main time") if each.is_displayed()]
+                self.assertNotEqual(times, [], page)
+                for exact, shown in times:
+                    local = datetime.datetime.fromisoformat(exact).astimezone(zone)
+                    # With twelve or with twenty-four hours, as the browser's language has it.
+                    self.assertRegex(shown, f"{local:%H:%M:%S}|{local:%I:%M:%S}", page)
+        finally:
+            self.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+
+    def test_the_command_of_the_empty_list_is_whole(self):
+        self.console.wait_for_text("carillon send --token", ".empty pre")
+        for width in (1280, 360):
+            show_as(self.driver, width)
+            self.console.wait(lambda: self.driver.execute_script("return innerWidth") == width)
+            # A part of it that is out of sight could only be found by scrolling.
+            hidden = "const pre = document.querySelector('.empty pre'); return pre.scrollWidth - pre.clientWidth"
+            self.assertLessEqual(self.driver.execute_script(hidden), 0, f"at {width}")
+        show_as(self.driver)
+
+    def test_a_narrow_screen_shows_that_the_navigation_goes_on(self):
+        script = """
+            const nav = document.querySelector('#nav');
+            const shown = [...nav.querySelectorAll('a')].filter(link => link.getClientRects().length > 0);
+            return {
+              mask: getComputedStyle(nav).maskImage, isCut: nav.scrollWidth > nav.clientWidth,
+              // How far the last link ends before the edge.
+              room: nav.getBoundingClientRect().right - shown.at(-1).getBoundingClientRect().right };"""
+        show_as(self.driver, 360)
+        try:
+            self.console.wait(lambda: self.driver.execute_script("return innerWidth") == 360)
+            nav = self.driver.execute_script(script)
+            self.assertTrue(nav["isCut"])
+            self.assertIn("linear-gradient", nav["mask"])
+            self.assertLess(nav["room"], 0)
+            # At its end nothing fades out any more.
+            self.driver.execute_script("document.querySelector('#nav').scrollLeft = 10000")
+            self.assertGreaterEqual(self.driver.execute_script(script)["room"], 40)
+        finally:
+            show_as(self.driver)
+        self.console.wait(lambda: self.driver.execute_script("return innerWidth") == 1280)
+        nav = self.driver.execute_script(script)
+        self.assertEqual((nav["isCut"], nav["mask"]), (False, "none"))
 
     def listen_to_copies(self):
         self.driver.execute_script(
@@ -388,6 +447,24 @@ class ConsoleTests(ConsoleCase):
         # The browser also logs the refused sign-ins of earlier tests, which those tests expected.
         logged = [entry["message"] for entry in self.driver.get_log("browser") if "status of" not in entry["message"]]
         self.assertEqual(logged, [])
+
+
+class EndedServiceTests(unittest.TestCase):
+    def test_the_empty_list_says_that_the_service_is_gone(self):
+        service = Service()
+        driver = chromium()
+        try:
+            console = Console(service, driver)
+            console.sign_in()
+            console.wait_for_text("Nothing was sent yet", ".empty")
+            service.stop()
+            console.wait_for_text("The service does not answer", ".empty")
+            # Nobody knows what was sent meanwhile.
+            self.assertNotIn("Nothing was sent yet", console.text())
+        finally:
+            driver.quit()
+            if service.process.poll() is None:
+                service.stop()
 
 
 if __name__ == "__main__":

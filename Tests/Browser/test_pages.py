@@ -241,6 +241,23 @@ class DeviceTests(ConsoleCase):
         self.console.wait_for_text("There is no such device")
         self.assertFalse(self.console.one(".phone").is_displayed())
 
+    def test_the_delay_of_a_slow_device_is_shown_and_sent_back_as_it_is(self):
+        def behaviour():
+            return self.service.manage("GET", f"/v1/devices/{self.provider.account.device_id}")["behaviour"]
+        slow = {"kind": "slow", "delay": "PT0.5S"}
+        self.provider.account.behave(**slow)
+        try:
+            self.open()
+            self.console.wait(lambda: self.console.one("[name=delay]").get_property("value") == "0.5", "the delay")
+            self.assertTrue(self.driver.execute_script("return document.querySelector('[name=delay]').validity.valid"))
+            self.behave("Online")
+            self.console.wait(lambda: behaviour()["kind"] == "online", "online")
+            self.behave("Slow")
+            self.console.wait(lambda: behaviour()["kind"] == "slow", "slow")
+            self.assertEqual(behaviour(), slow)
+        finally:
+            self.provider.account.behave(kind="online")
+
     def test_removed_it_is_gone_for_providers(self):
         self.open()
         self.behave("Removed")
@@ -289,6 +306,17 @@ class DeviceTests(ConsoleCase):
         self.assertIn("Accept", self.console.one(".banner-actions").text)
         self.assertNotIn("not known", self.console.one(".screen").text)
         self.assertEqual(self.console.all(".unknown-text, .screen button"), [])
+
+    def test_a_badge_is_never_wider_than_its_icon(self):
+        self.open()
+        for badge, shown in [(999, "999"), (1000, "999+"), (123456789, "999+")]:
+            self.assertEqual(self.provider.send({"aps": {"alert": "Count", "badge": badge}}), 200)
+            label = f"[aria-label='Badge {badge}']"
+            self.console.wait(lambda: self.console.one(label).text == shown, shown)
+            self.assertTrue(self.driver.execute_script("""
+                const badge = document.querySelector(arguments[0]).getBoundingClientRect();
+                const icon = document.querySelector('.icons .app-icon').getBoundingClientRect();
+                return badge.width <= icon.width && badge.left >= icon.left;""", label), shown)
 
     def test_live_activities_are_cards_with_their_state(self):
         now = int(time.time())
