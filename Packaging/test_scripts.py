@@ -1,5 +1,5 @@
-"""Tests script/run, script/release, script/bootstrap, script/package and script/reproduce with programs of our own in place of Swift's
-and Debian's: what they print, and what they refuse. Packaging/check runs them.
+"""Tests script/run, script/release, script/bootstrap, script/package, script/reproduce and script/format with programs of our own in place
+of Swift's and Debian's: what they print, and what they refuse. Packaging/check runs them.
 """
 
 import json
@@ -333,6 +333,35 @@ class ReproduceTests(ScriptTestCase):
         result = self.run_script("reproduce", "nonsense")
         self.assertEqual(result.returncode, 1)
         self.assertIn("no commit nonsense", result.stderr)
+
+
+class FormatTests(ScriptTestCase):
+    def setUp(self):
+        super().setUp()
+        self.real("format")
+        self.write(self.root / "script/bootstrap", "")
+        self.write(self.root / "script/numbers", "")
+        self.program("swift", 'echo "swift $2"')
+        for folder in ["Sources", "Tests"]:
+            (self.root / folder).mkdir()
+
+    def test_a_test_that_starts_a_program_with_process_is_named(self):
+        for line in ["let process = Process()", "Foundation.Process()", "Process.init()", "try Process.run(url, arguments: [])"]:
+            (self.root / "Tests/A.swift").write_text(f"import Foundation\n{line}\n")
+            result = self.run_script("format", "--check")
+            self.assertEqual((result.returncode, result.stdout), (1, ""), line)
+            self.assertIn(f"Tests/A.swift:2:{line}\n", result.stderr)
+            self.assertIn("RunningProgram (docs/decisions/0057-programs-of-tests.md)", result.stderr)
+
+    def test_other_names_and_other_folders_are_allowed(self):
+        (self.root / "Tests/A.swift").write_text("CarillonProcess()\nTerminalProcess(command)\nProcessInfo.processInfo\nProcessor()\n")
+        (self.root / "Sources/A.swift").write_text("Process()\n")
+        result = self.run_script("format", "--check")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "swift lint\n", ""))
+
+    def test_without_check_nothing_is_refused(self):
+        (self.root / "Tests/A.swift").write_text("Process()\n")
+        self.assertEqual(self.run_script("format").stdout, "swift format\n")
 
 
 if __name__ == "__main__":
