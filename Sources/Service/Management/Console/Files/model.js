@@ -13,7 +13,7 @@ export function rowOfRequest(request) {
     token: request.token ?? "", device: request.device ?? "", channel: request.channel ?? "",
     title: request.protocol === "channels" ? channelTitle(request)
       // What the journal has of it need not be JSON, though the whole body is.
-      : request.payload === undefined && request.bodyBytes !== undefined ? "Body too large" : title(request.payload),
+      : request.payload === undefined && request.bodyBytes !== undefined ? (request.body === undefined ? "Body not kept" : "Body too large") : title(request.payload),
     // The management of channels has no outcome beside its answer.
     outcome: request.outcome ?? (request.status === undefined ? "pending" : "done"), status: request.status ?? null, reason: request.reason ?? null, request,
   };
