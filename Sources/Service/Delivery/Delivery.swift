@@ -99,12 +99,19 @@ package final class Delivery: OfferOutcomes {
     ///
     /// - Parameter answers: the connection. It must not call this on two threads at the same time.
     package func submit(_ submissions: [Submission], answers: any SubmissionAnswers) {
-        if !lookUps.isEmpty, lookUps.append(submissions, of: answers) { return }
         let now = clock.moment
+        // What waited in a socket while this process was stopped may be older than what its provider sent elsewhere.
+        guard !isShared || !mailboxes.wasStopped else {
+            reject(submissions, .nodeWasStopped, answers: answers, now: now)
+            return
+        }
+        let batch = WaitingSubmissions.Batch(submissions: submissions, read: now.uptime)
+        if !lookUps.isEmpty, lookUps.append(batch, of: answers) { return }
         let known = registrations.known(submissions.map(\.destination))
         for (index, submission) in submissions.enumerated() {
             guard let known = known[index], !isDoubtful(known, submission) else {
-                return lookUp(Array(submissions[index...]), answers: answers)
+                let rest = WaitingSubmissions.Batch(submissions: Array(submissions[index...]), read: now.uptime)
+                return lookUp(rest, answers: answers)
             }
             guard accept(submission, known.registration, answers: answers, now: now) else { return }
         }
@@ -239,9 +246,6 @@ extension Delivery {
         in shard: Shard,
         now: Moment,
     ) -> Rejection? {
-        if isShared, mailboxes.wasStopped {
-            return .nodeWasStopped
-        }
         if let rejection = standing(of: submission, registration) { return rejection }
         guard shard.rates.withLock({ $0.admits(submission.destination, at: now.uptime.nanoseconds) }) else {
             return Rejection(.tooManyRequests, detail: "Too many notifications were sent to this device token.")
@@ -270,10 +274,10 @@ extension Delivery {
         log.record(DeliveryEvent(time: now.time, step: step, subject: subject))
     }
 
-    private func lookUp(_ submissions: [Submission], answers: any SubmissionAnswers) {
+    private func lookUp(_ batch: WaitingSubmissions.Batch, answers: any SubmissionAnswers) {
         lookUps.begin(answers)
         Task {
-            var takesMore = await acceptLookingUp(submissions, answers: answers)
+            var takesMore = await acceptLookingUp(batch, answers: answers)
             while let batch = lookUps.next(of: answers) {
                 if takesMore { takesMore = await acceptLookingUp(batch, answers: answers) }
             }
@@ -282,21 +286,36 @@ extension Delivery {
 
     /// Accepts submissions, and looks up the registrations that are not known.
     /// - Returns: Whether to go on with the submissions that follow.
-    private func acceptLookingUp(_ submissions: [Submission], answers: any SubmissionAnswers) async -> Bool {
+    private func acceptLookingUp(_ batch: WaitingSubmissions.Batch, answers: any SubmissionAnswers) async -> Bool {
         do throws(StoreError) {
-            let found = try await registrations.lookUp(submissions.map(\.destination))
+            let found = try await registrations.lookUp(batch.submissions.map(\.destination))
             let now = clock.moment
-            for (submission, registration) in zip(submissions, found) {
+            // The process may have been stopped since the requests were read.
+            if isShared, batch.read.advanced(by: limits.promptStoring) < now.uptime {
+                return reject(batch.submissions, .lateNotification, answers: answers, now: now)
+            }
+            for (submission, registration) in zip(batch.submissions, found) {
                 guard accept(submission, registration, answers: answers, now: now) else { return false }
             }
+            return true
         } catch {
-            let rejection = Rejection(error)
-            let now = clock.moment
-            for submission in submissions {
-                record(.rejected(rejection.reason), submission, now)
-                answers.answer(submission.ticket, with: .rejected(rejection))
-                guard answers.takesMore else { return false }
-            }
+            return reject(batch.submissions, Rejection(error), answers: answers, now: clock.moment)
+        }
+    }
+
+    /// Rejects submissions for the same reason.
+    /// - Returns: Whether to go on with the submissions that follow.
+    @discardableResult
+    private func reject(
+        _ submissions: [Submission],
+        _ rejection: Rejection,
+        answers: any SubmissionAnswers,
+        now: Moment,
+    ) -> Bool {
+        for submission in submissions {
+            record(.rejected(rejection.reason), submission, now)
+            answers.answer(submission.ticket, with: .rejected(rejection))
+            guard answers.takesMore else { return false }
         }
         return true
     }

@@ -8,7 +8,7 @@ struct Pulse: Sendable {
     /// provider waits for longer before it sends again.
     static let maximumGap = Duration.seconds(2)
     /// For how long the process counts as stopped at least, once it goes on. By then it has read the requests that
-    /// waited in its sockets, and has looked up what it needs for them. Renewing the lease may take less time.
+    /// waited in its sockets. Renewing the lease may take less time.
     static let settling = Duration.seconds(1)
 
     private var last: ContinuousClock.Instant

@@ -44,6 +44,21 @@ struct SharedStoreTests {
         #expect(rig.answers.accepted == [2])
     }
 
+    /// The process may have been stopped during the look-up. If nobody else uses the store, nothing newer can be elsewhere.
+    @Test(arguments: [false, true])
+    func `If a look-up takes longer than providers wait, the notification is not accepted`(isShared: Bool) async throws
+    {
+        let registrations = try RegistrationsElsewhere(isHeld: true)
+        let rig = try await DeliveryRig(registrations: registrations, isShared: isShared)
+        _ = try await registrations.memory.register(Example.destination(app: 1), tokenKeyID: 1, at: Example.moment)
+        rig.submit(1)
+        rig.clock.advance(by: .seconds(3))
+        registrations.release()
+        await rig.answered(1)
+        #expect(rig.answers.reason(of: 1) == (isShared ? .serviceUnavailable : nil))
+        #expect(rig.answers.accepted == (isShared ? [] : [1]))
+    }
+
     @Test(arguments: [false, true])
     func `What is stored again in a store that others use has an age`(isShared: Bool) async throws {
         let rig = try await DeliveryRig(isShared: isShared)

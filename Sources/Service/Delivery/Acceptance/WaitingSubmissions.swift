@@ -6,7 +6,13 @@ import Synchronization
 ///
 /// The gateway limits the number of unanswered submissions of a connection, and so the memory used here.
 final class WaitingSubmissions: Sendable {
-    private let batches = Mutex<[ObjectIdentifier: Deque<[Submission]>]>([:])
+    /// Submissions that a connection has read together.
+    struct Batch: Sendable {
+        var submissions: [Submission]
+        var read: Uptime
+    }
+
+    private let batches = Mutex<[ObjectIdentifier: Deque<Batch>]>([:])
     /// The number of connections. Changed only while the lock is held.
     private let count = Atomic(0)
 
@@ -24,17 +30,17 @@ final class WaitingSubmissions: Sendable {
 
     /// Adds the submissions if others of their connection are waiting.
     /// - Returns: Whether they were added.
-    func append(_ submissions: [Submission], of answers: any SubmissionAnswers) -> Bool {
+    func append(_ batch: Batch, of answers: any SubmissionAnswers) -> Bool {
         batches.withLock { batches in
             guard batches[ObjectIdentifier(answers)] != nil else { return false }
-            batches[ObjectIdentifier(answers)]?.append(submissions)
+            batches[ObjectIdentifier(answers)]?.append(batch)
             return true
         }
     }
 
     /// Returns the connection's next batch, in the order of arrival. If there is none, returns nil, and the
     /// connection no longer waits.
-    func next(of answers: any SubmissionAnswers) -> [Submission]? {
+    func next(of answers: any SubmissionAnswers) -> Batch? {
         batches.withLock { batches in
             if let batch = batches[ObjectIdentifier(answers)]?.popFirst() { return batch }
             batches[ObjectIdentifier(answers)] = nil

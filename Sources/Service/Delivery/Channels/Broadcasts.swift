@@ -365,6 +365,13 @@ extension Rejection {
         .serviceUnavailable,
         detail: "This node was stopped for a while, and has not renewed its lease yet. Send the request again.")
 
+    /// As for broadcasts: another node may have stored a newer one.
+    static let lateNotification = Rejection(
+        .serviceUnavailable,
+        detail:
+            "It took so long to look up the device token that a newer notification may have come through another node "
+            + "meanwhile. Send this one again if it is still the newest.")
+
     static let lateBroadcast = Rejection(
         .serviceUnavailable,
         detail:
