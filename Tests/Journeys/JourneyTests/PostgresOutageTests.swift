@@ -60,12 +60,17 @@
             return OfflineDevice(certificate: certificate, token: token)
         }
 
-        /// Connects the device, and checks that it gets what was sent to it.
-        private func expectDelivery(to offline: OfflineDevice, _ test: TestService) async throws {
+        /// Connects the device until it gets what was sent to it: a stream that opens while the store recovers ends again.
+        private func receive(by offline: OfflineDevice, _ test: TestService) async throws {
+            try await wait(while: try await firstLine(for: offline, test)?.contains("Hello") != true)
+        }
+
+        private func firstLine(for offline: OfflineDevice, _ test: TestService) async throws -> String? {
             let device = try await test.connectCourier(offline.certificate)
             let stream = try await device.open(headers("GET", "/1/notifications"), endStream: true)
-            #expect(try await stream.nextLine()?.contains("Hello") == true)
+            let line = try await stream.nextLine()
             await device.close()
+            return line
         }
 
         /// Whether `/ready` answers 503 and names this cause.
@@ -178,7 +183,7 @@
                         #expect(late.status == 200 || late.status == 503, "\(late)")
                         try await wait(while: try await push(token, test).status != 200)
                         try await wait(while: try await test.ask("GET", "/ready").status != 200)
-                        for device in [before, during] { try await expectDelivery(to: device, test) }
+                        for device in [before, during] { try await receive(by: device, test) }
                     }
                 }
             }
@@ -200,7 +205,7 @@
                         try await server.limitConnections(of: "service", to: -1)
                         try await wait(while: try await push(during.token, test).status != 200)
                         try await wait(while: try await test.ask("GET", "/ready").status != 200)
-                        for device in [before, during] { try await expectDelivery(to: device, test) }
+                        for device in [before, during] { try await receive(by: device, test) }
                     }
                 }
             }
