@@ -26,6 +26,18 @@ import Testing
         expectOnce(peer, "closed by the peer")
     }
 
+    /// The application may be used for the host's next address.
+    @Test func `The application is not told of the end of a channel that could not connect`() throws {
+        let (channel, recorder) = (EmbeddedChannel(), Recorder())
+        var configuration = HTTP2Configuration()
+        configuration.implementation = BothProtocols.current
+        let session = HTTP2Session.make(role: .client, configuration: configuration, application: recorder)
+        try channel.pipeline.syncOperations.addHandler(session)
+        channel.close(promise: nil)
+        channel.embeddedEventLoop.run()
+        #expect(recorder.over.isEmpty)
+    }
+
     @Test func `The application closes`() throws {
         let peer = try twoOpen()
         peer.session.close()

@@ -271,12 +271,16 @@ package class HTTP2Session: ChannelInboundHandler {
     }
 
     /// Calls the application for the last time and releases everything.
+    ///
+    /// A channel that could not connect has had no session, so the application is not told of an end: whoever connects
+    /// learns the cause, and tries the host's next address with the same application.
     func teardown(_ reason: SessionEnd) {
         guard state != .closed else { return }
         if isInProtocol {
             pendingTeardown = reason
             return
         }
+        let hasBegun = state != .idle || end != nil
         state = .closed
         let application = application
         held = nil
@@ -288,7 +292,7 @@ package class HTTP2Session: ChannelInboundHandler {
         endProtocol()
         output = ByteBuffer()
         bufferedBytes = 0
-        application?.sessionClosed(end ?? reason)
+        if hasBegun { application?.sessionClosed(end ?? reason) }
         whenEnded?(end ?? reason)
         whenEnded = nil
     }
