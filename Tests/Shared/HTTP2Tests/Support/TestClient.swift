@@ -64,6 +64,9 @@ struct TestClient: Sendable {
             over = loop.makePromise()
         }
 
+        /// A client that could not connect has had no session.
+        deinit { over.succeed("not connected") }
+
         func send(_ path: String, _ id: String, _ body: String) -> EventLoopFuture<Response> {
             let promise = loop.makePromise(of: Response.self)
             do {
