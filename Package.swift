@@ -248,7 +248,7 @@ let package = Package(
         module("Sources/Stores/AccountTables", ["Notifications", "Storage", "Delivery", "SQLSupport"]),
         module("Sources/Stores/SQLSupport", ["Notifications", "Storage"]),
         module("Sources/Stores/SQLiteSupport", ["Storage", "PrivateFiles", "SQLSupport", grdb]),
-        module("Sources/Stores/PostgresClient", ["CPostgres"]),
+        module("Sources/Stores/PostgresClient", ["Connections", "CPostgres"]),
         module("Sources/Stores/PostgresSupport", ["Notifications", "Storage", "SQLSupport", "PostgresClient", crypto]),
         // MARK: Sources/ProviderServer: The server beside an app that sends to many.
         module(

@@ -100,7 +100,7 @@ package final class Delivery: OfferOutcomes {
     /// - Parameter answers: the connection. It must not call this on two threads at the same time.
     package func submit(_ submissions: [Submission], answers: any SubmissionAnswers) {
         let now = clock.moment
-        // What waited in a socket while this process was stopped may be older than what its provider sent elsewhere.
+        // What waited in a socket while this process was stopped may be older than one that its provider sent to another node.
         guard !isShared || !mailboxes.wasStopped else {
             reject(submissions, .nodeWasStopped, answers: answers, now: now)
             return

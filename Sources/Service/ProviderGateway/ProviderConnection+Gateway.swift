@@ -148,7 +148,7 @@ extension ProviderConnection {
         let (accounts, now) = (gateway.accounts, gateway.clock.machineTime)
         let publicKey = Array(key.x963Representation)
         return { () async throws(StoreError) in
-            guard let invitation = try await grants.store.redeemGrantInvitation(code.digest, at: now) else {
+            guard let invitation = try await grants.store.removeGrantInvitation(code.digest, at: now) else {
                 return .failure(Rejection(.forbidden, detail: "The code is unknown, was used or has expired."))
             }
             var random = SystemRandomNumberGenerator()

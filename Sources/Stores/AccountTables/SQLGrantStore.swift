@@ -176,7 +176,7 @@ package struct SQLGrantStore: GrantStore {
         ) { try table.row($0) }
     }
 
-    package func redeemGrantInvitation(
+    package func removeGrantInvitation(
         _ digest: [UInt8],
         at moment: Timestamp,
     ) async throws(StoreError) -> GrantInvitation? {

@@ -1,4 +1,5 @@
 import CPostgres
+import Connections
 
 /// The address of a database and how to log in, as a URL that libpq can read
 /// (`postgresql://user@host,host/database?option=value`).
@@ -50,16 +51,13 @@ package struct PostgresLocation: Sendable, Hashable, CustomStringConvertible {
             // libpq connects to the address, and to the name if there is none.
             let address = index < addresses.count ? addresses[index] : ""
             let host = address.isEmpty && index < names.count ? names[index] : address
-            return !Self.isThisMachine(host.lowercased())
+            return !Self.isThisMachine(String(host))
         }
     }
 
     /// Whether the host is a Unix socket or this machine's own address. Without a host, libpq uses a Unix socket.
     private static func isThisMachine(_ host: String) -> Bool {
-        guard let first = host.first else { return true }
-        let isAddress = host.allSatisfy { $0.isNumber || $0 == "." }
-        return first == "/" || first == "@" || host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
-            || isAddress && host.hasPrefix("127.")
+        host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host.isLoopbackHost
     }
 
     /// The values that must not appear in a message.

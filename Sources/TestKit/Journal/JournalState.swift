@@ -188,13 +188,8 @@ struct JournalState {
     /// How many of the remembered connections without a request match.
     func unusedCount(_ match: RequestMatch) -> Int { unused.count { match.matches($0) } }
 
-    /// The entries that match, oldest first.
+    /// The entries that match, oldest first, without failed handshakes unless the match asks for them.
     /// - Parameter limit: the maximum number of entries.
-    func entries(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
-        Array(entries.lazy.filter { match.matches($0.facts) }.prefix(limit))
-    }
-
-    /// The same without failed handshakes, unless the match asks for them.
     func requests(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
         Array(entries.lazy.filter { match.matchesRequest($0.facts) }.prefix(limit))
     }

@@ -33,8 +33,7 @@ package final class RequestJournal: Sendable {
 
     /// The requests that match, oldest first.
     package func requests(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
-        guard match.payload != nil else { return state.withLock { $0.entries(match, limit: limit) } }
-        // Gateways need the lock for each request, so no payload is parsed while it is held.
+        // Gateways need the lock for each request, so nothing is compared, and no payload parsed, while it is held.
         var (found, last): ([JournalEntry], UInt64) = ([], 0)
         while found.count < limit {
             let page = state.withLock { $0.entries(after: last, limit: JournalLimits.page) }

@@ -299,15 +299,15 @@ extension StoreContract {
     private static func invitesOnce(_ ports: Ports) async throws {
         let invitation = try await invite(ports)
         #expect(try await ports.grants.grantInvitations(at: Samples.moment) == [invitation])
-        let taken = try await ports.grants.redeemGrantInvitation(invitation.digest, at: Samples.moment)
+        let taken = try await ports.grants.removeGrantInvitation(invitation.digest, at: Samples.moment)
         #expect(taken == invitation)
-        #expect(try await ports.grants.redeemGrantInvitation(invitation.digest, at: Samples.moment) == nil)
+        #expect(try await ports.grants.removeGrantInvitation(invitation.digest, at: Samples.moment) == nil)
     }
 
     @Sendable
     private static func grantInvitationExpires(_ ports: Ports) async throws {
         let invitation = try await invite(ports)
         #expect(try await ports.grants.grantInvitations(at: Samples.later) == [])
-        #expect(try await ports.grants.redeemGrantInvitation(invitation.digest, at: Samples.later) == nil)
+        #expect(try await ports.grants.removeGrantInvitation(invitation.digest, at: Samples.later) == nil)
     }
 }

@@ -61,7 +61,7 @@ package protocol GrantStore: Sendable {
 
     /// Removes an invitation and returns it; nil if there is none that is unused and has not expired. Of several calls
     /// for one invitation, one gets it.
-    func redeemGrantInvitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> GrantInvitation?
+    func removeGrantInvitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> GrantInvitation?
 }
 
 /// A handle, with the device token that it stands for.

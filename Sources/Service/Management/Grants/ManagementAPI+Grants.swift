@@ -86,7 +86,7 @@ extension ManagementAPI {
 
     func withdrawGrantInvitation(_ id: String) async throws -> ManagementMessages.GrantInvitation {
         let digest = try invitationDigest(id)
-        guard let invitation = try await parts.grants.redeemGrantInvitation(digest, at: now) else {
+        guard let invitation = try await parts.grants.removeGrantInvitation(digest, at: now) else {
             throw StoreError(.missing, "There is no invitation \(id) to make a grant.")
         }
         return message(invitation)
