@@ -32,10 +32,19 @@ def test_two_hundred_at_once(client, account):
 
 
 def test_libcurl_sends_thousands_over_one_connection(account):
-    """libcurl 7.88 resets each stream that was answered without a body. PHP uses the same library."""
+    """libcurl 7.88 resets each stream that was answered without a body."""
     # One device token has a rate.
     tokens = account.more_devices(30) * 100
     assert clients.Curl(account).statuses(tokens, "Hello") == [200] * 3000
+
+
+def test_php_sends_thousands_over_one_connection(account):
+    """PHP's curl is the same library behind its multi interface."""
+    answers = clients.PHP(account).send_all(account.more_devices(30) * 100, "Hello")
+    assert [answer.status for answer in answers] == [200] * 3000
+    # The journal keeps the last thousand.
+    connections = {request["connection"] for request in account.wait(1000)}
+    assert len(connections) == 1
 
 
 def test_curl_learns_that_a_body_is_too_large(account):
