@@ -28,12 +28,56 @@ def postgres_command(folder):
     return ["setpriv", f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups"], path
 
 
+class Disk:
+    """A disk in memory, which can become full. Only root can mount one."""
+
+    # Each server has one, and its data, its journal and a spare segment take a fifth of it.
+    MEBIBYTES = 1024
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.mount(f"size={self.MEBIBYTES}m")
+
+    def mount(self, options):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", self.folder], check=True, capture_output=True)
+
+    def fill(self):
+        """Leaves no room but that of the blocks that are used."""
+        while True:
+            used = os.statvfs(self.folder)
+            blocks = used.f_blocks - used.f_bfree
+            try:
+                return self.mount(f"remount,size={blocks * used.f_frsize}")
+            except subprocess.CalledProcessError:
+                # PostgreSQL has written meanwhile.
+                continue
+
+    def free(self):
+        self.mount(f"remount,size={self.MEBIBYTES}m")
+
+    def unmount(self):
+        subprocess.run(["umount", "--lazy", self.folder], check=True)
+
+    @staticmethod
+    def can_mount(folder):
+        place = folder / "mount"
+        place.mkdir()
+        try:
+            Disk(place).unmount()
+            return True
+        except (OSError, subprocess.CalledProcessError):
+            return False
+        finally:
+            place.rmdir()
+
+
 class Server:
     """A PostgreSQL server on a Unix socket, with its data beside it."""
 
-    def __init__(self, folder, environment):
+    def __init__(self, folder, environment, has_disk):
         self.folder, self.data, self.environment = folder, folder / "data", environment
         folder.mkdir()
+        self.disk = Disk(folder) if has_disk else None
         self.prefix, self.environment["PATH"] = postgres_command(folder)
 
     def run(self, *command):
@@ -47,14 +91,19 @@ class Server:
             env=self.environment, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True)
 
+    async def try_to(self, sql):
+        """Returns whether it succeeded, and what was printed."""
+        status, text = await output(
+            *self.prefix, "psql", "-h", self.folder, "-U", "carillon", "-d", "postgres", "-Atc", sql,
+            env=self.environment, cwd=self.folder, stderr=subprocess.DEVNULL)
+        return status == 0, text.strip()
+
     async def ask(self, sql):
         """Asks until there is an answer."""
         while True:
-            status, text = await output(
-                *self.prefix, "psql", "-h", self.folder, "-U", "carillon", "-d", "postgres", "-Atc", sql,
-                env=self.environment, cwd=self.folder, stderr=subprocess.DEVNULL)
-            if status == 0:
-                return text.strip()
+            succeeded, text = await self.try_to(sql)
+            if succeeded:
+                return text
             await asyncio.sleep(0.1)
 
     def kill(self):
@@ -64,15 +113,17 @@ class Server:
     def end(self):
         self.process.send_signal(signal.SIGINT)
         self.process.wait()
+        if self.disk:
+            self.disk.unmount()
 
 
 class Database:
     """A PostgreSQL primary, with a synchronous standby if there is to be one."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, has_disks=False):
         self.folder = folder
         folder.mkdir()
-        self.primary, self.other = (Server(folder / name, dict(os.environ)) for name in "ab")
+        self.primary, self.other = (Server(folder / name, dict(os.environ), has_disks) for name in "ab")
         self.standby = None
         self.primary.run("initdb", "-D", self.primary.data, "-U", "carillon", "-A", "trust", "--no-sync")
         self.primary.start()
@@ -97,6 +148,26 @@ class Database:
         self.primary, self.other, self.standby = self.standby, self.primary, None
         await self.add_standby()
 
+    async def fill_disk(self, server):
+        """Returns whether PostgreSQL has refused something for want of room. If its journal needs a segment, the server ends."""
+        server.disk.fill()
+        refused = False
+        for _ in range(3):
+            # The first needs room in a table's file, the second a segment of the journal, at the standby too.
+            refused |= not (await self.primary.try_to(
+                "SET synchronous_commit = local; CREATE TABLE ballast AS SELECT repeat('x', 1000) FROM "
+                "generate_series(1, 10000); DROP TABLE ballast"))[0]
+            refused |= not (await self.primary.try_to("SELECT pg_switch_wal()"))[0]
+        return refused
+
+    async def free_disk(self, server):
+        server.disk.free()
+        # A server that found no room for its journal has ended, or is about to.
+        while not (await server.try_to("SELECT 1"))[0]:
+            if server.process.poll() is not None:
+                server.start()
+            await asyncio.sleep(0.1)
+
     async def lock_row(self, seconds):
         """Holds the row of a random mailbox, as a forgotten transaction does."""
         await self.primary.ask(
@@ -113,3 +184,5 @@ class Database:
         for server in (self.standby, self.primary):
             if server:
                 server.end()
+        if not self.standby and self.other.disk:
+            self.other.disk.unmount()
