@@ -2,9 +2,12 @@
 without one. script/measure attacks runs this.
 
 The quiet client has one connection and sends one request after the other; the attacker, a process of its own, sends as
-fast as it can and connects again whenever it is cut off. Rounds with and without an attack alternate.
+fast as it can and connects again whenever it is cut off. Rounds with and without an attack alternate. Some attackers flood
+the management API, with its key or without.
 """
 
+import dataclasses
+import http.client
 import multiprocessing
 import shutil
 import statistics
@@ -33,6 +36,37 @@ def resets(wave):
     return b"".join(frame(HEADERS, END_HEADERS, s, REQUEST) + frame(RESET, 0, s, CANCEL) for s in streams)
 
 
+@dataclasses.dataclass
+class ManagementFlood:
+    """A request to the management API, again and again, on some connections at once."""
+
+    method: str
+    path: str
+    body: bytes = b""
+    has_key: bool = False
+    connections: int = 1
+
+    def run(self, address, key, ending, connects, sent):
+        headers = {"Authorization": "Bearer " + key} if self.has_key else {}
+        if self.body:
+            headers["Content-Type"] = "application/json"
+        places = [http.client.HTTPConnection(address) for _ in range(self.connections)]
+        connects.value += len(places)
+        while not ending.is_set():
+            for place in places:
+                place.request(self.method, self.path, self.body or None, headers)
+                sent.value += len(self.path) + len(self.body)
+            for place in places:
+                # It connects again if the service has ended the connection.
+                place.getresponse().read()
+
+
+# Nested as deeply as 1 KB allows, which is deeper than the API reads.
+NESTED = b"[" * 500 + b"]" * 500
+# Nearly as large as the API reads, with a mistake at its end, so that it is read to the end and leaves nothing.
+FIXTURE = b'{"teams":[{"name":"Shop","apps":["com.example.shop"],"devices":[' + b",".join(
+    b'{"name":"phone %d"}' % number for number in range(170_000)) + b'],"mistake":1}]}'
+
 # For each attack: the bytes to send once, and the bytes to send repeatedly.
 FLOODS = {
     "rapid reset": (b"", resets),
@@ -44,11 +78,24 @@ FLOODS = {
     "one-byte frames": (OPEN, lambda _: frame(DATA, 0, 1, b"{") * 200),
     "empty frames": (OPEN, lambda _: frame(DATA, 0, 1) * 200),
     "handshakes": (None, None),
+    "GET /metrics": ManagementFlood("GET", "/metrics"),
+    "long paths": ManagementFlood("GET", "/" + "a" * 4000),
+    "nested documents": ManagementFlood("POST", "/v1/fixtures", NESTED, has_key=True, connections=4),
+    "16 fixtures": ManagementFlood("POST", "/v1/fixtures", FIXTURE, has_key=True, connections=16),
 }
 
 
-def attack(name, port, ending, connects, sent):
-    opening, wave = FLOODS[name]
+def attack(name, port, management, ending, connects, sent):
+    flood = FLOODS[name]
+    if isinstance(flood, ManagementFlood):
+        while not ending.is_set():
+            try:
+                flood.run(*management, ending, connects, sent)
+            except (OSError, http.client.HTTPException):
+                # The service ended a connection, as it may.
+                pass
+        return
+    opening, wave = flood
     while not ending.is_set():
         try:
             connection = Connection(port)
@@ -92,7 +139,7 @@ def measure(service, server, name):
     for _ in range(ROUNDS):
         alone.append(statistics.median(quiet(connection, block)))
         ending = multiprocessing.Event()
-        attacker = multiprocessing.Process(target=attack, args=(name, server.port, ending, connects, sent))
+        attacker = multiprocessing.Process(target=attack, args=(name, server.port, server.management, ending, connects, sent))
         attacker.start()
         time.sleep(0.2)
         meanwhile.append(statistics.median(quiet(connection, block)))
@@ -108,13 +155,13 @@ def main():
     work = tempfile.mkdtemp(prefix="carillon-attacks-")
     try:
         service = Service(Tools(work), work, "attacks", 1)
-        print(f"{'attack':16} {'alone':>9} {'meanwhile':>10} {'ratio':>6} {'worst':>6}   memory   attacker")
+        print(f"{'attack':17} {'alone':>9} {'meanwhile':>10} {'ratio':>6} {'worst':>6}   memory   attacker")
         for name in FLOODS:
             with service.serve(env={"CARILLON_LIMIT_TOKEN_RATE": "0"}) as server:
                 alone, meanwhile, connects, sent = measure(service, server, name)
                 ratios = [during / before for before, during in zip(alone, meanwhile)]
                 print(
-                    f"{name:16} {statistics.median(alone):6.0f} µs {statistics.median(meanwhile):7.0f} µs "
+                    f"{name:17} {statistics.median(alone):6.0f} µs {statistics.median(meanwhile):7.0f} µs "
                     f"{statistics.median(ratios):6.2f} {max(ratios):6.2f}   {server.resident() / 2**20:.0f} MiB   "
                     f"{connects} connects, {sent / 1e6:.1f} MB",
                     flush=True)

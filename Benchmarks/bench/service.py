@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import time
+import urllib.parse
 
 from processes import Server, free_port, run
 
@@ -61,8 +62,12 @@ class Service:
         while time.monotonic() < deadline and server.process.poll() is None:
             for line in open(ready):
                 if line.startswith("{") and line.endswith("\n"):
-                    addresses = json.loads(line)["production"]
+                    document = json.loads(line)
+                    addresses, management = document["production"], document["management"]
                     server.port = int(addresses["provider"].rpartition(":")[2])
+                    # The management API's host and port, and its key.
+                    with open(management["keyFile"]) as key:
+                        server.management = urllib.parse.urlsplit(management["url"]).netloc, key.read().strip()
                     server.courier = int(addresses["courier"].rpartition(":")[2])
                     return server
             time.sleep(0.02)
