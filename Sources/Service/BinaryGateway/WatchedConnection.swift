@@ -44,7 +44,7 @@ final class WatchedConnection {
         let certificates = gateway.certificates
         observation.observer.connectionUnused(
             UnusedConnection(
-                environment: certificates.environment, interface: .binary,
+                number: number, environment: certificates.environment, interface: .binary,
                 team: team(certificates.accounts.current)))
     }
 

@@ -33,7 +33,7 @@ extension ProviderConnection {
             gateway.accounts.current.team(ofCertificate: $0.serial, uid: $0.uid, foreignTeam: $0.foreignTeam)
         }
         observation.observer.connectionUnused(
-            UnusedConnection(environment: gateway.environment, interface: .http2, team: team))
+            UnusedConnection(number: number, environment: gateway.environment, interface: .http2, team: team))
     }
 
     /// Reports the requests that came when the connection was ending.

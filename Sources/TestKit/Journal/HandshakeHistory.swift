@@ -18,6 +18,11 @@ struct HandshakeHistory {
         clients[connection.client, default: 0] += 1
     }
 
+    /// Whether a rehearsal disturbed the handshake of this connection.
+    func isDisturbed(_ connection: UInt64) -> Bool {
+        handshakes.contains { $0.connection.number == connection && $0.connection.fault != nil }
+    }
+
     private mutating func cameBack(_ client: ConnectionFacts.Client) {
         // Nearly every client has no record, so do not search for it.
         guard clients[client] != nil else { return }

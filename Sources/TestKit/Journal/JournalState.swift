@@ -2,14 +2,6 @@ import DequeModule
 import Matching
 import Notifications
 
-extension RequestMatch {
-    /// Whether a request matches. A failed handshake is no request, so it matches only if the match asks for it: a test
-    /// that waits for requests must not count it.
-    func matchesRequest(_ facts: RequestFacts) -> Bool {
-        (facts.failedHandshake == nil || outcome == .failed) && matches(facts)
-    }
-}
-
 /// The entries of the journal, and the watchers that follow them. It is a value without locks and without a clock.
 struct JournalState {
     /// How many requests are kept; 0 if the journal is off.
@@ -51,6 +43,14 @@ struct JournalState {
         let onEnd: @Sendable () -> Void
         /// The numbers of the entries that match at present.
         var matched: Set<UInt64> = []
+
+        /// Whether the watcher wants an entry that its match selects. A failed handshake is no request, so it counts only
+        /// if the match asks for it.
+        func wants(_ entry: JournalEntry) -> Bool {
+            // A watcher of changes receives a request before its answer, and again with it.
+            guard entry.isSettled || changes else { return false }
+            return onEntry != nil || entry.facts.failedHandshake == nil || match.outcome == .failed
+        }
     }
 
     var isOn: Bool { keep > 0 }
@@ -134,21 +134,22 @@ struct JournalState {
 
     /// Removes the entries that match.
     /// - Returns: the number of removed entries.
-    mutating func remove(_ match: RequestMatch) -> Int {
+    mutating func remove(_ match: RequestMatch, _ examined: ExaminedMatch) -> Int {
         unused.removeAll { match.matches($0) }
         unprocessed.removeAll { match.matches($0) }
         handshakes.remove(match)
         let before = entries.count
         var kept = Deque<JournalEntry>()
         for entry in entries {
-            if match.matches(entry.facts) { forget(entry) } else { kept.append(entry) }
+            if examined.matches(entry.facts) { forget(entry) } else { kept.append(entry) }
         }
         entries = kept
         return before - kept.count
     }
 
+    /// Records a connection that ended without a request, unless a rehearsal gave its client a cause for that.
     mutating func append(_ connection: UnusedConnection) {
-        guard isOn else { return }
+        guard isOn, !handshakes.isDisturbed(connection.number) else { return }
         if unused.count >= JournalLimits.unusedConnections { unused.removeFirst() }
         unused.append(connection)
     }
@@ -187,45 +188,22 @@ struct JournalState {
 
     /// How many of the remembered connections without a request match.
     func unusedCount(_ match: RequestMatch) -> Int { unused.count { match.matches($0) } }
-
-    /// The entries that match, oldest first, without failed handshakes unless the match asks for them.
-    /// - Parameter limit: the maximum number of entries.
-    func requests(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
-        Array(entries.lazy.filter { match.matchesRequest($0.facts) }.prefix(limit))
-    }
-
-    /// The number of settled entries that match.
-    func settledCount(_ match: RequestMatch) -> Int {
-        entries.reduce(0) { $0 + ($1.isSettled && match.matchesRequest($1.facts) ? 1 : 0) }
-    }
-
-    /// The entries that differ from the match in the fewest keys. Of equals, the newest come first. If the match names a
-    /// team, those of other teams come last.
-    func nearest(_ match: RequestMatch) -> [(entry: JournalEntry, differs: [String])] {
-        var best: [(entry: JournalEntry, differs: [String], distance: Int)] = []
-        for entry in entries.reversed() {
-            let differs = match.differences(from: entry.facts)
-            // A request of another team says least: it may be that of a test that runs at the same time.
-            let isOtherTeams = match.team != nil && entry.facts.team != nil && entry.facts.team != match.team
-            let distance = differs.count + (isOtherTeams ? RequestMatch.Key.allCases.count : 0)
-            let place = best.firstIndex { $0.distance > distance } ?? best.count
-            guard place < JournalLimits.nearest else { continue }
-            best.insert((entry, differs, distance), at: place)
-            if best.count > JournalLimits.nearest { best.removeLast() }
-        }
-        return best.map { ($0.entry, $0.differs) }
-    }
 }
 
 // MARK: - Watchers
 
 extension JournalState {
     /// Adds a watcher, and gives it the existing entries at once.
+    /// - Parameter examined: the watcher's match, after the payloads of the existing entries were compared.
     /// - Returns: the watcher's name, for removing it.
-    mutating func add(_ watcher: Watcher) -> UInt64 {
+    mutating func add(_ watcher: Watcher, _ examined: ExaminedMatch) -> UInt64 {
         lastWatcher += 1
         var watcher = watcher
-        if !watcher.changes { for entry in entries { Self.show(entry, entry.facts, to: &watcher) } }
+        if !watcher.changes {
+            for entry in entries where watcher.wants(entry) && examined.matches(entry.facts) {
+                Self.show(entry, matches: true, to: &watcher)
+            }
+        }
         watchers[lastWatcher] = watcher
         if hasEnded { watcher.onEnd() }
         // If enough entries exist already, the watcher need not wait.
@@ -238,23 +216,31 @@ extension JournalState {
         for watcher in watchers.values { watcher.onEnd() }
     }
 
-    mutating func removeWatcher(_ name: UInt64) { watchers[name] = nil }
+    /// - Returns: the numbers of the entries that match, if the watcher gets their number only.
+    mutating func removeWatcher(_ name: UInt64) -> Set<UInt64> { watchers.removeValue(forKey: name)?.matched ?? [] }
+
+    /// The entries with these numbers, oldest first.
+    /// - Parameter limit: the maximum number of entries.
+    func entries(_ numbers: Set<UInt64>, limit: Int) -> [JournalEntry] {
+        numbers.sorted().prefix(limit).compactMap { number in index(of: number).map { entries[$0] } }
+    }
 
     private mutating func notifyWatchers(of entry: JournalEntry) {
         guard !watchers.isEmpty else { return }
         // Parse the payload once for all watchers. The entry is kept without it, because it takes much more memory.
         var facts = entry.facts
-        if watchers.values.contains(where: { $0.match.payload != nil }) { facts.parsePayload() }
+        if watchers.values.contains(where: { $0.match.payload != nil && $0.wants(entry) }) { facts.parsePayload() }
         for name in watchers.keys {
             guard var watcher = watchers[name] else { continue }
+            let matches = watcher.wants(entry) && watcher.match.matches(facts)
             // A watcher of changes keeps no state, so do not write it back: at full load this code runs often.
             if watcher.changes {
-                Self.show(entry, facts, to: &watcher)
+                Self.show(entry, matches: matches, to: &watcher)
                 continue
             }
             watchers[name] = nil
             let before = watcher.matched.count
-            Self.show(entry, facts, to: &watcher)
+            Self.show(entry, matches: matches, to: &watcher)
             watchers[name] = watcher
             if watcher.onEntry == nil, watcher.matched.count > before, watcher.count > 0,
                 watcher.matched.count >= watcher.count
@@ -264,12 +250,8 @@ extension JournalState {
         }
     }
 
-    /// - Parameter facts: the entry's, perhaps with the payload as a value.
-    private static func show(_ entry: JournalEntry, _ facts: RequestFacts, to watcher: inout Watcher) {
-        // A watcher of changes receives the request before its answer, and again with it.
-        let matches =
-            watcher.onEntry == nil ? watcher.match.matchesRequest(facts) : watcher.match.matches(facts)
-        guard entry.isSettled || watcher.changes, matches else {
+    private static func show(_ entry: JournalEntry, matches: Bool, to watcher: inout Watcher) {
+        guard matches else {
             if watcher.onEntry == nil { watcher.matched.remove(entry.facts.number) }
             return
         }

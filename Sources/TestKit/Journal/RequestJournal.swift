@@ -33,15 +33,39 @@ package final class RequestJournal: Sendable {
 
     /// The requests that match, oldest first.
     package func requests(_ match: RequestMatch, limit: Int) -> [JournalEntry] {
-        // Gateways need the lock for each request, so nothing is compared, and no payload parsed, while it is held.
-        var (found, last): ([JournalEntry], UInt64) = ([], 0)
-        while found.count < limit {
-            let page = state.withLock { $0.entries(after: last, limit: JournalLimits.page) }
-            guard let newest = page.last else { break }
-            last = newest.facts.number
-            found += page.lazy.filter { match.matches($0.facts) }.prefix(limit - found.count)
+        var found: [JournalEntry] = []
+        readEntries { entry in
+            if match.matches(entry.facts) { found.append(entry) }
+            return found.count < limit
         }
         return found
+    }
+
+    /// Reads the present entries, the oldest first. Gateways need the lock for each request, so the entries are copied a
+    /// page at a time, and nothing is compared, and no payload parsed, while it is held.
+    /// - Parameter body: returns whether to read on.
+    private func readEntries(_ body: (JournalEntry) -> Bool) {
+        var last: UInt64 = 0
+        // Requests that arrive meanwhile are read too, but a reader that is slower than they are has to end.
+        for _ in 0...JournalLimits.requests / JournalLimits.page {
+            let page = state.withLock { $0.entries(after: last, limit: JournalLimits.page) }
+            for entry in page {
+                last = entry.facts.number
+                guard body(entry) else { return }
+            }
+            guard page.count == JournalLimits.page else { return }
+        }
+    }
+
+    /// Compares the payloads of the present entries. Those that come after it are compared under the lock; there are few.
+    private func examine(_ match: RequestMatch) -> ExaminedMatch {
+        var examined = ExaminedMatch(match)
+        guard examined.comparesPayloads else { return examined }
+        readEntries { entry in
+            examined.examine(entry.facts)
+            return true
+        }
+        return examined
     }
 
     /// Notes that somebody has read the root of the other authority, so that clients may trust it.
@@ -64,7 +88,10 @@ package final class RequestJournal: Sendable {
 
     /// Removes the requests that match.
     /// - Returns: the number of removed requests.
-    package func clear(_ match: RequestMatch = RequestMatch()) -> Int { state.withLock { $0.remove(match) } }
+    package func clear(_ match: RequestMatch = RequestMatch()) -> Int {
+        let examined = examine(match)
+        return state.withLock { $0.remove(match, examined) }
+    }
 }
 
 // MARK: - Events of requests and connections
@@ -222,8 +249,10 @@ extension RequestJournal {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let finish = { @Sendable in continuation.finish() }
         watch(finish)
+        let examined = examine(match)
         let name = state.withLock {
-            $0.add(JournalState.Watcher(match: match, onEntry: nil, count: count, onCount: finish, onEnd: finish))
+            $0.add(
+                JournalState.Watcher(match: match, onEntry: nil, count: count, onCount: finish, onEnd: finish), examined)
         }
         let timer = Task {
             try await Task.sleep(for: timeout)
@@ -231,19 +260,23 @@ extension RequestJournal {
         }
         for await _ in stream {}
         timer.cancel()
-        return state.withLock { state in
-            state.removeWatcher(name)
-            let matched = state.settledCount(match)
-            if count > 0, matched >= count {
-                return .done(state.requests(match, limit: max(limit, count)))
-            }
-            // What would have come until the timeout, nobody knows.
-            if state.hasEnded { return .ended }
-            if count == 0, matched == 0 {
-                return .done(state.requests(match, limit: max(limit, count)))
-            }
-            return .timedOut(matched: matched, nearest: state.nearest(match))
+        let (result, matched): (WaitResult?, Int) = state.withLock { state in
+            let matched = state.removeWatcher(name)
+            // Of a wait for no request, nobody knows what would have come until the timeout.
+            let isEnough = count > 0 ? matched.count >= count : matched.isEmpty && !state.hasEnded
+            guard isEnough else { return (state.hasEnded ? .ended : nil, matched.count) }
+            return (.done(state.entries(matched, limit: max(limit, count))), matched.count)
         }
+        return result ?? .timedOut(matched: matched, nearest: nearest(match))
+    }
+
+    private func nearest(_ match: RequestMatch) -> [NearestRequests.Request] {
+        var nearest = NearestRequests(match)
+        readEntries { entry in
+            nearest.add(entry)
+            return true
+        }
+        return nearest.requests
     }
 
     /// Returns a stream of the matching requests: the existing ones and future ones, each when it is settled. If the
@@ -265,10 +298,12 @@ extension RequestJournal {
             guard share.add(entry.bytes) else { return finish() }
             if case .dropped = continuation.yield(entry) { finish() }
         }
+        // A reader of changes gets no existing requests.
+        let examined = changes ? ExaminedMatch(match) : examine(match)
         let name = state.withLock {
             $0.add(
                 JournalState.Watcher(
-                    match: match, onEntry: show, changes: changes, count: 0, onCount: {}, onEnd: finish))
+                    match: match, onEntry: show, changes: changes, count: 0, onCount: {}, onEnd: finish), examined)
         }
         continuation.onTermination = { [weak self] _ in
             // Remove the watcher in a task: the stream may end while the journal's lock is held.
@@ -288,12 +323,13 @@ extension RequestJournal {
             let sample = JournalSample(newest: state.lastNumber)
             let name = state.add(
                 JournalState.Watcher(
-                    match: match, onEntry: { sample.add($0) }, changes: true, count: 0, onCount: {}, onEnd: ended))
+                    match: match, onEntry: { sample.add($0) }, changes: true, count: 0, onCount: {}, onEnd: ended),
+                ExaminedMatch(match))
             return (sample, { [weak self] in self?.remove(name) })
         }
     }
 
-    private func remove(_ watcher: UInt64) { state.withLock { $0.removeWatcher(watcher) } }
+    private func remove(_ watcher: UInt64) { state.withLock { _ = $0.removeWatcher(watcher) } }
 
     /// Ends all waits and streams when the service shuts down. Those that begin later end at once.
     package func end() { state.withLock { $0.end() } }

@@ -82,7 +82,8 @@ package struct RequestMatch: Sendable {
         return keys
     }
 
-    private func matchesPayload(of facts: RequestFacts) -> Bool {
+    /// Whether a request has the match's payload. It is parsed for that, unless it was before.
+    package func matchesPayload(of facts: RequestFacts) -> Bool {
         guard let payload else { return true }
         return facts.payload.map(payload.matches) ?? false
     }

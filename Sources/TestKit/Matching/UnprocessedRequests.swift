@@ -46,6 +46,9 @@ extension RequestMatch {
     /// Whether the match selects the requests of this connection. A match that names any other value of a request selects
     /// none.
     package func matches(_ unprocessed: UnprocessedRequests) -> Bool {
-        matches(UnusedConnection(environment: unprocessed.environment, interface: .http2, team: unprocessed.team))
+        matches(
+            UnusedConnection(
+                number: unprocessed.connection, environment: unprocessed.environment, interface: .http2,
+                team: unprocessed.team))
     }
 }

@@ -2,12 +2,15 @@ package import Notifications
 
 /// A provider's connection that ended without a request.
 package struct UnusedConnection: Sendable, Hashable {
+    /// The connection's number.
+    package var number: UInt64
     package var environment: Environment
     package var interface: ProviderInterface
     /// The team of the connection's certificate; nil if it has none.
     package var team: TeamID?
 
-    package init(environment: Environment, interface: ProviderInterface, team: TeamID?) {
+    package init(number: UInt64, environment: Environment, interface: ProviderInterface, team: TeamID?) {
+        self.number = number
         self.environment = environment
         self.interface = interface
         self.team = team

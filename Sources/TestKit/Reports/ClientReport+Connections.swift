@@ -14,8 +14,14 @@ extension ClientReport {
     private static let manyConnectionsAbove = 8
     private static let requestsPerConnection = 10
 
+    /// The requests by their connections, without the connections on which a rehearsal has decided something: it may have
+    /// ended them.
+    private static func undisturbed(_ requests: [RecordedRequest]) -> [(key: UInt64, requests: [RecordedRequest])] {
+        groups(requests, by: \.facts.connection).filter { !$0.requests.contains(where: \.isRehearsed) }
+    }
+
     private static let connectionPerPush: Rule = { requests in
-        let connections = groups(requests, by: \.facts.connection)
+        let connections = undisturbed(requests)
         let single = connections.filter { $0.requests.count == 1 }
         guard single.count >= fewestConnections, single.count * 2 > connections.count else { return [] }
         return finding(
@@ -26,7 +32,7 @@ extension ClientReport {
     }
 
     private static let manyConnections: Rule = { requests in
-        let connections = groups(requests.filter(\.isHTTP2), by: \.facts.connection)
+        let connections = undisturbed(requests.filter(\.isHTTP2))
         let count = connections.reduce(0) { $0 + $1.requests.count }
         guard connections.count > manyConnectionsAbove, count < connections.count * requestsPerConnection,
             // If most connections have only one notification, another rule reports it.

@@ -12,17 +12,18 @@ extension ClientReport {
     private static let tokenChurn: Rule = { requests in
         var shown: [RecordedRequest] = []
         for (_, requests) in groups(requests.filter(\.isHTTP2), by: { $0.facts.sender }) {
-            // For each provider token: the time when it was made, and its first request.
-            var firsts: [(issued: Double, request: RecordedRequest)] = []
-            for (issued, requests) in groups(requests, by: \.tokenIssued) { firsts.append((issued, requests[0])) }
-            firsts.sort { $0.issued < $1.issued }
-            for (one, other) in zip(firsts, firsts.dropFirst()) where other.issued - one.issued < tokenLife {
-                shown.append(other.request)
+            // For each provider token: the time when it was made, and its requests.
+            let tokens = groups(requests, by: \.tokenIssued).sorted { $0.key < $1.key }
+            for (one, other) in zip(tokens, tokens.dropFirst()) where other.key - one.key < tokenLife {
+                // A client makes a new provider token if a rehearsal refuses the old one.
+                if one.requests.contains(where: { $0.isRehearsed && $0.facts.status == 403 }) { continue }
+                shown.append(other.requests[0])
             }
         }
         // A rehearsal may give this answer whatever the ages of the provider tokens are.
         let refused = requests.filter { $0.facts.reason == "TooManyProviderTokenUpdates" && !$0.isRehearsed }
-        shown += refused
+        let counted = Set(shown.map(\.facts.number))
+        shown += refused.filter { !counted.contains($0.facts.number) }
         return finding(
             "provider-token-churn", refused.isEmpty ? .warning : .error, section: "2.3.1",
             advice: "Make one provider token for all requests and connections, and keep it for 20 to 60 minutes.", shown

@@ -265,6 +265,25 @@ struct TestAPNsTests {
     }
 
     @Test
+    func `After rehearsals have ended, requests are answered as usual`() async throws {
+        // A service of its own: other tests rehearse too.
+        try await TestAPNs.run { apns in
+            let team = try await apns.makeTeam()
+            try await team.rehearse(RehearsalRule(.answer(reason: "BadTopic")))
+            let token = try #require(DeviceToken(try team.devices[0].token(for: team.bundleID)))
+            let notification = try PushNotification(topic: team.bundleID, APS(alert: APS.Alert(body: "Hello")))
+            try await ProviderClient.withClient(
+                credentials: team.credentials, environment: apns.environment
+            ) { client in
+                await #expect(throws: (any Error).self) { try await client.send(notification, to: token) }
+                try await apns.endRehearsals()
+                _ = try await client.send(notification, to: token)
+            }
+            #expect(try await team.requests().map(\.status) == [400, 200])
+        }
+    }
+
+    @Test
     func `An invalid rule is refused, and the error says what is wrong`() async throws {
         let team = try await TestAPNs.current.makeTeam()
         let error = await #expect(throws: TestAPNsError.self) {

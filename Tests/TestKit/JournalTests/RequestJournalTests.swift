@@ -73,6 +73,47 @@ struct RequestJournalTests {
     }
 
     /// A request that is still there cannot tell whether one that was removed was the repetition.
+    @Test func `A wait and clearing by a payload count the requests before them and those after`() async throws {
+        let journal = Self.journal(keep: 1000)
+        let count = UInt64(JournalLimits.page) + 4
+        func push(_ id: UInt64) {
+            var facts = Self.facts(id: id)
+            facts.body = Array(#"{"order":\#(id % 2)}"#.utf8)
+            journal.answered(journal.append(facts), RequestAnswer(status: 200))
+        }
+        for id in 1...count { push(id) }
+        let match = Self.match { $0.payload = JSONValue(Array(#"{"order":1}"#.utf8)) }
+        let needed = Int(count / 2) + 1
+        async let waiting = journal.wait(for: match, count: needed, limit: 1, timeout: .seconds(60)) { _ in }
+        push(count + 1)
+        guard case .done(let entries) = await waiting else {
+            Issue.record("it timed out")
+            return
+        }
+        #expect(entries.map(\.facts.number) == Array(stride(from: 1, through: count + 1, by: 2)))
+        #expect(journal.clear(match) == needed)
+        #expect(journal.requests(RequestMatch(), limit: 1000).count == Int(count / 2))
+    }
+
+    @Test func `The payload of an examined request is not parsed again`() {
+        var facts = Self.facts()
+        facts.number = 1
+        facts.body = Array(#"{"order":1}"#.utf8)
+        var examined = ExaminedMatch(
+            Self.match {
+                $0.payload = JSONValue(Array(#"{"order":1}"#.utf8))
+                $0.outcome = .delivered
+            })
+        examined.examine(facts)
+        // If it were parsed, this body would not match.
+        facts.body = []
+        #expect(!examined.matches(facts))
+        facts.outcome = .delivered
+        #expect(examined.matches(facts))
+        facts.number = 2
+        #expect(!examined.matches(facts))
+    }
+
     @Test func `Unprocessed requests are left out if anything was removed that came after them`() {
         let journal = Self.journal(keep: 2)
         func late(after: UInt64) -> UnprocessedRequests {
@@ -96,6 +137,18 @@ struct RequestJournalTests {
         #expect(shown == [4])
         _ = journal.clear()
         #expect(shown == [])
+    }
+
+    @Test func `A connection whose handshake a rehearsal disturbed does not count as unused`() {
+        let journal = Self.journal()
+        for number in UInt64(1)...3 {
+            var connection = ConnectionFacts(number: number, environment: .development, interface: .http2)
+            if number == 2 { connection.fault = .certificate(.otherAuthority) }
+            journal.record(connection, .completed, at: Timestamp(milliseconds: 0))
+            journal.record(
+                unused: UnusedConnection(number: number, environment: .development, interface: .http2, team: nil))
+        }
+        #expect(journal.unusedConnections(RequestMatch()) == 2)
     }
 
     @Test func `What one team removes says nothing of another team's unprocessed requests`() {

@@ -123,6 +123,21 @@ struct ClientReportTests {
         }
     }
 
+    @Test func `A request with a provider token that is too new and was refused for it counts once`() throws {
+        try Self.expect("provider-token-churn", [2]) { history in
+            try history.send()
+            try history.send(issued: 1_800_000_060, status: 429, reason: "TooManyProviderTokenUpdates")
+        }
+    }
+
+    @Test func `A client may make a new provider token if a rehearsal has refused the old one`() throws {
+        let findings = try Self.findings { history in
+            try history.send("A", status: 403, reason: "ExpiredProviderToken", isRehearsed: true)
+            try history.send("A", issued: 1_800_000_060)
+        }
+        #expect(findings.map(\.id) == [])
+    }
+
     @Test func `What a rehearsal did is not blamed on the client`() throws {
         let findings = try Self.findings { history in
             try history.send("A", status: 403, reason: "ExpiredProviderToken", isRehearsed: true)
@@ -198,6 +213,18 @@ struct ClientReportTests {
                 for _ in 0..<2 { try history.send(connection: connection) }
             }
         }
+    }
+
+    @Test(arguments: [1, 2])
+    func `Connections that a rehearsal has ended are not blamed on the client`(requests: Int) throws {
+        let findings = try Self.findings { history in
+            for connection in 1...10 as ClosedRange<UInt64> {
+                for number in 1...requests {
+                    try history.send(connection: connection, isRehearsed: number == requests)
+                }
+            }
+        }
+        #expect(findings.isEmpty)
     }
 
     @Test func `Paths or provider tokens fill the table of headers`() throws {

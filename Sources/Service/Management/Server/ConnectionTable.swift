@@ -36,6 +36,7 @@ final class ConnectionTable: Sendable {
                 guard let oldest = idle.min(by: { $0.since < $1.since }) else { return (false, nil) }
                 leaving = entries.removeValue(forKey: ObjectIdentifier(oldest.entry))
             }
+            assert(entries.count < limit && entries[ObjectIdentifier(entry)] == nil, "The table has no room for it.")
             entries[ObjectIdentifier(entry)] = entry
             return (true, leaving)
         }

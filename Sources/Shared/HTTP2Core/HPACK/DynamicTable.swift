@@ -53,10 +53,12 @@ struct DynamicTable {
         bytes.append(copying: name)
         bytes.append(copying: value)
         size += added
+        assert(size <= maximumSize, "The table is larger than it may be.")
     }
 
     /// Evicts the oldest entries until there is room for so many more bytes (RFC 7541, 4.3 and 4.4).
     private mutating func evict(room: Int) {
+        defer { assert(size >= 0 && size <= maximumSize, "The table is larger than it may be.") }
         while oldest < entries.count, size > maximumSize - room {
             size -= entries[oldest].size
             oldest += 1

@@ -45,6 +45,7 @@ struct StreamTable {
 
     /// Adds a stream that is not in the table yet.
     mutating func insert(_ stream: Stream) {
+        assert(!contains(stream.id), "The stream is in the table already.")
         if (count + 1) * 2 > slots.count { resize(to: max(Self.minimumSlots, slots.count * 2)) }
         place(stream)
         count += 1
@@ -64,6 +65,7 @@ struct StreamTable {
 
     /// Removes the stream of a slot that `slot(of:)` has returned. Moves the streams that had to take a later slot.
     mutating func remove(at slot: Int) {
+        assert(slots[slot] != nil, "The slot is empty.")
         var free = slot
         slots[free] = nil
         count -= 1
