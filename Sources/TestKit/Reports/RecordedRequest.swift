@@ -51,7 +51,8 @@ package struct RecordedRequest: Sendable {
     private func tokenMembers(_ index: Int) -> [String: JSONValue]? {
         guard let token = headers["authorization"]?.split(separator: " ").last else { return nil }
         let parts = token.split(separator: ".")
-        guard parts.count >= 2, case .object(let members) = Base64Text.decoded(parts[index]).flatMap({ JSONValue($0) })
+        guard parts.count >= 2, let bytes = Base64URL.decoded(Array(parts[index].utf8)[...]),
+            case .object(let members)? = JSONValue(bytes)
         else { return nil }
         return members
     }
@@ -62,35 +63,6 @@ package struct RecordedRequest: Sendable {
         case .integer(let seconds): return Double(seconds)
         case .number(let seconds): return seconds
         default: return nil
-        }
-    }
-}
-
-/// Decodes the readable parts of a provider token.
-enum Base64Text {
-    /// Base64 with the alphabet for URLs and without padding (RFC 7515, 2).
-    static func decoded(_ text: some StringProtocol) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var (buffer, bits) = (UInt32(0), 0)
-        for byte in text.utf8 {
-            guard let value = value(of: byte) else { return nil }
-            buffer = (buffer << 6 | UInt32(value)) & 0xffff
-            bits += 6
-            guard bits >= 8 else { continue }
-            bits -= 8
-            bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
-        }
-        return bytes
-    }
-
-    private static func value(of byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - UInt8(ascii: "A")
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - UInt8(ascii: "a") + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0") + 52
-        case UInt8(ascii: "-"), UInt8(ascii: "+"): 62
-        case UInt8(ascii: "_"), UInt8(ascii: "/"): 63
-        default: nil
         }
     }
 }

@@ -82,7 +82,7 @@ struct IdentityKeySet: Sendable {
     }
 
     private static func bytes(_ name: String, _ value: [String: JSONValue]) -> Data? {
-        text(name, value).flatMap(Base64URL.bytes)
+        text(name, value).flatMap { Base64URL.decoded(Array($0.utf8)[...], .token) }.map { Data($0) }
     }
 
     /// Whether one of the keys has made a signature. If the token names a key, only this key counts. If it does not,
@@ -91,18 +91,5 @@ struct IdentityKeySet: Sendable {
         let possible = keys.filter { $0.key.fits(token.algorithm) && (token.keyID == nil || $0.id == token.keyID) }
         guard token.keyID != nil || possible.count == 1 else { return false }
         return possible.contains { $0.key.verifies(token) }
-    }
-}
-
-/// Base64 for URLs without padding (RFC 4648, 5), the only form in JSON Web Tokens and their keys.
-enum Base64URL {
-    /// - Returns: nil if the text has other characters.
-    static func bytes(_ text: some StringProtocol) -> Data? {
-        guard !text.utf8.contains(where: { [UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "=")].contains($0) })
-        else { return nil }
-        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-        return Data(
-            base64Encoded: text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-                + padding)
     }
 }

@@ -36,7 +36,7 @@ struct IdentityToken: Sendable {
             throw Self.fault("may have \(ProviderServerLimits.identityTokenBytes) bytes")
         }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let signature = Base64URL.bytes(parts[2]), let header = Self.object(parts[0]),
+        guard parts.count == 3, let signature = Self.bytes(parts[2]), let header = Self.object(parts[0]),
             let claims = Self.object(parts[1])
         else { throw Self.fault("has to be a signed JSON Web Token of three parts") }
         guard let algorithm = Self.text("alg", header).flatMap(Algorithm.init) else {
@@ -47,7 +47,7 @@ struct IdentityToken: Sendable {
         self.algorithm = algorithm
         keyID = Self.text("kid", header)
         signed = Data("\(parts[0]).\(parts[1])".utf8)
-        self.signature = signature
+        self.signature = Data(signature)
         guard let issuer = Self.text("iss", claims) else { throw Self.fault("needs the claim iss") }
         self.issuer = issuer
         audiences = Self.audiences(claims)
@@ -78,12 +78,13 @@ struct IdentityToken: Sendable {
     static func fault(_ what: String) -> Problem { Problem(401, "The token \(what).") }
 
     private static func object(_ part: Substring) -> [String: JSONValue]? {
-        guard let bytes = Base64URL.bytes(part),
-            case .object(let members)? = JSONValue(
-                Array(bytes), maximumDepth: APILimits.documentDepth)
+        guard let bytes = bytes(part),
+            case .object(let members)? = JSONValue(bytes, maximumDepth: APILimits.documentDepth)
         else { return nil }
         return members
     }
+
+    private static func bytes(_ part: Substring) -> [UInt8]? { Base64URL.decoded(Array(part.utf8)[...], .token) }
 
     private static func text(_ name: String, _ members: [String: JSONValue]) -> String? {
         if case .string(let text)? = members[name] { text } else { nil }

@@ -50,17 +50,6 @@ package enum EncryptedPayload {
 
     /// Whether a text is base64url (RFC 4648, 5), with padding or without.
     private static func isEncoded(_ text: String) -> Bool {
-        let digits = text.utf8.reversed().drop { $0 == UInt8(ascii: "=") }
-        let padding = text.utf8.count - digits.count
-        guard !digits.isEmpty, digits.count % 4 != 1 else { return false }
-        guard padding == 0 || (padding <= 2 && text.utf8.count % 4 == 0) else { return false }
-        return digits.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
+        !text.isEmpty && Base64URL.decoded(Array(text.utf8)[...], .url) != nil
     }
 }

@@ -1,9 +1,19 @@
 /// Base 64 as JSON Web Tokens use it.
-enum Base64URL {
+package enum Base64URL {
+    /// Which texts are read.
+    package enum Form {
+        /// Either alphabet (RFC 4648, 4 and 5), with padding or without: widely used clients send all four forms.
+        case any
+        /// The URL-safe alphabet (RFC 4648, 5), with padding or without.
+        case url
+        /// The URL-safe alphabet without padding (RFC 7515, 2), the only form in JSON Web Tokens and their keys.
+        case token
+    }
+
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     /// The URL-safe alphabet, no padding (RFC 7515, 2).
-    static func encoded(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+    package static func encoded(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var text: [UInt8] = []
         var bits: UInt32 = 0
         var count = 0
@@ -19,19 +29,17 @@ enum Base64URL {
         return text
     }
 
-    /// Reads either alphabet (RFC 4648, 4 and 5), with padding or without: widely used clients send all four forms.
-    ///
-    /// - Returns: nil for anything else: other bytes, an impossible length, incomplete padding, or unused bits that are
-    ///   not zero (3.5). So each sequence of bytes has only one text in each form.
-    static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    /// - Returns: nil for anything but the form: other bytes, an impossible length, incomplete padding, or unused bits that
+    ///   are not zero (RFC 4648, 3.5). So each sequence of bytes has only one text in each form.
+    package static func decoded(_ text: ArraySlice<UInt8>, _ form: Form = .any) -> [UInt8]? {
         let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
-        guard padding == 0 || (padding <= 2 && text.count.isMultiple(of: 4)) else { return nil }
+        guard padding == 0 || (form != .token && padding <= 2 && text.count.isMultiple(of: 4)) else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count * 3 / 4)
         var bits: UInt32 = 0
         var count = 0
         for digit in text.dropLast(padding) {
-            guard let value = value(of: digit) else { return nil }
+            guard let value = value(of: digit, form) else { return nil }
             bits = bits << 6 | value
             count += 6
             if count >= 8 {
@@ -43,13 +51,15 @@ enum Base64URL {
         return bytes
     }
 
-    private static func value(of digit: UInt8) -> UInt32? {
+    private static func value(of digit: UInt8, _ form: Form) -> UInt32? {
         switch digit {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
         case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a")) + 26
         case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0")) + 52
-        case UInt8(ascii: "-"), UInt8(ascii: "+"): 62
-        case UInt8(ascii: "_"), UInt8(ascii: "/"): 63
+        case UInt8(ascii: "-"): 62
+        case UInt8(ascii: "_"): 63
+        case UInt8(ascii: "+") where form == .any: 62
+        case UInt8(ascii: "/") where form == .any: 63
         default: nil
         }
     }

@@ -1,5 +1,5 @@
+import Notifications
 import Testing
-@testable import Trust
 
 @Suite("Base 64")
 struct Base64URLTests {
@@ -24,5 +24,15 @@ struct Base64URLTests {
     ])
     func `Refuses any other text`(text: String) {
         #expect(Base64URL.decoded(Array(text.utf8)[...]) == nil)
+    }
+
+    @Test(arguments: [
+        ("-_8", true, true), ("+/8", false, false), ("-_8=", true, false), ("+/8=", false, false), ("Zg", true, true),
+        ("Zg==", true, false), ("Zh", false, false),
+    ])
+    func `The stricter forms refuse the other alphabet, and padding`(text: String, isURL: Bool, isToken: Bool) {
+        let digits = Array(text.utf8)[...]
+        #expect((Base64URL.decoded(digits, .url) != nil) == isURL)
+        #expect((Base64URL.decoded(digits, .token) != nil) == isToken)
     }
 }
