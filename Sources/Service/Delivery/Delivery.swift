@@ -100,17 +100,19 @@ package final class Delivery: OfferOutcomes {
     /// - Parameter answers: the connection. It must not call this on two threads at the same time.
     package func submit(_ submissions: [Submission], answers: any SubmissionAnswers) {
         let now = clock.moment
-        // What waited in a socket while this process was stopped may be older than one that its provider sent to another node.
-        guard !isShared || !mailboxes.wasStopped else {
+        let batch = WaitingSubmissions.Batch(
+            submissions: submissions, read: now.uptime, wasStopped: isShared && mailboxes.wasStopped)
+        // Its rejections may not overtake earlier answers either: after an error a connection of the binary API ends.
+        if !lookUps.isEmpty, lookUps.append(batch, of: answers) { return }
+        if batch.wasStopped {
             reject(submissions, .nodeWasStopped, answers: answers, now: now)
             return
         }
-        let batch = WaitingSubmissions.Batch(submissions: submissions, read: now.uptime)
-        if !lookUps.isEmpty, lookUps.append(batch, of: answers) { return }
         let known = registrations.known(submissions.map(\.destination))
         for (index, submission) in submissions.enumerated() {
             guard let known = known[index], !isDoubtful(known, submission) else {
-                let rest = WaitingSubmissions.Batch(submissions: Array(submissions[index...]), read: now.uptime)
+                let rest = WaitingSubmissions.Batch(
+                    submissions: Array(submissions[index...]), read: now.uptime, wasStopped: false)
                 return lookUp(rest, answers: answers)
             }
             guard accept(submission, known.registration, answers: answers, now: now) else { return }
@@ -287,11 +289,12 @@ extension Delivery {
     /// Accepts submissions, and looks up the registrations that are not known.
     /// - Returns: Whether to go on with the submissions that follow.
     private func acceptLookingUp(_ batch: WaitingSubmissions.Batch, answers: any SubmissionAnswers) async -> Bool {
+        if batch.wasStopped { return reject(batch.submissions, .nodeWasStopped, answers: answers, now: clock.moment) }
         do throws(StoreError) {
             let found = try await registrations.lookUp(batch.submissions.map(\.destination))
             let now = clock.moment
-            // The process may have been stopped since the requests were read.
-            if isShared, batch.read.advanced(by: limits.promptStoring) < now.uptime {
+            // The process may have been stopped since the requests were read, or the machine, which the uptime does not count.
+            if isShared, mailboxes.wasStopped || batch.read.advanced(by: limits.promptStoring) < now.uptime {
                 return reject(batch.submissions, .lateNotification, answers: answers, now: now)
             }
             for (submission, registration) in zip(batch.submissions, found) {

@@ -44,6 +44,35 @@ struct SharedStoreTests {
         #expect(rig.answers.accepted == [2])
     }
 
+    @Test
+    func `What comes to a node that was stopped is not rejected before earlier ones have their answers`() async throws {
+        let registrations = try RegistrationsElsewhere(isHeld: true)
+        let rig = try await DeliveryRig(registrations: registrations, isShared: true)
+        _ = try await registrations.memory.register(Example.destination(app: 1), tokenKeyID: 1, at: Example.moment)
+        rig.submit(1)
+        rig.store.stopped.withLock { $0 = true }
+        rig.submit(2)
+        #expect(rig.answers.reason(of: 2) == nil)
+        rig.store.stopped.withLock { $0 = false }
+        registrations.release()
+        for ticket in [1, 2] as [UInt64] { await rig.answered(ticket) }
+        #expect(rig.answers.accepted == [1])
+        #expect(rig.answers.reason(of: 2) == .serviceUnavailable)
+    }
+
+    @Test
+    func `If a node was stopped during a look-up, the notification is not accepted`() async throws {
+        let registrations = try RegistrationsElsewhere(isHeld: true)
+        let rig = try await DeliveryRig(registrations: registrations, isShared: true)
+        _ = try await registrations.memory.register(Example.destination(app: 1), tokenKeyID: 1, at: Example.moment)
+        rig.submit(1)
+        // The clock of the machine may have stood still meanwhile.
+        rig.store.stopped.withLock { $0 = true }
+        registrations.release()
+        await rig.answered(1)
+        #expect(rig.answers.reason(of: 1) == .serviceUnavailable)
+    }
+
     /// The process may have been stopped during the look-up. If nobody else uses the store, nothing newer can be elsewhere.
     @Test(arguments: [false, true])
     func `If a look-up takes longer than providers wait, the notification is not accepted`(isShared: Bool) async throws

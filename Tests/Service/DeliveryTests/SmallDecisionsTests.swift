@@ -115,4 +115,29 @@ struct SmallDecisionsTests {
             #expect(accounts.app(forTopic: topic) == nil)
         }
     }
+
+    @Test func `A public key that an earlier release revoked under one identifier is revoked under all`() throws {
+        let team = try #require(TeamID(rawValue: "TEAM000001"))
+        let bundleID = try #require(BundleID(rawValue: "com.example.app"))
+        let names = try ["KEY0000001", "KEY0000002", "KEY0000003", "KEY0000004"].map {
+            try #require(KeyID(rawValue: $0))
+        }
+        let moment = Timestamp(milliseconds: 1_700_000_000_000)
+        func key(_ index: Int, _ publicKey: UInt8, revoked: Timestamp? = nil) -> TeamKey {
+            TeamKey(
+                id: names[index], team: team, publicKey: [publicKey], environments: [.production], revoked: revoked)
+        }
+        func grant(_ digit: String, _ publicKey: UInt8) throws -> Grant {
+            Grant(
+                id: try #require(GrantID(rawValue: "g_" + String(repeating: digit, count: 16))), bundleID: bundleID, team: team, name: "",
+                key: names[3], publicKey: [publicKey], clientKey: "", made: moment)
+        }
+        let accounts = AccountsSnapshot(
+            version: 1, apps: [App(id: AppID(rawValue: 1), bundleID: bundleID, team: team)],
+            keys: [key(0, 1, revoked: moment), key(1, 1), key(2, 2)], revokedKeys: [[3]],
+            grants: [try grant("a", 1), try grant("b", 2), try grant("c", 3)])
+        #expect(names[0...2].map { accounts.keys[$0]?.revoked } == [moment, moment, nil])
+        #expect(accounts.grants.values.filter { $0.revoked == nil }.map(\.publicKey) == [[2]])
+        #expect(accounts.revokedKeys == [[1], [3]])
+    }
 }

@@ -10,6 +10,9 @@ final class WaitingSubmissions: Sendable {
     struct Batch: Sendable {
         var submissions: [Submission]
         var read: Uptime
+        /// Whether the process was stopped before they were read. They may have waited in a socket since then, and be older
+        /// than those that their provider sent to another node.
+        var wasStopped: Bool
     }
 
     private let batches = Mutex<[ObjectIdentifier: Deque<Batch>]>([:])

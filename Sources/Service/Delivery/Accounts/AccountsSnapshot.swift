@@ -87,17 +87,25 @@ package struct AccountsSnapshot: Sendable, Hashable {
         var contents = Contents()
         contents.version = version
         contents.teams = Dictionary(teams.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        contents.keys = Dictionary(keys.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        contents.revokedKeys = Set(
-            revokedKeys + keys.filter { $0.revoked != nil }.map(\.publicKey)
-                + grants.filter { $0.revoked != nil }.map(\.publicKey))
+        // Earlier releases did not compare public keys, and left a revoked one in use under another identifier.
+        var revocations = Dictionary(revokedKeys.map { ($0, Timestamp(milliseconds: 0)) }, uniquingKeysWith: { $1 })
+        for key in keys { if let moment = key.revoked { revocations[key.publicKey] = moment } }
+        for grant in grants { if let moment = grant.revoked { revocations[grant.publicKey] = moment } }
+        contents.revokedKeys = Set(revocations.keys)
+        for var key in keys {
+            key.revoked = key.revoked ?? revocations[key.publicKey]
+            contents.keys[key.id] = key
+        }
         contents.certificates = Dictionary(certificates.map { ($0.serial, $0) }, uniquingKeysWith: { $1 })
         contents.revokedDevices = revokedDevices
         contents.administrators = Dictionary(administrators.map { ($0.serial, $0) }, uniquingKeysWith: { $1 })
         contents.upstreams = Dictionary(upstreams.map { ($0.place, $0) }, uniquingKeysWith: { $1 })
         for app in apps { contents.insert(app) }
         // A node of an earlier release leaves the grants of an app that it deletes.
-        for grant in grants where contents.apps[grant.bundleID] != nil { contents.set(grant) }
+        for var grant in grants where contents.apps[grant.bundleID] != nil {
+            grant.revoked = grant.revoked ?? revocations[grant.publicKey]
+            contents.set(grant)
+        }
         box = Box(contents)
     }
 
