@@ -51,9 +51,9 @@ class ManagementFlood:
         if self.body:
             headers["Content-Type"] = "application/json"
         places = [http.client.HTTPConnection(address) for _ in range(self.connections)]
-        connects.value += len(places)
         while not ending.is_set():
             for place in places:
+                connects.value += place.sock is None
                 place.request(self.method, self.path, self.body or None, headers)
                 sent.value += len(self.path) + len(self.body)
             for place in places:

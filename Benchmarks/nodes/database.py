@@ -43,7 +43,7 @@ class Disk:
 
     def fill(self):
         """Leaves no room but that of the blocks that are used."""
-        while True:
+        for _ in range(100):
             used = os.statvfs(self.folder)
             blocks = used.f_blocks - used.f_bfree
             try:
@@ -51,6 +51,7 @@ class Disk:
             except subprocess.CalledProcessError:
                 # PostgreSQL has written meanwhile.
                 continue
+        raise OSError(f"The disk {self.folder} cannot be made smaller.")
 
     def free(self):
         self.mount(f"remount,size={self.MEBIBYTES}m")
@@ -87,7 +88,9 @@ class Server:
 
     def start(self):
         self.process = subprocess.Popen(
-            [*self.prefix, "postgres", "-D", self.data, "-k", self.folder, "-c", "listen_addresses="],
+            # A primary that ends at a full disk must keep what its standby has not got yet.
+            [*self.prefix, "postgres", "-D", self.data, "-k", self.folder, "-c", "listen_addresses=", "-c",
+             "wal_keep_size=256MB"],
             env=self.environment, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True)
 
@@ -113,6 +116,9 @@ class Server:
     def end(self):
         self.process.send_signal(signal.SIGINT)
         self.process.wait()
+        self.unmount()
+
+    def unmount(self):
         if self.disk:
             self.disk.unmount()
 
@@ -125,7 +131,12 @@ class Database:
         folder.mkdir()
         self.primary, self.other = (Server(folder / name, dict(os.environ), has_disks) for name in "ab")
         self.standby = None
-        self.primary.run("initdb", "-D", self.primary.data, "-U", "carillon", "-A", "trust", "--no-sync")
+        try:
+            self.primary.run("initdb", "-D", self.primary.data, "-U", "carillon", "-A", "trust", "--no-sync")
+        except BaseException:
+            for server in (self.primary, self.other):
+                server.unmount()
+            raise
         self.primary.start()
 
     async def add_standby(self):
@@ -184,5 +195,5 @@ class Database:
         for server in (self.standby, self.primary):
             if server:
                 server.end()
-        if not self.standby and self.other.disk:
-            self.other.disk.unmount()
+        if not self.standby:
+            self.other.unmount()

@@ -34,7 +34,8 @@ extension ProviderConnection {
     /// - Returns: Whether there is room for it.
     @discardableResult
     func admitUntrusted(_ request: ProviderRequest, _ stream: StreamID) -> Bool {
-        let weight = 1 + (request.headerBytes + request.received) / 1024
+        let bytes = ProviderLimits.requestBytes + request.headerBytes + request.received
+        let weight = (bytes + 1023) / 1024
         let more = weight - request.untrustedWeight
         guard more > 0 else { return true }
         guard admitUntrusted(weight: more) else {

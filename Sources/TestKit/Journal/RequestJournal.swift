@@ -252,7 +252,8 @@ extension RequestJournal {
         let examined = examine(match)
         let name = state.withLock {
             $0.add(
-                JournalState.Watcher(match: match, onEntry: nil, count: count, onCount: finish, onEnd: finish), examined)
+                JournalState.Watcher(match: match, onEntry: nil, count: count, onCount: finish, onEnd: finish),
+                examined)
         }
         let timer = Task {
             try await Task.sleep(for: timeout)

@@ -72,8 +72,9 @@ struct RequestJournalTests {
         #expect(journal.requests(Self.match { $0.payload = ["even": 1] }, limit: 3).isEmpty)
     }
 
-    /// A request that is still there cannot tell whether one that was removed was the repetition.
-    @Test func `A wait and clearing by a payload count the requests before them and those after`() async throws {
+    @Test func `A wait and clearing by a payload find the requests of all pages, and those that come during the wait`()
+        async throws
+    {
         let journal = Self.journal(keep: 1000)
         let count = UInt64(JournalLimits.page) + 4
         func push(_ id: UInt64) {
@@ -82,7 +83,7 @@ struct RequestJournalTests {
             journal.answered(journal.append(facts), RequestAnswer(status: 200))
         }
         for id in 1...count { push(id) }
-        let match = Self.match { $0.payload = JSONValue(Array(#"{"order":1}"#.utf8)) }
+        let match = Self.match { $0.payload = ["order": 1] }
         let needed = Int(count / 2) + 1
         async let waiting = journal.wait(for: match, count: needed, limit: 1, timeout: .seconds(60)) { _ in }
         push(count + 1)
@@ -114,6 +115,7 @@ struct RequestJournalTests {
         #expect(!examined.matches(facts))
     }
 
+    /// A request that is still there cannot tell whether one that was removed was the repetition.
     @Test func `Unprocessed requests are left out if anything was removed that came after them`() {
         let journal = Self.journal(keep: 2)
         func late(after: UInt64) -> UnprocessedRequests {
