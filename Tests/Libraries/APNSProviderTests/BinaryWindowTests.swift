@@ -93,6 +93,30 @@ struct BinaryWindowTests {
     }
 
     @Test
+    func `What was sent on a lost connection may have been taken, and what was not sent has not`() {
+        var window = BinaryWindow(count: 4, limits: .init(kept: 2))
+        _ = window.ended(Self.lost)
+        let refused = ProviderError(.cannotConnect, "A test wants it so.")
+        for _ in 0..<3 { _ = window.notConnected(refused) }
+        let mayBeTaken = window.outcomes.map { outcome -> Bool? in
+            guard case .failed(let error) = outcome else { return nil }
+            return error.mayHaveBeenTaken
+        }
+        #expect(mayBeTaken == [true, true, false, false])
+    }
+
+    @Test
+    func `What a cancelled task has sent may have been taken`() {
+        var window = BinaryWindow(count: 2, limits: .init(kept: 1))
+        _ = window.ended(Self.lost)
+        window.giveUp(ProviderError(.cancelled, "A test wants it so."))
+        guard case .failed(let sent)? = window.outcomes[0], case .failed(let rest)? = window.outcomes[1] else {
+            return #expect(Bool(false), "\(window.outcomes)")
+        }
+        #expect(sent.mayHaveBeenTaken && !rest.mayHaveBeenTaken)
+    }
+
+    @Test
     func `Any progress resets the count of failures`() {
         var window = BinaryWindow(count: 9)
         for _ in 0..<3 { _ = window.ended(Self.lost) }

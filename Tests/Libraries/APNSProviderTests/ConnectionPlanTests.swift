@@ -157,6 +157,14 @@ struct ConnectionPlanTests {
         #expect(plan.failures == 3)
     }
 
+    @Test func `One that took long to open and failed has not lasted`() {
+        var plan = plan()
+        guard case .open(let id) = plan.open(at: Self.now) else { return #expect(Bool(false)) }
+        let later = Self.now + .minutes(10)
+        _ = plan.closed(id, at: later, random: 1)
+        #expect(plan.open(at: later) == .later(later + .milliseconds(200)))
+    }
+
     @Test func `One that lasted is replaced at once`() throws {
         var plan = plan()
         let id = try #require(open(&plan, streams: 5))

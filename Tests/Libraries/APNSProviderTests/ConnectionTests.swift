@@ -119,6 +119,28 @@ import Testing
         }
     }
 
+    @Test func `Somebody who asks for a connection again gets one, also within the delay after a failure`() async throws {
+        let lookUps = Mutex(0)
+        try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
+            var internals = ProviderClient.Internals()
+            let port = server.port
+            internals.lookUp = HostLookup { _, _ in
+                // Nobody listens at the first address.
+                let isFirst = lookUps.withLock { count in
+                    count += 1
+                    return count == 1
+                }
+                return [try SocketAddress(ipAddress: isFirst ? "127.0.0.11" : "127.0.0.1", port: port)]
+            }
+            try await server.withClient(internals: internals) { client in
+                let error = await failure { () async throws(ProviderError) in try await client.connect() }
+                #expect(error?.code == .cannotConnect)
+                try await client.connect(within: .seconds(60))
+                #expect(lookUps.withLock { $0 } == 2)
+            }
+        }
+    }
+
     @Test func `A quiet connection is pinged`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             var internals = ProviderClient.Internals()

@@ -17,7 +17,7 @@ public struct BinaryProvider: Sendable {
     /// The size of one write, in bytes.
     private static let writeBytes = 65_536
 
-    /// The time to wait for the service's error packet after everything was written.
+    /// The time that the service has for taking a write, and for its error packet after everything was written.
     private static let patience = TimeAmount.seconds(30)
 
     /// Creates a provider.
@@ -61,48 +61,49 @@ public struct BinaryProvider: Sendable {
         while case .connect(let delay) = step {
             do {
                 if delay > .zero { try await Task.sleep(for: delay) }
-                step = window.ended(try await exchange(pushes, window.next))
+                let connection = try await LegacyConnection.connect(
+                    to: environment, credentials, reading: LegacyConnection.packetBytes, group)
+                step = window.ended(await exchange(pushes, window.next, on: connection))
+                try Task.checkCancellation()
             } catch is CancellationError {
-                return window.outcomes.map { $0 ?? .failed(ProviderError(.cancelled, "The task was cancelled.")) }
+                window.giveUp(ProviderError(.cancelled, "The task was cancelled."))
+                break
             } catch {
                 let failure = error as? ProviderError ?? ProviderError(.cannotConnect, "\(error)")
-                guard window.first > 0 else { return pushes.map { _ in .failed(failure) } }
-                step = window.ended(.lost(failure))
+                guard window.hasConnected else { return pushes.map { _ in .failed(failure) } }
+                step = window.notConnected(failure)
             }
         }
         return window.outcomes.map { $0 ?? .failed(ProviderError(.connectionLost, "The service did not answer.")) }
     }
 
-    /// Sends some of the notifications on one connection, followed by the probe.
-    private func exchange(_ pushes: [BinaryPush], _ positions: Range<Int>) async throws -> BinaryWindow.End {
-        let connection = try await LegacyConnection.connect(
-            to: environment, credentials, reading: LegacyConnection.packetBytes, group)
+    /// Sends some of the notifications on one connection, followed by the probe. If the task is cancelled, the connection is
+    /// closed.
+    private func exchange(
+        _ pushes: [BinaryPush],
+        _ positions: Range<Int>,
+        on connection: LegacyConnection,
+    ) async -> BinaryWindow.End {
         do {
             var buffer = ByteBuffer()
             for position in positions {
-                try Task.checkCancellation()
                 pushes[position].write(BinaryWindow.identifier(position), to: &buffer)
                 if buffer.readableBytes >= Self.writeBytes, connection.isOpen {
-                    try await connection.write(buffer)
+                    try await connection.write(buffer, within: Self.patience)
                     buffer.clear()
                 }
             }
             BinaryPush.writeProbe(BinaryWindow.probe, to: &buffer)
-            try await connection.write(buffer)
-        } catch is CancellationError {
-            await connection.close()
-            throw CancellationError()
+            try await connection.write(buffer, within: Self.patience)
         } catch {
             // The service may have sent its error packet before it stopped reading, so read it.
         }
         let answer = await connection.read(within: Self.patience)
         await connection.close()
-        try Task.checkCancellation()
         guard let bytes = answer.bytes.getBytes(at: 0, length: LegacyConnection.packetBytes), bytes[0] == 8 else {
             return .lost(
                 ProviderError(
-                    .connectionLost, "The service ended the connection without an error packet: \(answer.cause).",
-                    mayHaveBeenTaken: true))
+                    .connectionLost, "The service ended the connection without an error packet: \(answer.cause)."))
         }
         let identifier = bytes[2...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         return .packet(BinaryErrorCode(rawValue: bytes[1]), identifier: identifier)

@@ -10,6 +10,10 @@ struct BinaryWindow {
     private(set) var first = 0
     /// The outcomes by position; nil if the outcome is not known yet.
     private(set) var outcomes: [BinaryOutcome?]
+    /// Whether a connection could be opened.
+    private(set) var hasConnected = false
+    /// The position after the last one that a connection with an unknown result may have delivered.
+    private var doubtful = 0
     private var failures = 0
     private let limits: Limits
 
@@ -53,11 +57,16 @@ struct BinaryWindow {
     /// know the identifier.
     static func identifier(_ position: Int) -> UInt32 { UInt32(truncatingIfNeeded: position + 1) }
 
+    /// Handles a connection that could not be opened.
+    mutating func notConnected(_ error: ProviderError) -> Step { failed(error) }
+
     /// Handles the end of the connection on which ``next`` was sent.
     mutating func ended(_ end: End) -> Step {
+        hasConnected = true
         let sent = next
         guard case .packet(let code, let identifier) = end else {
             guard case .lost(let error) = end else { return .finished }
+            doubtful = max(doubtful, sent.upperBound)
             return failed(error)
         }
         if identifier == Self.probe, code == .missingDeviceToken {
@@ -71,8 +80,8 @@ struct BinaryWindow {
             return news ? proceed() : failed(ProviderError(.connectionLost, "The service shut down."))
         }
         guard sent.contains(position) else {
-            return failed(
-                ProviderError(.connectionLost, "The service ended the connection: \(code).", mayHaveBeenTaken: true))
+            doubtful = max(doubtful, sent.upperBound)
+            return failed(ProviderError(.connectionLost, "The service ended the connection: \(code)."))
         }
         let news = position > first
         setOutcome(.accepted, before: position)
@@ -99,9 +108,17 @@ struct BinaryWindow {
     private mutating func failed(_ error: ProviderError) -> Step {
         failures += 1
         guard failures < limits.attempts, error.code != .badCredentials, error.code != .badEnvironment else {
-            setOutcome(.failed(error), before: outcomes.count)
+            giveUp(error)
             return .finished
         }
         return .connect(after: limits.delay * (1 << (failures - 1)))
+    }
+
+    /// Fails everything that has no outcome. What was sent may have been delivered, unless the service has said otherwise.
+    mutating func giveUp(_ error: ProviderError) {
+        let taken = ProviderError(error.code, error.cause, rejection: error.rejection, mayHaveBeenTaken: true)
+        let notTaken = ProviderError(error.code, error.cause, rejection: error.rejection)
+        setOutcome(.failed(taken), before: min(doubtful, outcomes.count))
+        setOutcome(.failed(notTaken), before: outcomes.count)
     }
 }

@@ -58,8 +58,17 @@ final class LegacyConnection: Sendable {
 
     var isOpen: Bool { channel.isActive }
 
-    /// Writes bytes and returns when the system has taken all of them.
-    func write(_ bytes: ByteBuffer) async throws { try await channel.writeAndFlush(bytes) }
+    /// Writes bytes and returns when the system has taken all of them. If the service does not take them within the limit, or
+    /// if the task is cancelled, the connection is closed.
+    func write(_ bytes: ByteBuffer, within limit: TimeAmount) async throws {
+        let timer = channel.eventLoop.scheduleTask(in: limit) { [channel] in channel.close(promise: nil) }
+        defer { timer.cancel() }
+        try await withTaskCancellationHandler {
+            try await channel.writeAndFlush(bytes)
+        } onCancel: {
+            channel.close(promise: nil)
+        }
+    }
 
     /// Reads until the limit is reached or the service closes the connection. If the task is cancelled, the
     /// connection is closed.

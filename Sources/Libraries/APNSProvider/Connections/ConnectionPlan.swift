@@ -146,7 +146,8 @@ struct ConnectionPlan {
         guard let index = index(of: id) else { return false }
         let connection = connections.remove(at: index)
         if isReplacing { return connections.isEmpty }
-        if now - connection.since >= limits.stableAfter {
+        // One that took long to open and failed has not lasted.
+        if connection.phase != .opening, now - connection.since >= limits.stableAfter {
             failures = 0
             notBefore = now
         } else {

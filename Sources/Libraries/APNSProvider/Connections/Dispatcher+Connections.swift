@@ -145,7 +145,7 @@ extension Dispatcher {
         guard !plan.hasOpen else { return promise.succeed() }
         guard !isShuttingDown else { return promise.fail(ProviderError(.shutDown, "The client was shut down.")) }
         whenOpen.append((deadline, promise))
-        if case .open(let id) = plan.open(at: .now()) { open(id) }
+        openMore()
         scheduleTick(at: .now() + Self.tickInterval)
     }
 

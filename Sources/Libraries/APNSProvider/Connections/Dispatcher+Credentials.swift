@@ -102,6 +102,7 @@ extension Dispatcher {
         plan.endReplacement(usesTokens: new.keeper != nil || opener.passesTokens)
         new.promise.succeed()
         dispatch()
+        if !whenOpen.isEmpty { openMore() }
         wakeReaders()
     }
 
@@ -130,6 +131,8 @@ extension Dispatcher {
         guard isShuttingDown, waiting.isEmpty, delayed.isEmpty, connections.allSatisfy({ $0.inFlight == 0 }) else {
             return
         }
+        for wait in whenOpen { wait.promise.fail(ProviderError(.shutDown, "The client was shut down.")) }
+        whenOpen = []
         for connection in connections { connection.leave() }
         dropOpening()
         guard connections.isEmpty else { return }

@@ -199,8 +199,9 @@ final class Dispatcher {
         }
     }
 
-    private func openMore() {
-        guard !waiting.isEmpty else { return }
+    /// Opens another connection if requests or callers of `connect` wait for one.
+    func openMore() {
+        guard !waiting.isEmpty || !whenOpen.isEmpty else { return }
         switch plan.open(at: .now()) {
         case .open(let id): open(id)
         case .later(let due): scheduleTick(at: due)
@@ -324,11 +325,12 @@ final class Dispatcher {
             next = min(next, connection.tick(at: now))
         }
         dispatch()
+        if !whenOpen.isEmpty { openMore() }
         wakeReaders()
         for job in delayed { next = min(next, job.due) }
         let isBusy =
-            !waiting.isEmpty || !delayed.isEmpty || !whenOpen.isEmpty || replacement != nil || isShuttingDown
-            || connections.contains { $0.inFlight > 0 }
+            !waiting.isEmpty || !delayed.isEmpty || !whenOpen.isEmpty || replacement != nil
+            || (isShuttingDown && !connections.isEmpty) || connections.contains { $0.inFlight > 0 }
         if isBusy { next = min(next, now + Self.tickInterval) }
         if next < .distantFuture { scheduleTick(at: max(next, now + .milliseconds(1))) }
     }
