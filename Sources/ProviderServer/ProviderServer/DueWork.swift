@@ -7,6 +7,8 @@ actor DueWork {
     /// Does what is due. Returns when to run again; nil if there is no such time.
     private let runOnce: @Sendable () async -> Timestamp?
     private var alarm: Task<Void, Never>?
+    /// The longest sleep, in milliseconds: so late is what is due after somebody has set the machine's clock forward.
+    private static let longestSleep: Int64 = 60_000
     private var isClosed = false
     private var isRunning = false
     private var isDue = false
@@ -33,7 +35,7 @@ actor DueWork {
         guard let moment, !isClosed else { return }
         let wait = Int64(clamping: Int128(moment.milliseconds) - Int128(clock.now().milliseconds))
         alarm = Task { [clock] in
-            await clock.sleep(.milliseconds(max(0, wait)))
+            await clock.sleep(.milliseconds(min(max(0, wait), Self.longestSleep)))
             guard !Task.isCancelled else { return }
             await runDue()
         }

@@ -96,6 +96,7 @@ import Testing
         try await TestShop.run(devices: []) { shop in
             let faults = [
                 (#","topic":"com.example.other""#, "/topic"), (#","topic":"com.example.shopper""#, "/topic"),
+                (#","topic":"com.example.shop.pro""#, "/topic"),
                 (#","pushType":"background""#, "/payload"),
                 (#","pushType":"voip","topic":"com.example.shop""#, "/topic"),
             ]

@@ -260,16 +260,22 @@ struct MessageRun: Sendable {
         let watching = Task { await watch(ledger) }
         var trouble: String?
         var misplaced: [Push] = []
+        // A server that answers nobody would hold up each batch for ProviderServerLimits.elsewhereDeadline.
+        var otherAnswers = true
         do {
             for try await outcome in client.send(source) {
                 guard let id = outcome.item.notification.id else { continue }
                 guard ledger.add(id, outcome.result) == .tryElsewhere, let other else { continue }
+                guard otherAnswers else {
+                    ledger.addElsewhere(id, outcome.result, in: elsewhere)
+                    continue
+                }
                 misplaced.append(outcome.item)
                 guard misplaced.count >= ProviderServerLimits.triedTogether else { continue }
-                try await send(misplaced, with: other, in: elsewhere, ledger)
+                otherAnswers = try await send(misplaced, with: other, in: elsewhere, ledger)
                 misplaced = []
             }
-            if let other, !misplaced.isEmpty { try await send(misplaced, with: other, in: elsewhere, ledger) }
+            if let other, !misplaced.isEmpty { _ = try await send(misplaced, with: other, in: elsewhere, ledger) }
         } catch {
             trouble = "\(error)"
         }
@@ -293,17 +299,28 @@ struct MessageRun: Sendable {
             cause: cause, isCounted: trouble == nil && result.isCounted, hasProgress: result.answers > 0)
     }
 
-    /// Tries recipients once in the app's other environment.
+    /// Tries recipients once in the app's other environment. If the message was stopped, they get no outcome: whoever goes on
+    /// tries them again.
+    /// - Returns: whether the service there has answered any of them.
     private func send(
         _ pushes: [Push],
         with client: ProviderClient,
         in environment: Environment,
         _ ledger: OutcomeLedger,
-    ) async throws {
+    ) async throws -> Bool {
+        // Another server may have taken the message over while this one could not renew its hold.
+        while !control.isHeld, !control.isStopped { await control.sleep(for: .milliseconds(50)) }
+        guard !control.isStopped else { return true }
+        var isAnswered = false
         for try await outcome in client.send(pushes, deadline: ProviderServerLimits.elsewhereDeadline) {
             guard let id = outcome.item.notification.id else { continue }
+            switch outcome.result {
+            case .success: isAnswered = true
+            case .failure(let error): isAnswered = isAnswered || error.rejection != nil
+            }
             ledger.addElsewhere(id, outcome.result, in: environment)
         }
+        return isAnswered
     }
 
     /// Says why sending does not get on, while a pass still waits for answers or for the disk, and when it gets on again.

@@ -40,9 +40,10 @@ struct MessageHeaders: Sendable {
     /// - Parameter payload: the payload of all recipients; nil if each gets another one.
     func check(bundleID: String, payload: PushPayload?) throws(Problem) {
         // Apps of a team may share a signing key, so the service would not refuse the topic of another app.
-        if let topic, topic != bundleID, !topic.hasPrefix(bundleID + ".") {
+        if let topic, !TopicKind.allCases.contains(where: { topic == bundleID + $0.suffix }) {
             throw .invalid(
-                "/topic", "The topic has to be the bundle ID \(bundleID), or this with a suffix such as .voip.")
+                "/topic",
+                "The topic has to be the bundle ID \(bundleID), or this with the suffix of a service such as .voip.")
         }
         do throws(ProviderError) {
             try check(bundleID, payload)

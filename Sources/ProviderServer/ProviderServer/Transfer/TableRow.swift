@@ -100,23 +100,31 @@ enum CSVRow {
         }
     }
 
-    /// The characters with which a spreadsheet begins a formula, and the one that marks a field as text.
-    private static let special = "=+-@\t\r'"
+    private static let quote = UInt8(ascii: "\"")
+    /// The bytes with which a spreadsheet begins a formula, and the one that marks a field as text. Readers of CSV compare
+    /// bytes, so a combining character after one of them changes nothing.
+    private static let special = Array("=+-@\t\r'".utf8)
+    /// The bytes for which a field is put between quotation marks.
+    private static let separators = Array(",\"\n\r".utf8)
 
     /// A field of an export without the mark. A spreadsheet writes the mark as it found it.
     static func unmarked(_ field: String) -> String {
-        let rest = field.dropFirst()
-        guard field.first == "'", let next = rest.first, special.contains(next) else { return field }
-        return String(rest)
+        let rest = field.utf8.dropFirst()
+        guard field.utf8.first == UInt8(ascii: "'"), let next = rest.first, special.contains(next) else { return field }
+        return String(decoding: rest, as: UTF8.self)
     }
 
     /// A row of these fields.
     static func text(_ fields: [String]) -> String {
         fields.map { field in
+            var bytes = Array(field.utf8)
             // Mark the field as text, because a spreadsheet would read it as a formula, for example a user whose name is a
             // telephone number. An import removes the mark, so a field that begins with one gets another.
-            let safe = field.first.map(special.contains) == true ? "'" + field : field
-            return safe.contains { ",\"\n\r".contains($0) } ? "\"" + safe.replacing("\"", with: "\"\"") + "\"" : safe
+            if let first = bytes.first, special.contains(first) { bytes.insert(UInt8(ascii: "'"), at: 0) }
+            if bytes.contains(where: separators.contains) {
+                bytes = [quote] + bytes.flatMap { $0 == quote ? [quote, quote] : [$0] } + [quote]
+            }
+            return String(decoding: bytes, as: UTF8.self)
         }.joined(separator: ",") + "\r\n"
     }
 }
