@@ -46,15 +46,18 @@ extension Agent {
     func respond(
         to id: String, _ response: NotificationResponse, of app: String? = nil
     ) async throws(AgentError) -> Bool {
+        var changed = state
         guard
             let shown = state.centre.notifications.first(where: { $0.id == id && (app ?? $0.bundleID) == $0.bundleID }),
-            let (_, _) = state.respond(to: id, response)
+            let (_, _) = changed.respond(to: id, response)
         else { return false }
         do {
             _ = try store.add([EventLine.responded(shown, response).text], of: shown.bundleID)
         } catch {
+            // It stays on show, so that the user can respond again.
             throw AgentError(error)
         }
+        state = changed
         // A response means that the user wants the app, even after ending it.
         if response != .dismiss {
             launch(shown.bundleID)

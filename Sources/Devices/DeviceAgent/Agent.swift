@@ -222,7 +222,10 @@ package actor Agent {
 
     private func readManifests() {
         let contents = ManifestFolder(path: settings.manifests, agentUser: agentUser).read()
+        let changed = contents.manifests.filter { manifests[$0.key] != $0.value }.keys
         manifests = contents.manifests
+        // An administrator may have corrected the command of an app for which events wait.
+        if waker != nil, !changed.isEmpty { Task { for bundleID in changed { await wakeIfNeeded(bundleID) } } }
         // Say it once, and again if it changes.
         for refused in contents.refused where !refusedManifests.contains(refused) {
             logger.warning(

@@ -33,12 +33,7 @@ extension ProviderConnection {
         do throws(Rejection) {
             guard let grants = gateway.grants else { throw Rejection(.forbidden) }
             if let refusal = granted.refusal { throw refusal }
-            guard let (topic, handle) = granted.address, let app = topic.app else {
-                throw Rejection(.internalServerError)
-            }
-            try memory.checkAgain(
-                request, to: app.id, gateway: gateway,
-                deletion: Rejection(.topicDisallowed, detail: "The app with the topic \(topic.name) was deleted."))
+            let (topic, handle) = try checkAgain(request, granted)
             if let forwarded = request.forwarded { try checkForwarding(request, forwarded) }
             try checkPayload(request, request.forwarded, to: topic)
             try granted.grant.limits.check(payload: request.body)
@@ -51,6 +46,22 @@ extension ProviderConnection {
         } catch {
             reject(stream, error)
         }
+    }
+
+    /// Checks the grant and its app again, because the accounts may have changed since the request's headers, or since its
+    /// handle is being looked up.
+    @discardableResult
+    private func checkAgain(
+        _ request: ProviderRequest,
+        _ granted: GrantedRequest,
+    ) throws(Rejection) -> (topic: AddressedTopic, handle: Handle) {
+        guard let address = granted.address, let app = address.topic.app else {
+            throw Rejection(.internalServerError)
+        }
+        try memory.checkAgain(
+            request, to: app.id, gateway: gateway,
+            deletion: Rejection(.topicDisallowed, detail: "The app with the topic \(address.topic.name) was deleted."))
+        return address
     }
 
     /// Looks up the handles of all requests of a batch.
@@ -79,6 +90,7 @@ extension ProviderConnection {
                     throw Rejection(.serviceUnavailable, detail: "The handle could not be looked up.")
                 }
                 guard let stored = handles[index] else { throw .noHandle }
+                try checkAgain(request, granted)
                 try send(stream, request, granted, to: stored)
             } catch {
                 reject(stream, error)

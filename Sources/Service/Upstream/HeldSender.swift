@@ -32,10 +32,13 @@ package struct HeldSender: Sendable {
 
     /// Looks for notifications to send until the task is cancelled.
     package func run() async {
+        var skipped = 0
         // The sleep fails only if the task is cancelled, which ends the loop.
         while (try? await Task.sleep(for: HeldLimits.interval)) != nil {
-            // An app that is delivered here has none, unless its upstream was removed. These expire.
-            guard !accounts.current.upstreams.isEmpty else { continue }
+            // Without upstreams there can only be some whose upstream was removed. These expire.
+            skipped += 1
+            guard !accounts.current.upstreams.isEmpty || skipped >= HeldLimits.intervalsWithoutUpstream else { continue }
+            skipped = 0
             do throws(StoreError) {
                 try await round()
             } catch {
@@ -112,10 +115,13 @@ package struct HeldSender: Sendable {
         for (push, answer) in ended {
             guard case .answered(let answer) = answer else { continue }
             record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), push)
-            try await remember(answer, push)
         }
+        // First of all: what stays in the store is sent again.
         try await held.removeHeld(ended.filter { Self.next($0.answer) == .remove }.map(\.push.number))
         try await held.giveBackHeld(ended.filter { Self.next($0.answer) == .giveBack }.map(\.push.number))
+        for (push, answer) in ended {
+            if case .answered(let answer) = answer { try await remember(answer, push) }
+        }
         return ended.allSatisfy { Self.isReached($0.answer) } ? .sent : .done
     }
 

@@ -160,19 +160,30 @@ actor DesktopNotifications: Desktop {
             default: break
             }
         }
-        var match = BusMessage.call(
-            "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch")
-        match.signature = "s"
-        // The bus passes on only what the owner of the name has sent.
-        match.body.write("type='signal',sender='\(Self.name)',path='\(Self.path)',interface='\(Self.name)'")
-        _ = try await opened.call(match)
-        var capabilities = try await opened.call(.call(Self.name, Self.path, Self.name, "GetCapabilities"))
-        isBodyMarkup = capabilities.texts()?.contains("body-markup") == true
+        do {
+            try await introduce(to: opened)
+        } catch {
+            // Nobody else would close it.
+            opened.close()
+            throw error
+        }
         connection = opened
         signals = Task { [weak self] in
             for await response in stream { await self?.handle(response) }
         }
         return opened
+    }
+
+    /// Asks for the responses of users, and what the desktop can show.
+    private func introduce(to bus: BusConnection) async throws {
+        var match = BusMessage.call(
+            "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch")
+        match.signature = "s"
+        // The bus passes on only what the owner of the name has sent.
+        match.body.write("type='signal',sender='\(Self.name)',path='\(Self.path)',interface='\(Self.name)'")
+        _ = try await bus.call(match)
+        var capabilities = try await bus.call(.call(Self.name, Self.path, Self.name, "GetCapabilities"))
+        isBodyMarkup = capabilities.texts()?.contains("body-markup") == true
     }
 
     private func handle(_ response: Response) async {

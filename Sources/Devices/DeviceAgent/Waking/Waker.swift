@@ -28,13 +28,14 @@ actor Waker {
         }
         tasks[manifest.bundleID] = Task {
             if manifest.exec.isEmpty { await activate(manifest) } else { await runCommands(manifest) }
-            ended(manifest)
+            await ended(manifest.bundleID)
         }
     }
 
-    private func ended(_ manifest: Manifest) {
-        tasks[manifest.bundleID] = nil
-        if again.remove(manifest.bundleID) != nil { wake(manifest) }
+    private func ended(_ bundleID: String) async {
+        tasks[bundleID] = nil
+        // The manifest may have changed meanwhile.
+        if again.remove(bundleID) != nil { await agent.wakeIfNeeded(bundleID) }
     }
 
     /// Ends all commands.
@@ -64,7 +65,12 @@ actor Waker {
             guard !Task.isCancelled else { return }
             if isHandled {
                 failures = 0
-                await agent.commandHandled(event, of: manifest.bundleID)
+                // While the queue cannot be changed, the command would get the same event again.
+                var attempts = 0
+                while !Task.isCancelled, await !agent.commandHandled(event, of: manifest.bundleID) {
+                    attempts += 1
+                    await pause(attempts)
+                }
             } else {
                 failures += 1
                 await agent.commandFailed(event, of: manifest.bundleID)
@@ -142,11 +148,14 @@ extension Agent {
             && manifests[manifest.bundleID] == manifest
     }
 
-    func commandHandled(_ event: QueuedEvent, of bundleID: String) {
+    /// - Returns: false if the event is still in the queue.
+    func commandHandled(_ event: QueuedEvent, of bundleID: String) -> Bool {
         do {
             _ = try handled([event.delivery], of: bundleID)
+            return true
         } catch {
             logger.error("A handled event stays in the queue", metadata: ["cause": "\(error.cause)"])
+            return false
         }
     }
 

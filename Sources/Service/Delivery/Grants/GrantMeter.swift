@@ -139,10 +139,11 @@ package final class GrantMeter: Sendable {
         let grants = accounts.current.grants
         return entries.withLock { entries in
             var counts: [GrantCount] = []
-            for (grant, entry) in entries where entry.use.unwritten > 0 || !entry.answers.isEmpty {
-                counts.append(
-                    GrantCount(
-                        grant: grant, sent: entry.use.day == day ? entry.use.unwritten : 0, answers: entry.answers))
+            for (grant, entry) in entries {
+                // What was sent on another day counts no more.
+                let sent = entry.use.day == day ? entry.use.unwritten : 0
+                guard sent > 0 || !entry.answers.isEmpty else { continue }
+                counts.append(GrantCount(grant: grant, sent: sent, answers: entry.answers))
                 entries[grant]?.answers = [:]
             }
             // A grant that was deleted has no numbers any more.

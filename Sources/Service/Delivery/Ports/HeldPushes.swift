@@ -121,6 +121,8 @@ package enum HeldLimits {
     package static let sendTime = Duration.seconds(60)
     /// How often a node looks for notifications to send.
     package static let interval = Duration.seconds(1)
+    /// After how many of these intervals a node without upstreams looks for notifications that have expired: once a minute.
+    package static let intervalsWithoutUpstream = 60
 }
 
 extension StoreError {
