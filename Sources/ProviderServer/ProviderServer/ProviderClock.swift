@@ -31,8 +31,9 @@ extension Timestamp {
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
-    /// Reads ISO 8601 with a time zone; nil for anything else, and for times before 1970.
+    /// Reads ISO 8601 with a time zone; nil for anything else, for times that do not exist, and for those before 1970.
     init?(text: String) {
+        guard CalendarTime.exists(text) else { return nil }
         let date =
             (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
             ?? (try? Date(text, strategy: .iso8601))

@@ -198,7 +198,9 @@ extension DeviceConnection {
         guard let index = requests.index(of: stream), !requests[index].isAnswered else { return }
         requests[index].isAnswered = true
         let headers = response.headers(answer)
-        session?.respond(stream, headers, body: answer.body.map { ByteBuffer(string: $0) })
+        // An answer to HEAD has no content (RFC 9110, 9.3.2).
+        let body = requests[index].method == "HEAD" ? nil : answer.body
+        session?.respond(stream, headers, body: body.map { ByteBuffer(string: $0) })
     }
 
     /// Begins the stream of notifications. An older one of the device, here or on another node, ends.

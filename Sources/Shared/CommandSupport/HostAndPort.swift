@@ -14,5 +14,9 @@ package struct HostAndPort {
         }
         self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         port = parts.port ?? defaultPort
+        // 0 lets the system choose the port of a listener.
+        guard (0...65_535).contains(port) else {
+            throw CommandError("\(text) has the port \(port); a port is at most 65535.")
+        }
     }
 }

@@ -142,6 +142,8 @@ package struct APIClient: Sendable {
     ) async throws -> HTTPClientResponse {
         let response: HTTPClientResponse
         do {
+            // The library would end the process.
+            guard Self.hasPossiblePort(request.url) else { throw HTTPClientError.invalidURL }
             response = try await client.execute(
                 request, deadline: timeLimit.map { .now() + TimeAmount($0) } ?? .distantFuture)
         } catch {
@@ -152,6 +154,10 @@ package struct APIClient: Sendable {
             throw APIFailure.refused(status: status, body: try await bytes(of: response))
         }
         return response
+    }
+
+    private static func hasPossiblePort(_ url: String) -> Bool {
+        URLComponents(string: url)?.port.map { (1...65_535).contains($0) } ?? true
     }
 
     func request(_ method: HTTPMethod, _ path: String, _ headers: HTTPHeaders = [:]) -> HTTPClientRequest {

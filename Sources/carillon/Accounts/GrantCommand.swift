@@ -83,7 +83,7 @@ struct GrantCommand: AsyncParsableCommand {
             let date =
                 (try? Date(text, strategy: .iso8601))
                 ?? (try? Date(text, strategy: .iso8601.year().month().day()))
-            guard let seconds = date?.timeIntervalSince1970, seconds > 0 else {
+            guard CalendarTime.exists(text), let seconds = date?.timeIntervalSince1970, seconds > 0 else {
                 throw ValidationError("--expires takes a date as 2027-01-31 or 2027-01-31T12:00:00Z.")
             }
             return UInt64(seconds * 1000)

@@ -1,7 +1,7 @@
 import Foundation
 import Service
 
-/// A new file for a command's result: a key or a certificate.
+/// A new file for a command's result: a key, a certificate, or a device identity.
 struct NewFile {
     private let path: String
 

@@ -41,9 +41,11 @@ struct DeviceCommand: AsyncParsableCommand {
                 throw CommandError("\(path) is there already; an identity is not overwritten.")
             }
             let courier = try common.runningService().courier(environment)
-            let identity = try await DeviceIdentity.activate(
-                at: courier, environment: .init(environment), code: code)
-            try identity.write(to: path)
+            let identity = try await NewFile(path).fill {
+                let identity = try await DeviceIdentity.activate(
+                    at: courier, environment: .init(environment), code: code)
+                return (Array(identity.text.utf8), identity)
+            }
             common.output.print(
                 Made(deviceID: identity.deviceID, path: path), "Made the device \(identity.deviceID): \(path)")
         }

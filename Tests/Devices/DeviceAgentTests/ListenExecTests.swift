@@ -25,12 +25,16 @@ import Testing
         chmod(folder + "/xcrun", 0o755)
     }
 
-    private func listen(_ folder: String, _ body: (ChildProcess, String) async throws -> Void) async throws {
+    private func listen(
+        _ folder: String,
+        program: String = "xcrun",
+        _ body: (ChildProcess, String) async throws -> Void,
+    ) async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate()
         let arguments =
             service.arguments("device", "listen", "--identity", identity, "--bundle-id", bundleID, "--exec")
-            + ["--", "xcrun", "simctl", "push", "booted", bundleID, "-"]
+            + ["--", program, "simctl", "push", "booted", bundleID, "-"]
         let path = folder + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "")
         try await ChildProcess.with(BuiltCommand.path, arguments, environment: ["PATH": path]) { child in
             let line = try required(await child.output.nextLine())
@@ -61,6 +65,19 @@ import Testing
                     ])
                 #expect(lines(folder + "/variables") == ["\(id) alert"])
                 #expect(!FileManager.default.fileExists(atPath: folder + "/evil"))
+            }
+        }
+    }
+
+    @Test func `A program with a relative path is found from the folder of the command`() async throws {
+        try await withAgentFolder { folder in
+            try standIn(folder)
+            let depth = FileManager.default.currentDirectoryPath.split(separator: "/").count
+            let program = String(repeating: "../", count: depth) + folder.dropFirst() + "/xcrun"
+            try await listen(folder, program: program) { child, token in
+                #expect(try await CarillonProcess.current.send(alert: "Hello", to: token).status == 200)
+                #expect(await child.output.nextLine() != nil)
+                #expect(lines(folder + "/payloads").count == 1)
             }
         }
     }

@@ -79,6 +79,22 @@ import Testing
         }
     }
 
+    /// Some couriers only refuse the stream when they have refused an earlier request, which looks as if it were for now.
+    @Test func `If the courier refuses the device when it reports its power, the run ends`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(act: {
+            $0.path == "/1/state" ? .answer(403, #"{"reason":"BadCertificateEnvironment"}"#) : .hang
+        }) { courier in
+            let error = try await courier.device(delegate) {
+                $0.power = .low
+            } _: { _ in
+                try await delegate.record.wait { $0.states.contains { if case .ended = $0 { true } else { false } } }
+            }
+            #expect(error?.code == .identityRefused)
+            #expect(courier.record.value.connections == 1)
+        }
+    }
+
     @Test(arguments: ["", "HTTP/1.1 400 Bad Request\r\n\r\n"])
     func `If the peer is not a courier, the error says what to do`(greeting: String) async throws {
         try await ScriptedCourier.run(act: Self.first(.hang)) { courier in

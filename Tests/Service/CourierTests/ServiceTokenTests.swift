@@ -118,6 +118,14 @@ struct ServiceTokenTests {
         }
     }
 
+    @Test func `An answer to HEAD has no content`() async throws {
+        try await TestService.run { test in
+            let rig = try await Rig(test)
+            let answer = try await rig.device.send(TestService.deviceHeaders("HEAD", "/1/crl"), body: "")
+            #expect(answer.status == 405 && answer.body.isEmpty)
+        }
+    }
+
     @Test func `A binary notification needs the app's own token, as its topic is the app's`() async throws {
         try await TestService.run { test in
             let rig = try await Rig(test)

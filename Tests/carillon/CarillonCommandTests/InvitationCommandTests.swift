@@ -30,4 +30,23 @@ import Testing
             }
         }
     }
+
+    @Test func `A code is not used up if the identity cannot be written`() async throws {
+        try await withTemporaryFolder { folder in
+            try await CarillonProcess.with { service in
+                let invited = try await service.carillon("device", "invite", "--environment", "production")
+                let code = try invited.object["code"].flatMap(\.text).orThrow(invited.errors)
+                func activate(_ file: String) async throws -> ChildProcess.Finished {
+                    try await service.carillon(
+                        "device", "activate", "--environment", "production", "--code", code, "--out", folder + file)
+                }
+                #expect(try await activate("/missing/phone.pem").status != 0)
+                let made = try await activate("/phone.pem")
+                #expect(made.status == 0, "\(made.errors)")
+                // If the service refuses it, no file stays.
+                #expect(try await activate("/other.pem").status != 0)
+                #expect(!FileManager.default.fileExists(atPath: folder + "/other.pem"))
+            }
+        }
+    }
 }

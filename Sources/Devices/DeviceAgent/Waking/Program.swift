@@ -60,7 +60,8 @@ package enum Program {
         ]
         let variables = environment.map { (Environment.Key(stringLiteral: $0.key), $0.value) }
         let configuration = Configuration(
-            executable: program.hasPrefix("/") ? .path(FilePath(program)) : .name(program),
+            // As a shell does: a name without a path is looked up.
+            executable: program.contains("/") ? .path(FilePath(folder).pushing(FilePath(program))) : .name(program),
             arguments: Arguments(Array(command.dropFirst())),
             environment: .custom(Dictionary(uniqueKeysWithValues: variables)), workingDirectory: FilePath(folder),
             platformOptions: options)

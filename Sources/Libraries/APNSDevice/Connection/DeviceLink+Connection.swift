@@ -94,10 +94,13 @@ extension DeviceLink: CourierConnection.Owner {
         if power != nil || configuration.software != nil {
             // A device that reports no power counts as awake.
             let state = CourierRequest.state(power ?? .awake, software: configuration.software)
+            let made = NIOLoopBound(connection, eventLoop: eventLoop)
             connection.send(state, timeout: TimeAmount(configuration.requestTimeout)) { [delegate] result in
                 // If the connection has ended, `ended` handles that.
                 guard case .success(let response) = result, let refusal = response.refusal else { return }
                 delegate.reported(refusal)
+                // The courier refuses the stream too, and that alone would look as if it were for now.
+                if refusal.code == .identityRefused { made.value.fail(refusal) }
             }
             connection.flush()
         }
