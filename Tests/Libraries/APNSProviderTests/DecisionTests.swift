@@ -88,6 +88,14 @@ struct DecisionTests {
         #expect(decision(.refused, deadline: .milliseconds(800)) == .finish)
     }
 
+    @Test func `The service's own delay is kept`() {
+        var answer = PushAnswer(status: 429, reason: "TooManyRequests")
+        answer.retryAfter = 5
+        #expect(decision(.answered(answer)) == .again(at: Self.now + .seconds(5)))
+        answer.retryAfter = .max
+        #expect(decision(.answered(answer)) == .finish)
+    }
+
     @Test func `Each attempt waits longer`() {
         #expect(decision(.refused, attempts: 2) == .again(at: Self.now + .milliseconds(1_600)))
     }

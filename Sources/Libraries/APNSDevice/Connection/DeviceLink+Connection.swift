@@ -81,9 +81,7 @@ extension DeviceLink: CourierConnection.Owner {
         state = .connected(connection)
         keepAlive.begin(at: eventLoop.now)
         if listening != nil { beginListening(on: connection) }
-        let waiting = requests
-        requests = []
-        for request in waiting { connection.send(request.request, timeout: request.timeout, request.finish) }
+        sendWaiting()
         acknowledge()
     }
 

@@ -9,6 +9,9 @@ import NIOPosix
 final class DeviceLink {
     /// The largest number of requests that wait for a connection: one for each app on a device with many apps.
     static let maximumWaitingRequests = 1000
+    /// The largest number of requests without an answer. The courier allows 100 streams, and the one of notifications and
+    /// acknowledgements need some too.
+    static let maximumOpenRequests = 64
 
     enum State {
         case idle
@@ -82,7 +85,11 @@ final class DeviceLink {
     var scheduledAcknowledgement: Scheduled<Void>?
     /// Whether acknowledgements wait a moment for more.
     var isGathering = false
+    /// The requests that wait for a connection, or for others to be answered.
     var requests: [WaitingRequest] = []
+    /// The number of requests without an answer.
+    private var openRequests = 0
+    private var isSendingWaiting = false
     var inbox = Inbox()
     /// The scheduled check of the silent connection, or the time limit for connecting or closing.
     var check: Timer?
@@ -141,12 +148,30 @@ final class DeviceLink {
         _ finish: @escaping (Result<CourierResponse, DeviceError>) -> Void,
     ) {
         guard closing == nil else { return finish(.failure(DeviceError(.closed, "The device was closed."))) }
-        if case .connected(let connection) = state { return connection.send(request, timeout: timeout, finish) }
         guard requests.count < Self.maximumWaitingRequests else {
-            return finish(.failure(DeviceError(.unavailable, "Too many requests are waiting for a connection.")))
+            return finish(.failure(DeviceError(.unavailable, "Too many requests are waiting.")))
         }
         requests.append(WaitingRequest(request: request, timeout: timeout, finish: finish))
-        if case .idle = state { connect() }
+        if case .idle = state { connect() } else { sendWaiting() }
+    }
+
+    /// Sends as many waiting requests as the connection has room for.
+    func sendWaiting() {
+        // A request that cannot be made ends at once, and calls this again.
+        guard !isSendingWaiting else { return }
+        isSendingWaiting = true
+        defer { isSendingWaiting = false }
+        while case .connected(let connection) = state, !connection.isGoingAway, !requests.isEmpty,
+            openRequests < Self.maximumOpenRequests
+        {
+            let waiting = requests.removeFirst()
+            openRequests += 1
+            connection.send(waiting.request, timeout: waiting.timeout) { [self] result in
+                openRequests -= 1
+                waiting.finish(result)
+                sendWaiting()
+            }
+        }
     }
 
     /// Makes a waiting device connect at once, and a connected one check its connection.

@@ -57,7 +57,8 @@ enum RetryDecision: Hashable {
             case .retryLater where !allowance.retriesRejections, .reconnect where !allowance.retriesRejections:
                 self = .finish
             case .retryLater, .reconnect:
-                self = Self.later(allowance, at: now, random: random)
+                // A gateway may say how long its limit lasts.
+                self = Self.later(allowance, at: now, random: random, after: answer.retryAfter ?? 0)
             case .renewProviderToken:
                 // After one new token, another one would not help.
                 self = allowance.renewals == 0 ? .withNewToken : .finish
@@ -67,8 +68,15 @@ enum RetryDecision: Hashable {
         }
     }
 
-    private static func later(_ allowance: Allowance, at now: NIODeadline, random: Double) -> RetryDecision {
-        let due = now + GrowingDelay.sending.delay(afterFailures: allowance.attempts, random: random)
+    /// - Parameter seconds: the shortest delay that the service asks for.
+    private static func later(
+        _ allowance: Allowance,
+        at now: NIODeadline,
+        random: Double,
+        after seconds: Int = 0,
+    ) -> RetryDecision {
+        let asked = TimeAmount(bounding: .seconds(seconds))
+        let due = now + max(asked, GrowingDelay.sending.delay(afterFailures: allowance.attempts, random: random))
         return due < allowance.deadline ? .again(at: due) : .finish
     }
 }

@@ -97,31 +97,36 @@ public final class Carillon implements AutoCloseable {
             throw new CarillonException(
                     "This Carillon does not serve the development environment: start it with --environment development.");
         }
-        Matcher provider = address("PROVIDER", addresses.get("provider"), variables);
-        host = host(provider);
+        String mappedProvider = mapped("PROVIDER", variables);
+        String mappedBinary = mapped("BINARY", variables);
+        Matcher provider = address("PROVIDER", mappedProvider, addresses.get("provider"));
+        host = host(provider, mappedProvider != null);
         port = Integer.parseInt(provider.group(2));
-        Matcher binary = address("BINARY", addresses.get("binary"), variables);
-        binaryHost = host(binary);
+        Matcher binary = address("BINARY", mappedBinary, addresses.get("binary"));
+        binaryHost = host(binary, mappedBinary != null);
         binaryPort = Integer.parseInt(binary.group(2));
     }
 
-    private Matcher address(String name, Object own, Map<String, String> variables) {
-        // A container has ports of its own: variables say to which ones of this machine they are mapped.
-        String variable = "CARILLON_" + name + "_ADDRESS";
-        String mapped = program == null ? variables.get(variable) : null;
-        String address = mapped == null || mapped.isEmpty() ? String.valueOf(own) : mapped;
+    /** A container has ports of its own: variables say to which ones of this machine they are mapped. Null if none does. */
+    private String mapped(String name, Map<String, String> variables) {
+        String mapped = program == null ? variables.get("CARILLON_" + name + "_ADDRESS") : null;
+        return mapped == null || mapped.isEmpty() ? null : mapped;
+    }
+
+    private Matcher address(String name, String mapped, Object own) {
+        String address = mapped == null ? String.valueOf(own) : mapped;
         Matcher parts = Pattern.compile("(.+):(\\d{1,5})").matcher(address);
         if (!parts.matches()) {
             throw new CarillonException(
-                    variable + " is " + address + ": set it to a host and a port, such as localhost:2197.");
+                    "CARILLON_" + name + "_ADDRESS is " + address + ": set it to a host and a port, such as localhost:2197.");
         }
         return parts;
     }
 
-    private String host(Matcher address) {
+    private String host(Matcher address, boolean isMapped) {
         String host = address.group(1).replaceAll("^\\[|\\]$", "");
         // An address that only that machine can reach, or every address of it: it is reached as the management API is.
-        boolean isUnknown = program == null && Set.of("0.0.0.0", "::", "127.0.0.1", "::1").contains(host);
+        boolean isUnknown = program == null && !isMapped && Set.of("0.0.0.0", "::", "127.0.0.1", "::1").contains(host);
         return isUnknown ? management.place.getHost().replaceAll("^\\[|\\]$", "") : host;
     }
 
