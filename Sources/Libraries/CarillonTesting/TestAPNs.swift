@@ -59,6 +59,8 @@ public final class TestAPNs: Sendable {
     let acceptsAny: Bool
     /// The teams that were made, at most ``mostTeams`` of them, if other tests may use the service too.
     private let teams = Mutex<[String]>([])
+    /// The paths of what was made in a service that does not run in this process, in the order in which it was made.
+    private let leftovers = Mutex<[String]>([])
     /// The number of teams whose requests a failed test shows.
     private static let mostTeams = 20
     /// The number of requests that a failed test shows: a person reads no more.
@@ -129,11 +131,23 @@ public final class TestAPNs: Sendable {
         return (found, serving)
     }
 
-    /// Closes all connections, ends the service and removes its files. A service that does not run in this process is
-    /// left as it is.
+    /// Closes all connections, ends the service and removes its files. If the service does not run in this process, it goes
+    /// on, and what was made in it here is removed: rehearsals, and teams with what they have.
     public func shutDown() async {
-        serving?.cancel()
-        await serving?.value
+        guard let serving else { return await removeLeftovers() }
+        serving.cancel()
+        await serving.value
+    }
+
+    private func removeLeftovers() async {
+        let paths = leftovers.withLock { paths in
+            defer { paths = [] }
+            return paths
+        }
+        for path in paths.reversed() {
+            // The service may have ended before, or somebody has removed it already.
+            let _: Ignored? = try? await management.ask("DELETE", path)
+        }
     }
 
     /// Runs a service until `body` returns.
@@ -218,6 +232,7 @@ public final class TestAPNs: Sendable {
         guard let description = made.teams.first else {
             throw TestAPNsError(.refused, "The service's answer contains no team.")
         }
+        if serving == nil { leftovers.withLock { $0.append("/v1/teams/\(description.teamID)") } }
         if serving == nil, !acceptsAny {
             teams.withLock { $0 = ($0 + [description.teamID]).suffix(Self.mostTeams) }
         }
@@ -265,7 +280,9 @@ public final class TestAPNs: Sendable {
             let seed: UInt64
             let rules: [RehearsalRule]
         }
-        let _: Ignored = try await management.ask("POST", "/v1/rehearsals", Document(seed: seed, rules: rules))
+        struct Begun: Decodable { let rehearsal: String }
+        let begun: Begun = try await management.ask("POST", "/v1/rehearsals", Document(seed: seed, rules: rules))
+        if serving == nil { leftovers.withLock { $0.append("/v1/rehearsals/\(begun.rehearsal)") } }
     }
 
     /// The root of the other authority, in PEM. In rehearsals a client may get certificates of it. Until this is called,

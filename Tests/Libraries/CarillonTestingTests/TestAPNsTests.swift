@@ -49,14 +49,22 @@ struct TestAPNsTests {
     }
 
     @Test
-    func `A service that runs already is used, and is not ended`() async throws {
-        let running = try TestAPNs.current
-        let (url, key) = running.managementAddress
-        let attached = try await TestAPNs(attachingTo: url, key: key)
-        #expect(attached.port == running.port && attached.authorityPEM == running.authorityPEM)
-        _ = try await attached.makeTeam()
-        await attached.shutDown()
-        _ = try await running.makeTeam()
+    func `A service that runs already is used, is not ended, and has nothing of the test afterwards`() async throws {
+        struct Shown: Decodable { let active: Bool }
+        try await TestAPNs.run { running in
+            let (url, key) = running.managementAddress
+            let attached = try await TestAPNs(attachingTo: url, key: key)
+            #expect(attached.port == running.port && attached.authorityPEM == running.authorityPEM)
+            let team = try await attached.makeTeam()
+            try await team.rehearse(RehearsalRule(.answer(reason: "BadTopic")))
+            await attached.shutDown()
+            let rehearsals: [Shown] = try await running.management.ask("GET", "/v1/rehearsals")
+            #expect(rehearsals.map(\.active) == [false])
+            await #expect(throws: TestAPNsError.self) {
+                let _: Ignored = try await running.management.ask("GET", "/v1/teams/\(team.id)")
+            }
+            _ = try await running.makeTeam()
+        }
     }
 
     @Test

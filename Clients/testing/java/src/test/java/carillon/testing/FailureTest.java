@@ -127,6 +127,12 @@ class FailureTest {
                 carillon.management.url, carillon.management.key, new Carillon.Settings(), variables)) {
             assertEquals("https://localhost:49153", attached.url());
             assertEquals(carillon.caPEM, attached.caPEM);
+            Map<String, String> numbers = Map.of("CARILLON_PROVIDER_ADDRESS", "127.0.0.1:49153");
+            try (Carillon other = Carillon.attach(
+                    carillon.management.url.replace("127.0.0.1", "localhost"), carillon.management.key, new Carillon.Settings(),
+                    numbers)) {
+                assertEquals("https://127.0.0.1:49153", other.url());
+            }
             try (APNs apns = attached.team()) {
                 assertEquals(List.of(), apns.requests());
             }
