@@ -9,6 +9,7 @@ import Trust
 extension DeviceConnection {
     func perform(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
         guard let action = try request.action?.get() else { throw Rejection(.internalServerError) }
+        try checkEnvironment()
         if action == .activate { return try activate(request, on: stream) }
         if action == .revocations { return revocations(on: stream) }
         if action == .listen, isEnded { return refuseToListen(stream) }
@@ -33,18 +34,22 @@ extension DeviceConnection {
         }
     }
 
-    /// Returns the device of the connection's certificate. If it belongs to the other environment, the connection
-    /// ends with this reason.
+    /// If the connection's certificate belongs to the other environment, every request is refused, and the connection ends
+    /// with this reason.
+    private func checkEnvironment() throws(Rejection) {
+        guard let identity, identity.environment != courier.environment else { return }
+        goAway(.badCertificateEnvironment)
+        let detail = "The device certificate is for the \(identity.environment.rawValue) environment."
+        throw Rejection(.badCertificateEnvironment, detail: detail)
+    }
+
+    /// Returns the device of the connection's certificate.
     func authorizedDevice() throws(Rejection) -> DeviceKey {
-        guard let identity, let device = deviceKey else {
+        guard identity != nil, let device = deviceKey else {
             throw Rejection(
                 .forbidden, detail: "The request needs a device certificate; POST /1/activations makes one.")
         }
-        guard identity.environment == courier.environment else {
-            goAway(.badCertificateEnvironment)
-            let detail = "The device certificate is for the \(identity.environment.rawValue) environment."
-            throw Rejection(.badCertificateEnvironment, detail: detail)
-        }
+        try checkEnvironment()
         try checkCertificate()
         return device
     }

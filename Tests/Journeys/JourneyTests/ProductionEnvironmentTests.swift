@@ -103,9 +103,11 @@ import Testing
     @Test func `A device of the other environment is refused`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate(.development)
-        let answer = try await service.device("PUT", "/1/apps/\(bundleID)", as: identity, in: .production)
-        #expect(answer.status == 403)
-        #expect(try answer.json["reason"] == "BadCertificateEnvironment")
+        for (method, path) in [("PUT", "/1/apps/\(bundleID)"), ("GET", "/1/crl"), ("POST", "/1/activations")] {
+            let answer = try await service.device(method, path, as: identity, in: .production)
+            #expect(answer.status == 403)
+            #expect(try answer.json["reason"] == "BadCertificateEnvironment")
+        }
     }
 
     @Test(.enabled(if: ChildProcess.isInstalled("nghttp")))

@@ -79,11 +79,18 @@ struct ProviderAccess: Sendable {
         }
         guard !known.isEmpty else { throw IdentityToken.fault("has an issuer and an audience that no app accepts") }
         var results: [String: Bool] = [:]
+        var unreadable: Problem?
         for file in Set(known.compactMap { $0.identity?.keysFile }) {
-            results[file] = try identityKeys.keysForRequest(file).verifies(token)
+            do throws(Problem) {
+                results[file] = try identityKeys.keysForRequest(file).verifies(token)
+            } catch {
+                // The file of another app may have the key.
+                unreadable = error
+            }
         }
         let accepting = known.filter { $0.identity.map { results[$0.keysFile] == true } ?? false }
         guard !accepting.isEmpty else {
+            if let unreadable { throw unreadable }
             throw IdentityToken.fault("is not signed with a key that its issuer has now")
         }
         try token.checkTime(clock.now())
