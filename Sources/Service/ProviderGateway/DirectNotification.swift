@@ -48,7 +48,9 @@ extension ProviderGateway {
         let id = request.id.present ?? newIdentifier()
         do throws(Rejection) {
             if let forwarded = try forwarded(request, by: rules) {
-                decided(request.facts(direct, nil, nil, id: id, at: clock.time, by: rules))
+                var facts = request.facts(direct, nil, nil, id: id, at: clock.time, by: rules)
+                facts.isForwarded = true
+                decided(facts)
                 return (id, await forward(request, forwarded, id))
             }
             // The caller has the key of the management API.

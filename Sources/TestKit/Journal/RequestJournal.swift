@@ -290,27 +290,42 @@ extension RequestJournal {
         changes: Bool = false,
         watch: (@escaping @Sendable () -> Void) -> Void,
     ) -> FollowedEntries {
+        // All existing requests have to fit, and then as many as may wait for a slow reader.
+        let backlog = state.withLock { $0.count } + JournalLimits.followerBacklog
         let (stream, continuation) = AsyncStream.makeStream(
-            of: JournalEntry.self, bufferingPolicy: .bufferingOldest(JournalLimits.followerBacklog))
+            of: JournalEntry.self, bufferingPolicy: .bufferingOldest(backlog))
+        let follower = Follower()
+        continuation.onTermination = { [weak self] _ in
+            follower.hasEnded.store(true, ordering: .sequentiallyConsistent)
+            // Remove the watcher in a task: the stream may end while the journal's lock is held.
+            Task { self?.remove(follower.name.load(ordering: .sequentiallyConsistent)) }
+        }
         let finish = { @Sendable in continuation.finish() }
         watch(finish)
-        let share = backlog.makeShare()
+        let share = self.backlog.makeShare()
         let show = { @Sendable (entry: JournalEntry) in
             guard share.add(entry.bytes) else { return finish() }
             if case .dropped = continuation.yield(entry) { finish() }
         }
         // A reader of changes gets no existing requests.
         let examined = changes ? ExaminedMatch(match) : examine(match)
-        let name = state.withLock {
-            $0.add(
+        let name = state.withLock { state in
+            let name = state.add(
                 JournalState.Watcher(
                     match: match, onEntry: show, changes: changes, count: 0, onCount: {}, onEnd: finish), examined)
+            follower.name.store(name, ordering: .sequentiallyConsistent)
+            return name
         }
-        continuation.onTermination = { [weak self] _ in
-            // Remove the watcher in a task: the stream may end while the journal's lock is held.
-            Task { self?.remove(name) }
-        }
+        // If the stream had ended before, its end could not remove the watcher.
+        if follower.hasEnded.load(ordering: .sequentiallyConsistent) { remove(name) }
         return FollowedEntries(stream: stream, share: share)
+    }
+
+    /// A follower's watcher, and whether its stream has ended.
+    private final class Follower: Sendable {
+        /// 0 if it has none yet.
+        let name = Atomic<UInt64>(0)
+        let hasEnded = Atomic(false)
     }
 
     /// Returns a sample of the future requests that match, and of their changes.

@@ -26,7 +26,15 @@ extension ManagementAPI {
                 var document = plan.document
                 for (index, team) in plan.teams.enumerated() {
                     begun.append(team.id)
-                    for change in team.changes { _ = try await accounts.apply(change) }
+                    for (number, change) in team.changes.enumerated() {
+                        do throws(StoreError) {
+                            _ = try await accounts.apply(change)
+                        } catch {
+                            // Somebody else has made the team meanwhile, so it is not removed.
+                            if number == 0, error.code == .exists { begun.removeLast() }
+                            throw error
+                        }
+                    }
                     let written = document.teams?[index].devices
                     document.teams?[index].devices = try await create(team.devices, of: team.id, written, testing)
                 }
