@@ -190,14 +190,24 @@ extension PostgresStore {
             if rows.affected == 1, !present.hasRunOut(at: .now) { return renewed(at: now, refusal: nil) }
         }
         // A new term, even if `join` fails: the devices may have been given up, and each has to be taken again.
-        defer { lease.withLock { $0.term += 1 } }
-        let refusal = try await Self.join(as: configuration.node, start: start, isStart: false, on: control)
-        renewed(at: now, refusal: refusal)
+        let refusal: StoreError?
+        do throws(PostgresError) {
+            refusal = try await Self.join(as: configuration.node, start: start, isStart: false, on: control)
+        } catch {
+            lease.withLock { $0.term += 1 }
+            throw error
+        }
+        renewed(at: now, refusal: refusal, isNewTerm: true)
     }
 
-    /// - Parameter now: when the renewal began.
-    private func renewed(at now: ContinuousClock.Instant, refusal: StoreError?) {
-        lease.withLock { ($0.refusal, $0.renewed) = (refusal, now) }
+    /// - Parameters:
+    ///   - now: when the renewal began.
+    ///   - isNewTerm: whether a new term begins, at the same moment: the old term may not come back for an instant.
+    private func renewed(at now: ContinuousClock.Instant, refusal: StoreError?, isNewTerm: Bool = false) {
+        lease.withLock { lease in
+            (lease.refusal, lease.renewed) = (refusal, now)
+            if isNewTerm { lease.term += 1 }
+        }
         pulse.withLock { $0.renewed(at: now) }
         unconfirmed.withLock { $0 = nil }
     }

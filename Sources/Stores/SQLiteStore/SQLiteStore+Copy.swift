@@ -136,7 +136,7 @@ extension SQLiteStore: CopyableStore {
                 newest = max(newest, mailbox.version.rawValue)
             }
             // New versions must be greater than all that are in use.
-            let reserved = Int64(clamping: newest) + 1
+            let reserved = Int64(clamping: newest < .max ? newest + 1 : newest)
             if try Self.meta(.mailboxVersionsReserved, in: database) < reserved {
                 try Self.setMeta(.mailboxVersionsReserved, to: reserved, in: database)
             }

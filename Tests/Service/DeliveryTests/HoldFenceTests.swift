@@ -90,6 +90,21 @@ struct HoldFenceTests {
         await running.value
     }
 
+    /// Otherwise it would wait for its mailboxes for ever.
+    @Test
+    func `A stream whose mailboxes are read after the lease has run out ends`() async throws {
+        let held = try HeldStore(holding: [.readAnswer])
+        let clock = clock
+        let local = LocalSwitchboard(mailboxes: held, fence: HoldFence(holds), clock: { clock.now })
+        let stream = RecordingStream()
+        local.attach(stream, of: Example.device, power: .awake, after: 0)
+        await held.arrival(.readAnswer)
+        holds.state.withLock { $0.term += 1 }
+        held.open()
+        #expect(await stream.ends.first(1) == [.storeUnavailable])
+        #expect(local.connectedDevices == 0)
+    }
+
     @Test
     func `A device that was taken before the lease ran out gets no stream after it`() async throws {
         let stream = RecordingStream()

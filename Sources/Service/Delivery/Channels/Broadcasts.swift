@@ -225,10 +225,14 @@ extension Broadcasts {
                 // The device is among the subscribers already, so it also gets what is stored from now on.
                 let stored = keys.isEmpty ? [] : try await channels.stored(keys)
                 let now = clock.moment
+                // Nothing may be sent now, and it would not be read again.
+                guard isUsable else {
+                    throw StoreError(.unavailable, "This node may not use its devices' connections now.")
+                }
                 for case let broadcast? in stored {
                     let now = clock.teams.time(now.time, of: broadcast.entry.channel.list.app)
                     guard broadcast.entry.expires > now else { continue }
-                    guard isUsable, let message = message(broadcast) else { continue }
+                    guard let message = message(broadcast) else { continue }
                     lines.lines.withLock { $0.send(message, to: device, on: stream) }
                 }
             } while lines.lines.withLock { $0.continueLoading(device, on: stream) }

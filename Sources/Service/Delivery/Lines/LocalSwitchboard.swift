@@ -370,6 +370,11 @@ package final class LocalSwitchboard: Switchboard {
                 end(device, because: .storeUnavailable) { $0.isReading(epoch: epoch) }
                 return
             }
+            // Nothing may be sent now. The line would wait for its mailboxes for ever.
+            guard isUsable else {
+                end(device, because: .storeUnavailable) { $0.isReading(epoch: epoch) }
+                return
+            }
             if !entries.isEmpty, let found = found.withLock({ $0 }) { found(entries.map(\.entry.destination)) }
             advance(device) { $0.read(entries, epoch: epoch, now: $2, silents: &$1) }
         }

@@ -234,7 +234,9 @@ package struct StoreCopy: Sendable {
             while true {
                 let page = try await source.devices(in: environment, after: last, limit: Self.page)
                 for device in page where channels.maySubscribe(device.key) {
+                    // Those of an app that was deleted a moment ago are still there.
                     let subscribed = try await channels.subscriptions(of: device.key)
+                        .filter { source.current.app($0.channel.key.list.app) != nil }
                     let subscriptions = subscribed.map {
                         Subscription(device: device.key, app: $0.channel.key.list.app, channel: $0.channel.key.id)
                     }
