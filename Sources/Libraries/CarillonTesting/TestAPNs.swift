@@ -293,7 +293,14 @@ public final class TestAPNs: Sendable {
 
     /// Ends all rehearsals.
     public func endRehearsals() async throws(TestAPNsError) {
-        let _: Ignored = try await management.ask("DELETE", "/v1/rehearsals")
+        struct Shown: Decodable {
+            let rehearsal: String
+            let active: Bool
+        }
+        let all: [Shown] = try await management.ask("GET", "/v1/rehearsals")
+        for shown in all where shown.active {
+            let _: Ignored = try await management.ask("DELETE", "/v1/rehearsals/\(shown.rehearsal)")
+        }
     }
 }
 

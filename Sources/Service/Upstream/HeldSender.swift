@@ -37,7 +37,9 @@ package struct HeldSender: Sendable {
         while (try? await Task.sleep(for: HeldLimits.interval)) != nil {
             // Without upstreams there can only be some whose upstream was removed. These expire.
             skipped += 1
-            guard !accounts.current.upstreams.isEmpty || skipped >= HeldLimits.intervalsWithoutUpstream else { continue }
+            guard !accounts.current.upstreams.isEmpty || skipped >= HeldLimits.intervalsWithoutUpstream else {
+                continue
+            }
             skipped = 0
             do throws(StoreError) {
                 try await round()
@@ -119,9 +121,12 @@ package struct HeldSender: Sendable {
         // First of all: what stays in the store is sent again.
         try await held.removeHeld(ended.filter { Self.next($0.answer) == .remove }.map(\.push.number))
         try await held.giveBackHeld(ended.filter { Self.next($0.answer) == .giveBack }.map(\.push.number))
+        var trouble: StoreError?
         for (push, answer) in ended {
-            if case .answered(let answer) = answer { try await remember(answer, push) }
+            guard case .answered(let answer) = answer else { continue }
+            do throws(StoreError) { try await remember(answer, push) } catch { trouble = error }
         }
+        if let trouble { throw trouble }
         return ended.allSatisfy { Self.isReached($0.answer) } ? .sent : .done
     }
 

@@ -119,7 +119,8 @@ import Testing
         }
     }
 
-    @Test func `Somebody who asks for a connection again gets one, also within the delay after a failure`() async throws {
+    @Test
+    func `Somebody who asks for a connection again gets one, also within the delay after a failure`() async throws {
         let lookUps = Mutex(0)
         try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
             var internals = ProviderClient.Internals()

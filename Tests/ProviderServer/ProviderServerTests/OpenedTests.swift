@@ -109,8 +109,8 @@ import Testing
             ProviderClock(
                 now: { self.hasEnded ? Self.evening.advanced(by: .seconds(36_000)) : Self.evening },
                 sleep: { duration in
-                    // Only the wait for the end of the quiet hours is this long.
-                    guard duration > .seconds(3_600) else { return await ProviderClock.system.sleep(duration) }
+                    // Only the wait for the end of the quiet hours is this long. It is a minute at a time.
+                    guard duration >= .seconds(60) else { return await ProviderClock.system.sleep(duration) }
                     while !self.hasEnded, !Task.isCancelled {
                         await ProviderClock.system.sleep(.milliseconds(5))
                     }

@@ -129,8 +129,8 @@ struct SmallDecisionsTests {
         }
         func grant(_ digit: String, _ publicKey: UInt8) throws -> Grant {
             Grant(
-                id: try #require(GrantID(rawValue: "g_" + String(repeating: digit, count: 16))), bundleID: bundleID, team: team, name: "",
-                key: names[3], publicKey: [publicKey], clientKey: "", made: moment)
+                id: try #require(GrantID(rawValue: "g_" + String(repeating: digit, count: 16))), bundleID: bundleID,
+                team: team, name: "", key: names[3], publicKey: [publicKey], clientKey: "", made: moment)
         }
         let accounts = AccountsSnapshot(
             version: 1, apps: [App(id: AppID(rawValue: 1), bundleID: bundleID, team: team)],
