@@ -68,8 +68,11 @@ final class BroadcastLine {
     /// because the caller reads them all. If there is no room for what it reads, or for what comes meanwhile, that is
     /// missed again.
     func claimChannelsToRead() -> [ChannelKey] {
+        // What waits for the device to be awake comes first.
+        let waiting = Set(waiting.map(\.message.channel))
         let keys = channels.keys.filter { key in
-            channels[key].map { $0.policy == .newest && ($0.sent == nil || $0.hasMissed) } ?? false
+            guard !waiting.contains(key), let state = channels[key] else { return false }
+            return state.policy == .newest && (state.sent == nil || state.hasMissed)
         }
         for key in keys { channels[key]?.hasMissed = false }
         return keys
@@ -101,7 +104,8 @@ final class BroadcastLine {
     /// urgent ones. Beyond it, the oldest is left out.
     /// - Returns: `noRoom` if one was left out.
     func hold(_ message: BroadcastMessage, isStored: Bool) -> Admission {
-        guard channels[message.channel] != nil else { return .notSubscribed }
+        guard let state = channels[message.channel] else { return .notSubscribed }
+        if let version = message.version, state.had(version, orNewer: isStored) { return .hadBefore }
         waiting.append((message, isStored))
         guard waiting.count > max(1, limit / 2), let oldest = waiting.popFirst()?.message else { return .send }
         if oldest.version != nil { channels[oldest.channel]?.hasMissed = true }

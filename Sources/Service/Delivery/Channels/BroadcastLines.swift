@@ -102,9 +102,14 @@ struct BroadcastLines: @unchecked Sendable {
     }
 
     /// Sends a stored broadcast, unless the device has received it already.
-    func send(_ message: BroadcastMessage, to device: DeviceKey, on stream: any BroadcastStream) {
-        guard let line = line(of: device, on: stream), case .send = line.admit(message, isStored: true) else { return }
-        stream.send(message)
+    /// - Parameter isAwake: whether the device may get it now. If not, it gets it later.
+    func send(_ message: BroadcastMessage, to device: DeviceKey, on stream: any BroadcastStream, isAwake: Bool) {
+        guard let line = line(of: device, on: stream) else { return }
+        guard isAwake else {
+            _ = line.hold(message, isStored: true)
+            return
+        }
+        if case .send = line.admit(message, isStored: true) { stream.send(message) }
     }
 
     /// - Returns: Whether to load again, because something has changed meanwhile.

@@ -22,6 +22,14 @@ extension Broadcasts {
         local.onRelease { [weak self] in self?.release($0) }
     }
 
+    /// Whether the power of a device lets it get a message now.
+    func isAwake(_ device: DeviceKey, for message: BroadcastMessage, at now: Moment) -> Bool {
+        guard message.notification.urgency != .immediate, let local = switchboard.withLock({ $0.local }) else {
+            return true
+        }
+        return local.admitsBroadcast(message.notification, to: device, now: now)
+    }
+
     private func release(_ device: DeviceKey) {
         guard isUsable else { return }
         let count = shard(device).lines.withLock { $0.release(device, at: clock.time) }

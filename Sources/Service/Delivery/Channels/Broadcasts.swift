@@ -230,10 +230,10 @@ extension Broadcasts {
                     throw StoreError(.unavailable, "This node may not use its devices' connections now.")
                 }
                 for case let broadcast? in stored {
-                    let now = clock.teams.time(now.time, of: broadcast.entry.channel.list.app)
-                    guard broadcast.entry.expires > now else { continue }
-                    guard let message = message(broadcast) else { continue }
-                    lines.lines.withLock { $0.send(message, to: device, on: stream) }
+                    let time = clock.teams.time(now.time, of: broadcast.entry.channel.list.app)
+                    guard broadcast.entry.expires > time, let message = message(broadcast) else { continue }
+                    let isAwake = isAwake(device, for: message, at: now)
+                    lines.lines.withLock { $0.send(message, to: device, on: stream, isAwake: isAwake) }
                 }
             } while lines.lines.withLock { $0.continueLoading(device, on: stream) }
         } catch {
