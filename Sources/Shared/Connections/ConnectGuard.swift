@@ -75,7 +75,11 @@ package final class ConnectGuard: Sendable {
             if state.suspects.count >= Self.maximumSuspects {
                 state.suspects = state.suspects.filter { $0.value > now.uptimeNanoseconds }
             }
-            guard state.suspects.count < Self.maximumSuspects else { return }
+            if state.suspects.count >= Self.maximumSuspects,
+                let oldest = state.suspects.min(by: { $0.value < $1.value })?.key
+            {
+                state.suspects[oldest] = nil
+            }
             state.suspects[address] = (now + Self.suspicion).uptimeNanoseconds
         }
     }

@@ -33,12 +33,14 @@ struct SeriesName: Hashable, Comparable {
 
     private static func escaped(_ value: String) -> String {
         var result = ""
-        for character in value {
-            switch character {
+        // A combining mark after one of these hides it from those who look at characters, but not from Prometheus.
+        for scalar in value.unicodeScalars {
+            switch scalar {
             case "\\": result += #"\\"#
             case "\"": result += #"\""#
-            case "\n", "\r\n": result += #"\n"#
-            default: result.append(character)
+            case "\n": result += #"\n"#
+            case "\r": break
+            default: result.unicodeScalars.append(scalar)
             }
         }
         return result

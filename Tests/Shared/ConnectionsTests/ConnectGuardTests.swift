@@ -40,6 +40,19 @@ import Testing
         #expect(verdicts == [.admitted, .admitted, .tooManyConnects])
     }
 
+    @Test func `If there are too many suspects, the oldest is forgotten`() throws {
+        let limits = ConnectLimits(connects: Rate(burst: 4, perSecond: 1), open: 0)
+        let guardian = ConnectGuard(Limit("connect-rate"), limits, budget: ConnectionBudget(limit: 10))
+        let suspects = try (0...ConnectGuard.maximumSuspects).map { try address("10.0.\($0 / 256).\($0 % 256)") }
+        for (index, suspect) in suspects.enumerated() {
+            guardian.suspect(suspect, at: now + .nanoseconds(Int64(index)))
+        }
+        let verdicts = [suspects[0], suspects[suspects.count - 1]].map { suspect in
+            (0..<3).map { _ in guardian.admit(suspect, at: now) }
+        }
+        #expect(verdicts == [[.admitted, .admitted, .admitted], [.admitted, .admitted, .tooManyConnects]])
+    }
+
     @Test func `The addresses of one i pv 6 network are one`() throws {
         #expect(try address("2001:db8::1") == address("2001:db8::2:3"))
         #expect(try address("2001:db8::1") != address("2001:db8:0:1::1"))

@@ -29,6 +29,18 @@ import Testing
         #expect(peer.recorder.requests == [1, 3])
     }
 
+    /// GOAWAY says that it was not, although it is sent only after it has come.
+    @Test func `A request that comes right after the answer to the PING is not processed`() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1))
+        peer.session.drain()
+        let ping = try #require(try peer.received(WireFrame.ping).first)
+        try peer.send(
+            WireFrame(type: WireFrame.ping, flags: WireFrame.acknowledge, payload: ping.payload), .request(3))
+        #expect(try peer.received(WireFrame.goAway).first?.number() == 1)
+        #expect(peer.recorder.requests == [1])
+    }
+
     // MARK: Answers first
 
     @Test func `The one GOAWAY follows the answers and their bodies`() throws {

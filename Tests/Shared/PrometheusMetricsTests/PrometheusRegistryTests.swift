@@ -85,6 +85,12 @@ struct PrometheusRegistryTests {
     }
 
     @Test
+    func `A combining mark after a quotation mark does not hide it`() {
+        Counter(label: "a", dimensions: [("b", "x\"\u{301}\\\u{301}")], factory: registry).increment()
+        #expect(lines.last.map { Array($0.utf8) } == Array("a{b=\"x\\\"\u{301}\\\\\u{301}\"} 1".utf8))
+    }
+
+    @Test
     func `Destroyed metrics are not shown`() {
         let counter = Counter(label: "a", factory: registry)
         counter.destroy()

@@ -7,6 +7,7 @@ import NIOCore
 import NIOSSL
 import Notifications
 import Peers
+import Rates
 import Storage
 import Trust
 
@@ -112,11 +113,13 @@ struct PeerOpening {
     ) async throws(ServiceError) -> Listener {
         var logger = base.logger
         logger[metadataKey: "listener"] = "peer"
+        // Nodes have no rate of their own. Others may not use up the open files.
+        let connects = ConnectGuard(Limit("peer-connect-rate"), .off, budget: base.budget, log: base.limitLog)
         do {
             return try await Listener.bind(
                 .always(service), to: .tcp(host: address.host, port: address.port),
                 tls: { certificate.context(.http2) },
-                limits: base.settings.listener, group: base.group, logger: logger)
+                limits: base.settings.listener, connects: connects, group: base.group, logger: logger)
         } catch {
             throw ServiceError(
                 .cannotListen,

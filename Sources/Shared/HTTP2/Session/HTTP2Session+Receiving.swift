@@ -59,6 +59,8 @@ extension HTTP2Session {
 
     /// Server: a request begins.
     func requestBegan(_ stream: StreamID) -> Admission {
+        // GOAWAY says that it was not processed, also while it still waits to be sent. It closes the stream.
+        if let last = lastStreamOfGoAway, stream > last { return .refused }
         if case .answering = drain {
             // An honest client may have sent this stream before it knew the smaller number.
             flood.streamOpened()
