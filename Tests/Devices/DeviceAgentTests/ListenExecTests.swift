@@ -75,7 +75,8 @@ import Testing
             let depth = FileManager.default.currentDirectoryPath.split(separator: "/").count
             let program = String(repeating: "../", count: depth) + folder.dropFirst() + "/xcrun"
             try await listen(folder, program: program) { child, token in
-                #expect(try await CarillonProcess.current.send(alert: "Hello", to: token).status == 200)
+                let answer = try await CarillonProcess.current.send(alert: "Hello", to: token)
+                #expect(answer.status == 200)
                 #expect(await child.output.nextLine() != nil)
                 #expect(lines(folder + "/payloads").count == 1)
             }
