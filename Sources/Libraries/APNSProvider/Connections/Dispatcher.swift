@@ -330,7 +330,7 @@ final class Dispatcher {
         for job in delayed { next = min(next, job.due) }
         let isBusy =
             !waiting.isEmpty || !delayed.isEmpty || !whenOpen.isEmpty || replacement != nil
-            || (isShuttingDown && !connections.isEmpty) || connections.contains { $0.inFlight > 0 }
+            || !whenShutDown.isEmpty || connections.contains { $0.inFlight > 0 }
         if isBusy { next = min(next, now + Self.tickInterval) }
         if next < .distantFuture { scheduleTick(at: max(next, now + .milliseconds(1))) }
     }
