@@ -175,7 +175,8 @@ struct BroadcastLineTests {
         for number in 1...2 as ClosedRange<UInt64> {
             #expect(line.hold(try Self.message(number, to: channel, version: number), isStored: false) == .send)
         }
-        #expect(line.claimChannelsToRead() == [channel.key])
+        // What waits comes first, so the channel is not read before.
+        #expect(line.claimChannelsToRead().isEmpty)
         #expect(line.hold(try Self.message(3, to: channel, version: 3), isStored: false) == .noRoom)
         #expect(line.release(at: Timestamp(milliseconds: 0)).map(\.number) == [2, 3])
         #expect(line.claimChannelsToRead() == [channel.key])
