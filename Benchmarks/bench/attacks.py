@@ -1,5 +1,5 @@
 """Measures what a flood costs others: the median time of a quiet client's request during an attack, divided by that
-without one. script/measure attacks runs this.
+without one, and the longest time of one of its requests. script/measure attacks runs this.
 
 The quiet client has one connection and sends one request after the other; the attacker, a process of its own, sends as
 fast as it can and connects again whenever it is cut off. Rounds with and without an attack alternate. Some attackers flood
@@ -134,7 +134,7 @@ def measure(service, server, name):
         ("authorization", f"bearer {service.provider_token()}"))
     connection = Connection(server.port, service.authority)
     quiet(connection, block)
-    alone, meanwhile = [], []
+    alone, meanwhile, longest = [], [], 0
     connects, sent = multiprocessing.Value("q", 0), multiprocessing.Value("q", 0)
     for _ in range(ROUNDS):
         alone.append(statistics.median(quiet(connection, block)))
@@ -142,27 +142,29 @@ def measure(service, server, name):
         attacker = multiprocessing.Process(target=attack, args=(name, server.port, server.management, ending, connects, sent))
         attacker.start()
         time.sleep(0.2)
-        meanwhile.append(statistics.median(quiet(connection, block)))
+        times = quiet(connection, block)
+        meanwhile.append(statistics.median(times))
+        longest = max(longest, *times)
         ending.set()
         attacker.join(5)
         if attacker.is_alive():
             attacker.kill()
     connection.close()
-    return alone, meanwhile, connects.value, sent.value
+    return alone, meanwhile, longest, connects.value, sent.value
 
 
 def main():
     work = tempfile.mkdtemp(prefix="carillon-attacks-")
     try:
         service = Service(Tools(work), work, "attacks", 1)
-        print(f"{'attack':17} {'alone':>9} {'meanwhile':>10} {'ratio':>6} {'worst':>6}   memory   attacker")
+        print(f"{'attack':17} {'alone':>9} {'meanwhile':>10} {'ratio':>6} {'worst':>6} {'longest':>9}   memory   attacker")
         for name in FLOODS:
             with service.serve(env={"CARILLON_LIMIT_TOKEN_RATE": "0"}) as server:
-                alone, meanwhile, connects, sent = measure(service, server, name)
+                alone, meanwhile, longest, connects, sent = measure(service, server, name)
                 ratios = [during / before for before, during in zip(alone, meanwhile)]
                 print(
                     f"{name:17} {statistics.median(alone):6.0f} µs {statistics.median(meanwhile):7.0f} µs "
-                    f"{statistics.median(ratios):6.2f} {max(ratios):6.2f}   {server.resident() / 2**20:.0f} MiB   "
+                    f"{statistics.median(ratios):6.2f} {max(ratios):6.2f} {longest / 1000:6.1f} ms   {server.resident() / 2**20:.0f} MiB   "
                     f"{connects} connects, {sent / 1e6:.1f} MB",
                     flush=True)
     finally:
