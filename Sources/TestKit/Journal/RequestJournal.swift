@@ -46,7 +46,8 @@ package final class RequestJournal: Sendable {
     /// - Parameter body: returns whether to read on.
     private func readEntries(_ body: (JournalEntry) -> Bool) {
         var last: UInt64 = 0
-        // Requests that arrive meanwhile are read too, but a reader that is slower than they are has to end.
+        // Requests that arrive during the reading are read too, up to as many as the journal can keep: if they arrive faster
+        // than they are read, the loop would not end.
         for _ in 0...JournalLimits.requests / JournalLimits.page {
             let page = state.withLock { $0.entries(after: last, limit: JournalLimits.page) }
             for entry in page {

@@ -34,7 +34,7 @@ actor Waker {
 
     private func ended(_ bundleID: String) async {
         tasks[bundleID] = nil
-        // The manifest may have changed meanwhile.
+        // Ask the agent, because the manifest may be another one by now.
         if again.remove(bundleID) != nil { await agent.wakeIfNeeded(bundleID) }
     }
 

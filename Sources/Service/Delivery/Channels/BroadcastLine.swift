@@ -68,7 +68,7 @@ final class BroadcastLine {
     /// because the caller reads them all. If there is no room for what it reads, or for what comes meanwhile, that is
     /// missed again.
     func claimChannelsToRead() -> [ChannelKey] {
-        // What waits for the device to be awake comes first.
+        // A channel is not read while broadcasts of it wait for the device to be awake: these are sent first.
         let waiting = Set(waiting.map(\.message.channel))
         let keys = channels.keys.filter { key in
             guard !waiting.contains(key), let state = channels[key] else { return false }

@@ -140,7 +140,7 @@ package final class GrantMeter: Sendable {
         return entries.withLock { entries in
             var counts: [GrantCount] = []
             for (grant, entry) in entries {
-                // What was sent on another day counts no more.
+                // A daily number is of this day only.
                 let sent = entry.use.day == day ? entry.use.unwritten : 0
                 guard sent > 0 || !entry.answers.isEmpty else { continue }
                 counts.append(GrantCount(grant: grant, sent: sent, answers: entry.answers))

@@ -30,7 +30,7 @@ extension ManagementAPI {
                         do throws(StoreError) {
                             _ = try await accounts.apply(change)
                         } catch {
-                            // Somebody else has made the team meanwhile, so it is not removed.
+                            // The team is somebody else's, who has made it since the plan, so it is not removed.
                             if number == 0, error.code == .exists { begun.removeLast() }
                             throw error
                         }
