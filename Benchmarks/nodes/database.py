@@ -75,7 +75,7 @@ class Disk:
 class Server:
     """A PostgreSQL server on a Unix socket, with its data beside it."""
 
-    def __init__(self, folder, environment, has_disk):
+    def __init__(self, folder, environment, has_disk=False):
         self.folder, self.data, self.environment = folder, folder / "data", environment
         folder.mkdir()
         self.disk = Disk(folder) if has_disk else None
