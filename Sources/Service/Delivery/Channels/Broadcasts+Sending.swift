@@ -22,12 +22,13 @@ extension Broadcasts {
         local.onRelease { [weak self] in self?.release($0) }
     }
 
-    /// Whether the power of a device lets it get a message now.
-    func isAwake(_ device: DeviceKey, for message: BroadcastMessage, at now: Moment) -> Bool {
+    /// Whether the power of a device lets it get a message at this time.
+    /// - Returns: nil if the message wakes every device.
+    func isAwake(for message: BroadcastMessage, at now: Moment) -> ((DeviceKey) -> Bool)? {
         guard message.notification.urgency != .immediate, let local = switchboard.withLock({ $0.local }) else {
-            return true
+            return nil
         }
-        return local.admitsBroadcast(message.notification, to: device, now: now)
+        return { local.admitsBroadcast(message.notification, to: $0, now: now) }
     }
 
     private func release(_ device: DeviceKey) {
@@ -43,10 +44,7 @@ extension Broadcasts {
     func fanOut(_ message: BroadcastMessage, isStored: Bool = false) -> Int {
         guard isUsable else { return 0 }
         let now = clock.moment
-        var isAwake: ((DeviceKey) -> Bool)?
-        if message.notification.urgency != .immediate, let local = switchboard.withLock({ $0.local }) {
-            isAwake = { local.admitsBroadcast(message.notification, to: $0, now: now) }
-        }
+        let isAwake = isAwake(for: message, at: now)
         var (count, held, leftOut) = (0, 0, 0)
         for shard in shards {
             let sending = shard.lines.withLock { lines in

@@ -232,7 +232,7 @@ extension Broadcasts {
                 for case let broadcast? in stored {
                     let time = clock.teams.time(now.time, of: broadcast.entry.channel.list.app)
                     guard broadcast.entry.expires > time, let message = message(broadcast) else { continue }
-                    let isAwake = isAwake(device, for: message, at: now)
+                    let isAwake = isAwake(for: message, at: now)?(device) ?? true
                     lines.lines.withLock { $0.send(message, to: device, on: stream, isAwake: isAwake) }
                 }
             } while lines.lines.withLock { $0.continueLoading(device, on: stream) }
