@@ -25,6 +25,8 @@ class WireTests(unittest.IsolatedAsyncioTestCase):
         self.writer.close()
         self.proxy.close()
         self.server.close()
+        # What serves the connections ends with them. Python 3.11 prints the error of each that it has to cancel.
+        await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()}, timeout=self.PATIENCE)
 
     async def serve(self, reader, writer):
         while data := await reader.read(100):
