@@ -8,8 +8,8 @@ import Trust
 // The requests of the device protocol (docs/device-protocol.md).
 extension DeviceConnection {
     func perform(_ request: DeviceRequest, on stream: StreamID) throws(Rejection) {
-        guard let action = try request.action?.get() else { throw Rejection(.internalServerError) }
         try checkEnvironment()
+        guard let action = try request.action?.get() else { throw Rejection(.internalServerError) }
         if action == .activate { return try activate(request, on: stream) }
         if action == .revocations { return revocations(on: stream) }
         if action == .listen, isEnded { return refuseToListen(stream) }

@@ -72,13 +72,13 @@ package final class ConnectGuard: Sendable {
     /// Counts the address's connects double for a while.
     func suspect(_ address: PeerAddress, at now: NIODeadline) {
         state.withLock { state in
-            if state.suspects.count >= Self.maximumSuspects {
+            if state.suspects[address] == nil, state.suspects.count >= Self.maximumSuspects {
                 state.suspects = state.suspects.filter { $0.value > now.uptimeNanoseconds }
-            }
-            if state.suspects.count >= Self.maximumSuspects,
-                let oldest = state.suspects.min(by: { $0.value < $1.value })?.key
-            {
-                state.suspects[oldest] = nil
+                if state.suspects.count >= Self.maximumSuspects,
+                    let oldest = state.suspects.min(by: { $0.value < $1.value })?.key
+                {
+                    state.suspects[oldest] = nil
+                }
             }
             state.suspects[address] = (now + Self.suspicion).uptimeNanoseconds
         }

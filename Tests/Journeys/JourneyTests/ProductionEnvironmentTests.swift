@@ -103,7 +103,8 @@ import Testing
     @Test func `A device of the other environment is refused`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate(.development)
-        for (method, path) in [("PUT", "/1/apps/\(bundleID)"), ("GET", "/1/crl"), ("POST", "/1/activations")] {
+        let requests = [("PUT", "/1/apps/\(bundleID)"), ("GET", "/1/crl"), ("POST", "/1/activations"), ("GET", "/1/other")]
+        for (method, path) in requests {
             let answer = try await service.device(method, path, as: identity, in: .production)
             #expect(answer.status == 403)
             #expect(try answer.json["reason"] == "BadCertificateEnvironment")

@@ -1,4 +1,5 @@
 import Notifications
+import Synchronization
 import Testing
 
 @testable import Delivery
@@ -8,7 +9,8 @@ struct BroadcastLineTests {
     private static let device = DeviceKey(environment: .development, device: DeviceID(rawValue: 1))
 
     private final class Stream: BroadcastStream {
-        func send(_ broadcast: BroadcastMessage) {}
+        let numbers = Mutex<[UInt64]>([])
+        func send(_ broadcast: BroadcastMessage) { numbers.withLock { $0.append(broadcast.number) } }
         func end(_ reason: StreamEnd) {}
     }
 
@@ -180,5 +182,71 @@ struct BroadcastLineTests {
         #expect(line.hold(try Self.message(3, to: channel, version: 3), isStored: false) == .noRoom)
         #expect(line.release(at: Timestamp(milliseconds: 0)).map(\.number) == [2, 3])
         #expect(line.claimChannelsToRead() == [channel.key])
+    }
+
+    @Test
+    func `A device that has just opened its stream gets what is stored, whatever its power`() throws {
+        let (channel, other) = (try Self.channel(), try Self.channel(.none))
+        let stream = Stream()
+        var lines = BroadcastLines()
+        func send(_ message: BroadcastMessage) {
+            lines.send(message, to: Self.device, on: stream, at: Timestamp(milliseconds: 0)) { _ in false }
+        }
+        _ = lines.attach(BroadcastLine(stream, of: Self.device, limit: 4))
+        _ = lines.beginLoading(Self.device)
+        let subscribed = [channel, other].map { SubscribedChannel(channel: $0, seen: nil) }
+        _ = lines.subscribe(Self.device, on: stream, to: subscribed)
+        send(try Self.message(1, to: channel, version: 1))
+        #expect(stream.numbers.withLock(\.self) == [1])
+        #expect(!lines.continueLoading(Self.device, on: stream))
+        send(try Self.message(2, to: channel, version: 2))
+        #expect(stream.numbers.withLock(\.self) == [1])
+        #expect(lines.release(Self.device, at: Timestamp(milliseconds: 0)) == 1)
+        #expect(stream.numbers.withLock(\.self) == [1, 2])
+    }
+
+    @Test
+    func `What waits is sent before an urgent broadcast that is read from the store`() throws {
+        let channel = try Self.channel()
+        let stream = Stream()
+        var lines = BroadcastLines()
+        _ = lines.attach(BroadcastLine(stream, of: Self.device, limit: 4))
+        _ = lines.beginLoading(Self.device)
+        _ = lines.subscribe(Self.device, on: stream, to: [SubscribedChannel(channel: channel, seen: nil)])
+        let waits = lines.admit(
+            try Self.message(1, to: channel, version: 1), isStored: false, at: Timestamp(milliseconds: 0)
+        ) { _ in false }
+        #expect(waits.held == 1)
+        lines.send(
+            try Self.message(2, to: channel, version: 2), to: Self.device, on: stream, at: Timestamp(milliseconds: 0),
+            isAwake: nil)
+        #expect(stream.numbers.withLock(\.self) == [1, 2])
+    }
+
+    @Test
+    func `What waits of a subscription that has ended does not keep the channel from being read for a new one`() throws {
+        let channel = try Self.channel()
+        let line = Self.line([channel], limit: 10)
+        #expect(line.hold(try Self.message(1, to: channel, version: 1), isStored: false) == .send)
+        _ = line.subscribe(to: [])
+        _ = line.subscribe(to: [SubscribedChannel(channel: channel, seen: nil)])
+        #expect(line.claimChannelsToRead() == [channel.key])
+        #expect(line.release(at: Timestamp(milliseconds: 0)).isEmpty)
+    }
+
+    @Test
+    func `A broadcast that can be read again does not push out one that cannot`() throws {
+        let (keeping, other) = (try Self.channel(), try Self.channel(.none))
+        let line = Self.line([keeping, other], limit: 4)
+        #expect(line.admit(try Self.message(1, to: other), isStored: false) == .send)
+        for number in 2...3 as ClosedRange<UInt64> {
+            #expect(line.hold(try Self.message(number, to: other), isStored: false) == .send)
+        }
+        #expect(line.hold(try Self.message(4, to: keeping, version: 1), isStored: true) == .noRoom)
+        // It would be read for nothing now.
+        #expect(!line.acknowledged([1]))
+        #expect(line.release(at: Timestamp(milliseconds: 0)).map(\.number) == [2, 3])
+        #expect(line.acknowledged([2]))
+        #expect(line.claimChannelsToRead() == [keeping.key])
     }
 }

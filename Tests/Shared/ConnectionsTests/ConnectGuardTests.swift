@@ -47,10 +47,13 @@ import Testing
         for (index, suspect) in suspects.enumerated() {
             guardian.suspect(suspect, at: now + .nanoseconds(Int64(index)))
         }
-        let verdicts = [suspects[0], suspects[suspects.count - 1]].map { suspect in
-            (0..<3).map { _ in guardian.admit(suspect, at: now) }
+        // One that is a suspect already takes nobody's place.
+        let newest = suspects[suspects.count - 1]
+        guardian.suspect(newest, at: now + .nanoseconds(Int64(suspects.count)))
+        func isSuspect(_ address: PeerAddress) -> Bool {
+            (0..<3).map { _ in guardian.admit(address, at: now) }.last == .tooManyConnects
         }
-        #expect(verdicts == [[.admitted, .admitted, .admitted], [.admitted, .admitted, .tooManyConnects]])
+        #expect([suspects[0], suspects[1], newest].map(isSuspect) == [false, true, true])
     }
 
     @Test func `The addresses of one i pv 6 network are one`() throws {

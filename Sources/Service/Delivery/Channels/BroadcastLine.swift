@@ -11,6 +11,8 @@ final class BroadcastLine {
     let device: DeviceKey
     /// Whether the store is being asked for the device's subscriptions.
     var isLoading = false
+    /// Whether the store has been asked once. Until then the device has just opened its stream, and is awake.
+    var hasLoaded = false
     /// Whether the subscriptions have changed since the store was asked.
     var isStale = false
     private(set) var channels: [ChannelKey: State] = [:]
@@ -48,12 +50,15 @@ final class BroadcastLine {
 
     var hasRoom: Bool { underWay.count < limit }
 
+    /// Waiting broadcasts take at most half of the room, so that they never block urgent ones.
+    private var canHoldMore: Bool { waiting.count < max(1, limit / 2) }
+
     /// Takes over the device's subscriptions.
     /// - Returns: The channels that are new, and those that are gone.
     func subscribe(to subscribed: [SubscribedChannel]) -> (new: [ChannelKey], gone: [ChannelKey]) {
         let keys = Set(subscribed.map(\.channel.key))
         let gone = channels.keys.filter { !keys.contains($0) }
-        for key in gone { channels[key] = nil }
+        for key in gone { drop(key) }
         var new: [ChannelKey] = []
         for subscription in subscribed where channels[subscription.channel.key] == nil {
             let state = State(
@@ -78,8 +83,12 @@ final class BroadcastLine {
         return keys
     }
 
-    /// Forgets a channel that was removed.
-    func drop(_ channel: ChannelKey) { channels[channel] = nil }
+    /// Forgets a channel that was removed, or to which the device is not subscribed any more. What waits of it goes too: the
+    /// channel would not be read after a new subscription.
+    func drop(_ channel: ChannelKey) {
+        channels[channel] = nil
+        waiting.removeAll { $0.message.channel == channel }
+    }
 
     /// Decides whether a broadcast is sent on the stream. It is not if the device has had it already.
     /// - Parameter isStored: whether it comes from the store. Then an older one than the device has had is not sent
@@ -100,15 +109,24 @@ final class BroadcastLine {
         return .send
     }
 
-    /// Keeps a broadcast until the device is awake. Waiting ones take at most half of the room, so that they never block
-    /// urgent ones. Beyond it, the oldest is left out.
+    /// Keeps a broadcast until the device is awake. If no more may wait, the oldest is left out, but one that comes from the
+    /// store is left out itself: it can be read again, and the oldest perhaps not.
     /// - Returns: `noRoom` if one was left out.
     func hold(_ message: BroadcastMessage, isStored: Bool) -> Admission {
         guard let state = channels[message.channel] else { return .notSubscribed }
         if let version = message.version, state.had(version, orNewer: isStored) { return .hadBefore }
+        if canHoldMore {
+            waiting.append((message, isStored))
+            return .send
+        }
+        if isStored {
+            channels[message.channel]?.hasMissed = true
+            return .noRoom
+        }
         waiting.append((message, isStored))
-        guard waiting.count > max(1, limit / 2), let oldest = waiting.popFirst()?.message else { return .send }
-        if oldest.version != nil { channels[oldest.channel]?.hasMissed = true }
+        if let oldest = waiting.popFirst()?.message, oldest.version != nil {
+            channels[oldest.channel]?.hasMissed = true
+        }
         return .noRoom
     }
 
@@ -144,7 +162,8 @@ final class BroadcastLine {
             state.seen = max(version, state.seen ?? version)
             channels[channel] = state
         }
-        let hasCaughtUp = count > 0 && underWay.count <= limit / 2
+        // What is read while no more may wait would be missed again.
+        let hasCaughtUp = count > 0 && underWay.count <= limit / 2 && canHoldMore
         return hasCaughtUp && channels.values.contains { $0.hasMissed }
     }
 

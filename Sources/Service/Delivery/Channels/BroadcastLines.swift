@@ -102,13 +102,23 @@ struct BroadcastLines: @unchecked Sendable {
     }
 
     /// Sends a stored broadcast, unless the device has received it already.
-    /// - Parameter isAwake: whether the device may get it now. If not, it gets it later.
-    func send(_ message: BroadcastMessage, to device: DeviceKey, on stream: any BroadcastStream, isAwake: Bool) {
+    /// - Parameters:
+    ///   - now: the time.
+    ///   - isAwake: whether the device may get it now; nil if the message wakes every device. If not, it gets it later.
+    func send(
+        _ message: BroadcastMessage,
+        to device: DeviceKey,
+        on stream: any BroadcastStream,
+        at now: Timestamp,
+        isAwake: ((DeviceKey) -> Bool)?,
+    ) {
         guard let line = line(of: device, on: stream) else { return }
-        guard isAwake else {
+        guard !line.hasLoaded || isAwake?(device) ?? true else {
             _ = line.hold(message, isStored: true)
             return
         }
+        // What waits comes first, so that the order stays.
+        release(line, at: now)
         if case .send = line.admit(message, isStored: true) { stream.send(message) }
     }
 
@@ -117,6 +127,7 @@ struct BroadcastLines: @unchecked Sendable {
         guard let line = line(of: device, on: stream) else { return false }
         line.isLoading = line.isStale
         line.isStale = false
+        line.hasLoaded = line.hasLoaded || !line.isLoading
         return line.isLoading
     }
 

@@ -232,8 +232,12 @@ extension Broadcasts {
                 for case let broadcast? in stored {
                     let time = clock.teams.time(now.time, of: broadcast.entry.channel.list.app)
                     guard broadcast.entry.expires > time, let message = message(broadcast) else { continue }
-                    let isAwake = isAwake(for: message, at: now)?(device) ?? true
-                    lines.lines.withLock { $0.send(message, to: device, on: stream, isAwake: isAwake) }
+                    let isAwake = isAwake(for: message, at: now)
+                    // The device's power is asked under the lock, as when a broadcast is sent: the device may wake up
+                    // between the answer and what follows from it.
+                    lines.lines.withLock {
+                        $0.send(message, to: device, on: stream, at: now.time, isAwake: isAwake)
+                    }
                 }
             } while lines.lines.withLock { $0.continueLoading(device, on: stream) }
         } catch {

@@ -5,6 +5,9 @@ package enum OpenFiles {
     /// Files that are kept free for the store, the listeners, the management API and the log: several times what they
     /// need.
     static let reserve = 200
+    /// How many of these are for connections from other nodes. They are not among the others, so that nodes reach each other
+    /// when providers and devices have used theirs up, and no stranger at the nodes' port uses up those.
+    static let forNodes = 100
 
     /// How many of the files may be connections.
     static var forConnections: Int {

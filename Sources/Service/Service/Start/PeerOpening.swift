@@ -113,8 +113,9 @@ struct PeerOpening {
     ) async throws(ServiceError) -> Listener {
         var logger = base.logger
         logger[metadataKey: "listener"] = "peer"
-        // Nodes have no rate of their own. Others may not use up the open files.
-        let connects = ConnectGuard(Limit("peer-connect-rate"), .off, budget: base.budget, log: base.limitLog)
+        // Nodes have no rate: those that come back are called by all others at once.
+        let connects = ConnectGuard(
+            Limit("peer-connect-rate"), .off, budget: ConnectionBudget(limit: OpenFiles.forNodes), log: base.limitLog)
         do {
             return try await Listener.bind(
                 .always(service), to: .tcp(host: address.host, port: address.port),

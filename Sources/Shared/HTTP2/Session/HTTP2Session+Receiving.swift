@@ -59,10 +59,13 @@ extension HTTP2Session {
 
     /// Server: a request begins.
     func requestBegan(_ stream: StreamID) -> Admission {
-        // GOAWAY says that it was not processed, also while it still waits to be sent. It closes the stream.
-        if let last = lastStreamOfGoAway, stream > last { return .refused }
+        // An honest client may have sent a stream before it knew of GOAWAY, so its frames are not idle ones.
+        if let last = lastStreamOfGoAway, stream > last {
+            // GOAWAY says that it was not processed, also while it still waits to be sent. It closes the stream.
+            flood.streamOpened()
+            return .refused
+        }
         if case .answering = drain {
-            // An honest client may have sent this stream before it knew the smaller number.
             flood.streamOpened()
             submitReset(stream, .refusedStream)
             return .refused
