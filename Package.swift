@@ -395,7 +395,7 @@ let package = Package(
             "Tests/Service/PeersTests",
             [
                 "CommonTesting", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "Peers", nioCore,
-                nioPosix, nioSSL, crypto, logging,
+                nioPosix, nioSSL, crypto, logging, inMemoryLogging,
             ]),
         tests(
             "Tests/Service/UpstreamTests",
