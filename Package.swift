@@ -402,7 +402,7 @@ let package = Package(
             [
                 "CommonTesting", "Notifications", "Trust", "Delivery", "HTTP2", "APNSProvider", "Upstream",
                 "ProviderGateway", "Management", "Service", "ProviderTesting", "ServiceTesting", "DeliveryTesting",
-                "Storage", nioCore, nioPosix, crypto, logging, coreMetrics,
+                "Storage", "SQLiteStore", nioCore, nioPosix, crypto, logging, coreMetrics,
             ] + postgresTesting),
         tests(
             "Tests/Service/DeliveryLogFilesTests",
