@@ -395,14 +395,14 @@ let package = Package(
             "Tests/Service/PeersTests",
             [
                 "CommonTesting", "Notifications", "Trust", "Delivery", "Connections", "HTTP2", "Peers", nioCore,
-                nioPosix, nioSSL, crypto, logging,
+                nioPosix, nioSSL, crypto, logging, inMemoryLogging,
             ]),
         tests(
             "Tests/Service/UpstreamTests",
             [
                 "CommonTesting", "Notifications", "Trust", "Delivery", "HTTP2", "APNSProvider", "Upstream",
                 "ProviderGateway", "Management", "Service", "ProviderTesting", "ServiceTesting", "DeliveryTesting",
-                "Storage", nioCore, nioPosix, crypto, logging, coreMetrics,
+                "Storage", "SQLiteStore", nioCore, nioPosix, crypto, logging, coreMetrics,
             ] + postgresTesting),
         tests(
             "Tests/Service/DeliveryLogFilesTests",

@@ -29,8 +29,25 @@ struct PeerCaller: Sendable {
 
     struct BadAddress: Error {}
 
+    /// The connection ended before the other node's greeting.
+    struct NoAnswer: Error {
+        let end: SessionEnd
+
+        fileprivate var cause: String {
+            switch end {
+            case .channelError(let error): ConnectionFailure.cause(of: error)
+            case .closed: "it did not answer as that node"
+            default: "\(end)"
+            }
+        }
+    }
+
     static func cause(of error: any Error) -> String {
-        error is BadAddress ? "its address is not host:port" : ConnectionFailure.cause(of: error)
+        switch error {
+        case is BadAddress: "its address is not host:port"
+        case let error as NoAnswer: error.cause
+        default: ConnectionFailure.cause(of: error)
+        }
     }
 
     func pause(after failures: Int) -> TimeAmount {
@@ -38,7 +55,7 @@ struct PeerCaller: Sendable {
             .delay(afterFailures: max(1, failures), random: .random(in: 0...1))
     }
 
-    /// Opens a connection, and returns when the connection has ended.
+    /// Opens a connection, and returns when the connection has ended. Throws if the other node has not greeted.
     func call() async throws {
         guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) else {
             throw BadAddress()
@@ -70,8 +87,8 @@ struct PeerCaller: Sendable {
             ended.succeed()
             throw error
         }
-        await withTaskCancellationHandler {
-            _ = try? await ended.futureResult.get()
+        try await withTaskCancellationHandler {
+            try await ended.futureResult.get()
         } onCancel: {
             channel.close(promise: nil)
         }

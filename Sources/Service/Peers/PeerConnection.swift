@@ -38,7 +38,8 @@ final class PeerConnection: HTTP2Connection {
     }
 
     /// Creates the side that calls.
-    /// - Parameter ended: succeeds when the connection has ended.
+    /// - Parameter ended: succeeds when the connection has ended; fails with ``PeerCaller/NoAnswer`` if that was before
+    ///   the other node's greeting.
     init(_ peers: Peers, to node: NodeID, ended: EventLoopPromise<Void>) {
         self.peers = peers
         isTrusted = true
@@ -89,8 +90,12 @@ final class PeerConnection: HTTP2Connection {
         session = nil
         clock?.cancel()
         clock = nil
-        if let link { peers.closed(link) }
-        link = nil
+        guard let link else {
+            ended?.fail(PeerCaller.NoAnswer(end: end))
+            return
+        }
+        peers.closed(link)
+        self.link = nil
         ended?.succeed()
     }
 

@@ -4,8 +4,8 @@ package import Storage
 
 /// Sends held notifications when their upstream can be reached again.
 ///
-/// What a grant has sent is checked again before it goes on: the grant may have been suspended or revoked since, and the
-/// handle deleted.
+/// They are checked again before they go on: the grant that has sent one may have been suspended or revoked since, the
+/// handle deleted, and the app deleted and made by another team.
 package struct HeldSender: Sendable {
     private let accounts: any Accounts
     private let held: any HeldPushes
@@ -141,7 +141,8 @@ package struct HeldSender: Sendable {
         var invalid: [HeldPush] = []
         for push in batch {
             guard let id = push.grant else {
-                due.append(push)
+                let team = accounts.apps[push.place.bundleID].map { ForwardingShare($0.team) }
+                if team?.rawValue == push.headers.share { due.append(push) } else { invalid.append(push) }
                 continue
             }
             guard let grant = accounts.grants[id], grant.revoked == nil,

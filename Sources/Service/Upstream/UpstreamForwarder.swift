@@ -112,7 +112,7 @@ package final class UpstreamForwarder: Forwarding {
     private func open(_ snapshot: AccountsSnapshot) {
         for upstream in snapshot.upstreams.values {
             do throws(UpstreamError) {
-                _ = try place(of: upstream)
+                _ = try state.withLock { state throws(UpstreamError) in try place(of: upstream, &state) }
             } catch {
                 // The next snapshot has the new one.
                 guard error.code != .changed else { continue }
@@ -144,38 +144,38 @@ package final class UpstreamForwarder: Forwarding {
         for upstream: AppUpstream,
         _ key: PassedKey?,
     ) throws(UpstreamError) -> UpstreamPool {
-        let place = try place(of: upstream)
-        if let pool = place.pool { return pool }
-        guard let key else {
-            throw UpstreamError(.badCredentials, "The upstream needs the client's provider token.")
-        }
-        if let pool = place.passed[key] { return pool }
-        return try state.withLock { state throws(UpstreamError) in
+        // Keep the lock until the pool is recorded. Otherwise an upstream that is changed meanwhile would get a pool of
+        // its former URL.
+        try state.withLock { state throws(UpstreamError) in
+            let place = try place(of: upstream, &state)
+            if let pool = place.pool { return pool }
+            guard let key else {
+                throw UpstreamError(.badCredentials, "The upstream needs the client's provider token.")
+            }
+            if let pool = place.passed[key] { return pool }
             let pool = try poolFor(place.endpoint, suffix: "\(key.team) \(key.key)", upstream.place, &state)
             state.places[upstream.place]?.passed[key] = pool
             return pool
         }
     }
 
-    private func place(of upstream: AppUpstream) throws(UpstreamError) -> Place {
-        try state.withLock { state throws(UpstreamError) in
-            if let known = state.places[upstream.place], known.upstream == upstream {
-                // The accounts may have an equal one after a change by another node. Comparing the same one is cheap.
-                if known.upstream !== upstream { state.places[upstream.place]?.upstream = upstream }
-                return known
-            }
-            // Without this, what was judged before a change would open connections with credentials that were withdrawn.
-            if let accounts = state.accounts, accounts.current.upstreams[upstream.place] != upstream {
-                throw UpstreamError(.changed, "The app's upstream was changed; send the request again.")
-            }
-            let endpoint = try vault.endpoint(of: upstream, variables: variables)
-            var place = Place(upstream: upstream, endpoint: endpoint)
-            if upstream.credentials != .passthrough {
-                place.pool = try poolFor(endpoint, suffix: "", upstream.place, &state)
-            }
-            state.places[upstream.place] = place
-            return place
+    private func place(of upstream: AppUpstream, _ state: inout State) throws(UpstreamError) -> Place {
+        if let known = state.places[upstream.place], known.upstream == upstream {
+            // The accounts may have an equal one after a change by another node. Comparing the same one is cheap.
+            if known.upstream !== upstream { state.places[upstream.place]?.upstream = upstream }
+            return known
         }
+        // Without this, what was judged before a change would open connections with credentials that were withdrawn.
+        if let accounts = state.accounts, accounts.current.upstreams[upstream.place] != upstream {
+            throw UpstreamError(.changed, "The app's upstream was changed; send the request again.")
+        }
+        let endpoint = try vault.endpoint(of: upstream, variables: variables)
+        var place = Place(upstream: upstream, endpoint: endpoint)
+        if upstream.credentials != .passthrough {
+            place.pool = try poolFor(endpoint, suffix: "", upstream.place, &state)
+        }
+        state.places[upstream.place] = place
+        return place
     }
 
     private func poolFor(

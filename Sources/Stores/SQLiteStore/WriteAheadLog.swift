@@ -17,8 +17,12 @@ import Storage
 /// the same to SQLite, and may be anywhere in the log.
 ///
 /// The two cases can be distinguished. The service writes one transaction after the other, each with an fsync
-/// (`synchronous=FULL`). So after a crash or a power cut, at most one frame after the first wrong checksum ends a
-/// transaction. If more frames do, transactions that were answered are lost.
+/// (`synchronous=FULL`), and each frame's checksum continues that of the frame before. So after a crash or a power cut,
+/// at most one frame ends a transaction in a chain of frames after the first wrong checksum. If more frames do,
+/// transactions that were answered are lost.
+///
+/// There may be several such chains. If a COMMIT fails, the next transaction is written over its frames. If that one is
+/// shorter, the rest of the failed one stays, and its checksums do not continue those before it.
 enum WriteAheadLog {
     enum Finding: Sendable, Equatable {
         case intact
@@ -46,7 +50,7 @@ enum WriteAheadLog {
             frames.read(bytes)
             if bytes.count < frames.frameByteCount * framesPerRead { break }
         }
-        return frames.lostTransactions > 1 ? .damaged(transactions: frames.lostTransactions) : .intact
+        return frames.isDamaged ? .damaged(transactions: frames.lostTransactions) : .intact
     }
 
     /// These are about a quarter of a MiB.
@@ -63,10 +67,16 @@ struct WriteAheadLogFrames {
     let frameByteCount: Int
     /// The number of transactions that end after the first wrong frame.
     private(set) var lostTransactions = 0
+    /// Whether more than one of them is in the same chain of frames.
+    private(set) var isDamaged = false
 
     private let salt: ArraySlice<UInt8>
+    /// The checksum up to the last frame, as computed and as that frame has it.
     private var sum: Checksum
+    private var storedSum: Checksum
     private var isSound = true
+    /// The number of lost transactions that end in the present chain.
+    private var endsInChain = 0
 
     /// - Returns: nil if the bytes are not the header of a write-ahead log.
     init?(header: [UInt8]) {
@@ -78,6 +88,7 @@ struct WriteAheadLogFrames {
         else { return nil }
         sum = Checksum(isBigEndian: magic & 1 == 1)
         sum.add(header[0..<24])
+        storedSum = sum
         guard sum.first == header.bigEndian(at: 24), sum.second == header.bigEndian(at: 28) else { return nil }
         frameByteCount = Self.frameHeaderByteCount + page
         salt = header[16..<24]
@@ -96,24 +107,36 @@ struct WriteAheadLogFrames {
         let start = frame.startIndex
         // Frames with another salt are left from an earlier use of the file.
         let isOfThisUse = frame[start + 8..<start + 16].elementsEqual(salt)
-        if isSound {
-            sum.add(frame[start..<start + 8])
-            sum.add(frame[(start + Self.frameHeaderByteCount)...])
-            isSound =
-                isOfThisUse && sum.first == frame.bigEndian(at: start + 16)
-                && sum.second == frame.bigEndian(at: start + 20)
-        }
+        var stored = sum
+        (stored.first, stored.second) = (frame.bigEndian(at: start + 16), frame.bigEndian(at: start + 20))
+        let continued = sum.adding(frame: frame)
+        // If only the checksum of the frame before is damaged, this one continues what it should have been.
+        let isLinked = continued == stored || sum != storedSum && storedSum.adding(frame: frame) == stored
+        (sum, storedSum) = (isLinked ? stored : continued, stored)
+        if !isLinked { endsInChain = 0 }
+        isSound = isSound && isLinked && isOfThisUse
         // In the last frame of a transaction, this field is the size of the database. In other frames it is zero.
-        if !isSound, isOfThisUse, frame.bigEndian(at: start + 4) != 0 { lostTransactions += 1 }
+        guard !isSound, isOfThisUse, frame.bigEndian(at: start + 4) != 0 else { return }
+        lostTransactions += 1
+        endsInChain += 1
+        if endsInChain > 1 { isDamaged = true }
     }
 
     /// The checksum of https://www.sqlite.org/fileformat2.html, 4.2.
-    private struct Checksum {
+    private struct Checksum: Equatable {
         let isBigEndian: Bool
         var first: UInt32 = 0
         var second: UInt32 = 0
 
         init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
+
+        func adding(frame: ArraySlice<UInt8>) -> Checksum {
+            let start = frame.startIndex
+            var sum = self
+            sum.add(frame[start..<start + 8])
+            sum.add(frame[(start + frameHeaderByteCount)...])
+            return sum
+        }
 
         /// - Parameter bytes: a multiple of eight.
         mutating func add(_ bytes: ArraySlice<UInt8>) {

@@ -176,6 +176,20 @@ struct AcceptancesStoreTests {
     }
 
     @Test
+    func `A locked one is stored again although so many wait that new ones are refused`() {
+        var limits = DeliveryLimits()
+        limits.pendingStoresPerShard = 2
+        limits.storesPerBatch = 1
+        var rig = AcceptancesRig(limits)
+        for app in 1...3 as ClosedRange<UInt32> { _ = rig.accept(.returned, app: app) }
+        #expect(rig.stored([1], locked: [1]) == [.store([2])])
+        #expect(rig.accept(.returned, app: 4) == [.unavailable(4)])
+        #expect(rig.retryLocked() == [])
+        #expect(rig.stored([2]).last == .store([1]))
+        #expect(rig.stored([1]).last == .store([3]))
+    }
+
+    @Test
     func `A mailbox that stays locked gives ServiceUnavailable in the end, unless the device acknowledged`() {
         var rig = AcceptancesRig()
         _ = rig.accept(.returned, app: 1)

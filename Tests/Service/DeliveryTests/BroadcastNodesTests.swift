@@ -96,10 +96,11 @@ struct BroadcastNodesTests {
             try await broadcasts.subscribe(Subscription(device: device, app: app, channel: id))
         }
 
-        func notification(_ number: UInt64) -> Notification {
+        func notification(_ number: UInt64, _ priority: Priority = .immediate) -> Notification {
             Notification(
                 id: NotificationID(high: 0, low: number), topic: "com.example.app.push-type.liveactivity",
-                pushType: .liveActivity, payload: Payload(stored: Array("{}".utf8), contents: []))
+                pushType: .liveActivity, priority: priority,
+                payload: Payload(stored: Array("{}".utf8), contents: []))
         }
 
         /// A broadcast on its direct way.
@@ -184,6 +185,24 @@ struct BroadcastNodesTests {
             let result = try await alone.send(rig.notification(2), to: rig.channel.key)
             #expect(result.isStored)
         }
+    }
+
+    @Test
+    func `A stored broadcast that is not urgent waits for the power, also if the subscriptions are read again`()
+        async throws
+    {
+        let rig = try await Rig(ChannelLimits())
+        let now = Moment(time: Timestamp(milliseconds: 1_700_000_000_000), uptime: Uptime(nanoseconds: 0))
+        let local = LocalSwitchboard(mailboxes: rig.store, clock: { now })
+        local.attachNew(RecordingStream(), of: Self.device, power: .low)
+        rig.broadcasts.respectPower(of: local)
+        let entry = BroadcastEntry(
+            channel: rig.channel.key, notification: rig.notification(1, .low), expires: Timestamp(milliseconds: .max))
+        _ = try await rig.store.store([entry])[0].get()
+        await rig.broadcasts.applySubscriptions(of: Self.device)
+        #expect(rig.stream.scores.withLock { $0 } == [])
+        local.changePower(of: Self.device, to: .awake)
+        #expect(rig.stream.scores.withLock { $0 } == [1])
     }
 
     @Test

@@ -105,6 +105,32 @@ struct HoldFenceTests {
         #expect(local.connectedDevices == 0)
     }
 
+    /// - Parameter power: what it reports.
+    @Test(arguments: [DevicePower.low, .charging])
+    func `The power that a device reports while it gets its line counts`(power: DevicePower) async throws {
+        let (clock, fence) = (clock, HoldFence(holds))
+        let report = Mutex<(@Sendable () -> Void)?>(nil)
+        // A line reads the clock before it begins.
+        let local = LocalSwitchboard(
+            mailboxes: store, fence: fence,
+            clock: {
+                let first = report.withLock { report in
+                    defer { report = nil }
+                    return report
+                }
+                first?()
+                return clock.now
+            })
+        let shared = SharedSwitchboard(local, holds, fence, store, pollInterval: .milliseconds(1))
+        report.withLock { $0 = { shared.changePower(of: Example.device, to: power) } }
+        shared.attach(RecordingStream(), of: Example.device, power: .awake)
+        let running = Task { await shared.run() }
+        try await wait(while: local.connected(among: [Example.device]).isEmpty)
+        running.cancel()
+        await running.value
+        #expect(local.connected(among: [Example.device]).map(\.power) == [power])
+    }
+
     @Test
     func `A device that was taken before the lease ran out gets no stream after it`() async throws {
         let stream = RecordingStream()

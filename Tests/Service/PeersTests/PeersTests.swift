@@ -4,6 +4,7 @@ import Crypto
 import Delivery
 import Foundation
 import HTTP2
+import InMemoryLogging
 import Logging
 import NIOCore
 import NIOPosix
@@ -156,6 +157,20 @@ struct PeersTests {
             let events = try await two.receiver.events(1)
             #expect(events == ["stored 5 4"])
         }
+    }
+
+    @Test
+    func `If TLS to a node fails, the cause is logged`() async throws {
+        let lines = InMemoryLogHandler()
+        let logger = Logger(label: "test") { _ in lines }
+        let one = try await TestNode(1, TestNode.makeAuthority(), TestNode.limits, logger: logger)
+        // Its certificate is of another service's authority.
+        let two = try await TestNode(2, TestNode.makeAuthority(), TestNode.limits)
+        one.peers.update([two.clusterNode])
+        try await wait(while: lines.entries.isEmpty)
+        let cause = "\(lines.entries.first?.metadata["cause"] ?? "")"
+        #expect(cause.contains("CERTIFICATE_VERIFY_FAILED"), "\(cause)")
+        for node in [one, two] { await node.close() }
     }
 
     @Test

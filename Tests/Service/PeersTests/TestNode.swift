@@ -35,13 +35,19 @@ final class TestNode: Sendable {
         return try CertificateAuthority.create(now: Date().timeIntervalSince1970, using: &random)
     }
 
-    init(_ number: UInt8, _ authority: CertificateAuthority, _ limits: PeerLimits) async throws {
+    /// - Parameter logger: the one for calls to other nodes.
+    init(
+        _ number: UInt8,
+        _ authority: CertificateAuthority,
+        _ limits: PeerLimits,
+        logger: Logger = TestNode.logger,
+    ) async throws {
         self.authority = authority
         id = NodeID(bytes: [number])
         let group = MultiThreadedEventLoopGroup.singleton
         peers = Peers(
             node: id, origin: OfferOrigin(rawValue: UInt64(number)), isReachable: true, limits: limits, group: group,
-            logger: Self.logger
+            logger: logger
         ) { try Self.context(authority) }
         var random = SystemRandomNumberGenerator()
         let issued = try authority.issueServerCertificate(

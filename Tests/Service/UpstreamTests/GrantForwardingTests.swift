@@ -1,7 +1,9 @@
 import APNSProvider
 import CommonTesting
+import Delivery
 import Foundation
 import Management
+import Notifications
 import ProviderTesting
 import Synchronization
 import Testing
@@ -40,6 +42,24 @@ import Testing
             let instance = try await rig.gateway.makeGrant { $0.encryptedOnly = true }
             let handle = try await rig.gateway.makeHandle(GatewayRig.token, instance.clientKey)
             #expect(try await send(rig, instance, handle).reason == "PayloadEmpty")
+            #expect(rig.upstream.log.requests.isEmpty)
+        }
+    }
+
+    @Test func `A grant that is revoked while its handle is looked up sends nothing`() async throws {
+        let revoked = Mutex<GrantID?>(nil)
+        try await GatewayRig.run(wrapping: { store in
+            let grants = WatchedGrants(store.grantStore) {
+                guard let grant = revoked.withLock({ $0 }) else { return }
+                _ = try? await store.apply(.revokeGrant(grant, at: Timestamp(milliseconds: 1)))
+            }
+            return StoreOfGrants(inner: store, grantStore: grants)
+        }) { rig in
+            let instance = try await rig.gateway.makeGrant()
+            let handle = try await rig.gateway.makeHandle(GatewayRig.token, instance.clientKey)
+            revoked.withLock { $0 = GrantID(rawValue: instance.grant) }
+            let answer = try await send(rig, instance, handle)
+            #expect(answer.status == 403 && answer.reason == "InvalidProviderToken")
             #expect(rig.upstream.log.requests.isEmpty)
         }
     }

@@ -154,6 +154,25 @@ struct FaultyDiskTests {
         }
     }
 
+    /// Each failed transaction is shorter than the one before, so that the end of each stays in the log.
+    @Test
+    func `What transactions that failed have left in the log is not damage`() async throws {
+        try await withRig { rig in
+            rig.setFault(FAULTY_DISK_SYNC)
+            for count in [9, 6, 3] as [UInt32] {
+                let entries = (1...count).map { Example.entry(Example.destination(app: $0), id: 5, bytes: 4000) }
+                for result in await rig.store.store(entries) { #expect(throws: StoreError.self) { try result.get() } }
+            }
+            rig.setFault(FAULTY_DISK_NONE)
+            rig.submit(2)
+            #expect(try await rig.answers.next(2) == .accepted)
+            try await withStoreAfterCrash(of: rig.path) { store in
+                let held = try await rig.held(in: store)
+                #expect(held == 2)
+            }
+        }
+    }
+
     @Test
     func `A service that shuts down while the disk fails ends, and refuses what it cannot promise`() async throws {
         try await withRig { rig in

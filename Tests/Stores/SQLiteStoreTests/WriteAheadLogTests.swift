@@ -67,10 +67,13 @@ struct WriteAheadLogTests {
         }
     }
 
-    @Test
-    func `A flipped bit in the middle ends the start, unless the loss is accepted; the file is kept`() async throws {
+    /// - Parameter byte: the byte of a frame: in its page number, salt, checksum or page.
+    @Test(arguments: [2, 10, 18, 2000])
+    func `A flipped bit in the middle ends the start, unless the loss is accepted; the file is kept`(
+        _ byte: Int
+    ) async throws {
         try await withLeftFolder { path, log in
-            try change(log) { $0[Self.headerBytes + 4 * Self.frameBytes + 2000] ^= 0x10 }
+            try change(log) { $0[Self.headerBytes + 4 * Self.frameBytes + byte] ^= 0x10 }
             let damaged = try Data(contentsOf: URL(fileURLWithPath: log))
             try await expectRefusal(path, saying: "transactions behind the damage")
             // Inspecting changes nothing.

@@ -8,7 +8,10 @@ extension Acceptances {
 
     /// Always returns true, so that `assert` can call it.
     func checkInvariants() -> Bool {
-        assert(waitingForStore.count <= limits.pendingStoresPerShard, "Too many notifications wait for the store.")
+        // Those of the batch do not count against the limit, and wait again if their mailboxes were locked.
+        assert(
+            waitingForStore.count <= limits.pendingStoresPerShard + limits.storesPerBatch,
+            "Too many notifications wait for the store.")
         assert(storing.count <= limits.storesPerBatch, "The batch is too large.")
         guard orders.count + pendingStores <= Self.largestChecked else { return true }
         for acceptance in storing { assert(acceptance.isPending, "A finished notification is being stored.") }

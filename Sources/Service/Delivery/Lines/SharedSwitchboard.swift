@@ -29,6 +29,8 @@ package final class SharedSwitchboard: Switchboard {
         var waiting: [DeviceKey: Waiting] = [:]
         /// The devices in `waiting` that were not yet requested from the store.
         var toClaim: [DeviceKey] = []
+        /// The device that gets its line at this moment, and its newest power.
+        var attaching: (device: DeviceKey, power: DevicePower)?
         var held: [DeviceKey: DeviceHold] = [:]
         var toRelease: [DeviceHold] = []
     }
@@ -96,6 +98,7 @@ package final class SharedSwitchboard: Switchboard {
     package func changePower(of device: DeviceKey, to power: DevicePower) {
         state.withLock { state in
             if state.waiting[device] != nil { state.waiting[device]?.power = power }
+            if state.attaching?.device == device { state.attaching?.power = power }
         }
         local.changePower(of: device, to: power)
     }
@@ -213,12 +216,30 @@ package final class SharedSwitchboard: Switchboard {
         holds.whereabouts.forget(device)
         let waiting = state.withLock { state in
             state.held[device] = hold
-            return state.waiting.removeValue(forKey: device)
+            let waiting = state.waiting.removeValue(forKey: device)
+            state.attaching = waiting.map { (device, $0.power) }
+            return waiting
         }
         // The device's connection may have ended meanwhile.
         guard let waiting else { return release(device) }
         local.attach(waiting.stream, of: device, power: waiting.power, after: hold.previousNumber)
+        // The device may have reported its power before it had a line.
+        var power = waiting.power
+        while let newer = newerPower(than: power) {
+            local.changePower(of: device, to: newer)
+            power = newer
+        }
         broadcasts.withLock { $0 }?.begin(device)
+    }
+
+    /// Returns what the device that gets its line has reported meanwhile. If that is nothing newer, its reports go to
+    /// the line alone from now on.
+    private func newerPower(than power: DevicePower) -> DevicePower? {
+        state.withLock { state in
+            if let newer = state.attaching?.power, newer != power { return newer }
+            state.attaching = nil
+            return nil
+        }
     }
 
     private func readAnnouncements() async {

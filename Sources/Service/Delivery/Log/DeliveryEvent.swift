@@ -123,7 +123,7 @@ package enum DiscardReason: String, Sendable, Hashable, CaseIterable {
     /// The stored notification is damaged and cannot be sent.
     case damaged
     /// It was held for an upstream, and meanwhile the grant that sent it was revoked or has ended, or its handle was
-    /// deleted or has ended.
+    /// deleted or has ended, or its app became another team's.
     case revoked
 }
 

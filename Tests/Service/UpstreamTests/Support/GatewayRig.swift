@@ -1,6 +1,7 @@
 import APNSProvider
 import CommonTesting
 import Crypto
+import Delivery
 import Foundation
 import Management
 import ProviderTesting
@@ -20,19 +21,19 @@ struct GatewayRig {
     /// A device token of the upstream, which this service cannot open.
     static let token = String(repeating: "5a", count: 32)
 
-    /// - Parameter set: changes the document with which the upstream is set.
+    /// - Parameters:
+    ///   - wrap: replaces the store by one that wraps it.
+    ///   - set: changes the document with which the upstream is set.
     static func run(
         _ options: ScriptedServer.Options = .init(),
         script: @escaping ScriptedServer.Script = { request, connection in connection.answer(request.stream) },
+        wrapping wrap: @Sendable (any Store) -> any Store = { $0 },
         settings: (inout Settings) -> Void = { _ in },
         set: (inout ManagementMessages.NewUpstream) throws -> Void = { _ in },
         _ body: (GatewayRig) async throws -> Void,
     ) async throws {
         try await ScriptedServer.run(options, script: script) { server in
-            try await TestService.run {
-                $0.store = .memory
-                settings(&$0)
-            } _: { gateway in
+            try await TestService.runWrapping(wrap, settings) { gateway in
                 var document = ManagementMessages.NewUpstream(
                     url: "https://127.0.0.1:\(server.port)", authority: try TestAuthority.rootPEM(),
                     credentials: try ownKey())

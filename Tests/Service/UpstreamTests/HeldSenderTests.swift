@@ -1,0 +1,101 @@
+import Delivery
+import DeliveryTesting
+import Notifications
+import SQLiteStore
+import Storage
+import Synchronization
+import Testing
+
+@testable import Upstream
+
+/// What is sent of held notifications, and what is not sent any more.
+@Suite(.timeLimit(.minutes(1))) struct HeldSenderTests {
+    /// An upstream that gives every notification the same answer.
+    private final class AnsweringUpstream: Forwarding {
+        let ids = Mutex<[String]>([])
+        private let answer: UpstreamAnswer
+
+        init(_ answer: UpstreamAnswer) { self.answer = answer }
+
+        func forward(_ pushes: [TicketedPush], to upstream: AppUpstream, answers: any ForwardingAnswers) {
+            ids.withLock { $0 += pushes.map(\.push.id) }
+            let isAny = pushes.map { answers.add(.answered(answer), to: $0.ticket) }.contains(true)
+            if isAny { answers.answersArrived() }
+        }
+    }
+
+    private let store: SQLiteStore
+    private let log = RecordingLog()
+    private let place: UpstreamPlace
+    private let team: Team
+
+    init() async throws {
+        store = try .inMemory()
+        let bundleID = try #require(BundleID(rawValue: "com.example.app"))
+        place = UpstreamPlace(bundleID: bundleID, environment: .development)
+        team = Team(id: try #require(TeamID(rawValue: "TEAM000001")), name: "Team")
+        try await makeApp(of: team)
+    }
+
+    private func makeApp(of team: Team) async throws {
+        _ = try await store.apply(.createTeam(team))
+        _ = try await store.apply(.createApp(bundleID: place.bundleID, team: team.id))
+        let credentials = AppUpstream.Credentials.key(
+            team: team.id, key: try #require(KeyID(rawValue: "KEY0000001")))
+        _ = try await store.apply(
+            .setUpstream(AppUpstream(place: place, url: "https://127.0.0.1:1", credentials: credentials)))
+    }
+
+    private func hold(_ number: Int, _ share: ForwardingShare, _ handle: Handle? = nil) async throws -> String {
+        let id = "8b1e5b4a-9c0c-4d5e-8f00-00000000000\(number)"
+        let push = ForwardedPush(
+            deviceToken: [1], topic: place.bundleID.rawValue, id: id, payload: Array("{}".utf8), share: share, via: "")
+        let pushes: any HeldPushes = store
+        try await pushes.hold(HeldPush(push, of: place, handle: handle, expires: Timestamp(milliseconds: .max / 2)))
+        return id
+    }
+
+    private func sender(_ upstream: AnsweringUpstream, _ grants: any GrantStore, at moment: Moment) -> HeldSender {
+        HeldSender(store, store, grants, upstream, log: log, clock: ServiceClock { moment })
+    }
+
+    private static func moment(_ seconds: UInt64) -> Moment {
+        Moment(
+            time: Timestamp(milliseconds: 1_700_000_000_000 + seconds * 1000),
+            uptime: Uptime(nanoseconds: seconds * 1_000_000_000))
+    }
+
+    @Test func `What was answered is not sent again if the answer cannot be stored for its handle`() async throws {
+        let grant = Grant(
+            id: try #require(GrantID(rawValue: "g_aaaaaaaaaaaaaaaa")), bundleID: place.bundleID, team: team.id,
+            name: "Instance", key: try #require(KeyID(rawValue: "GRANT00001")), publicKey: [4, 5, 6],
+            clientKey: "ck_1", made: Timestamp(milliseconds: 1))
+        let accounts = try await store.apply(.createGrant(grant))
+        let handle = try #require(Handle([UInt8](repeating: 7, count: Handle.byteCount)))
+        let stored = StoredHandle(
+            handle: handle, grant: grant.id, app: try #require(accounts.apps[place.bundleID]).id,
+            environment: place.environment, token: [1], registered: Timestamp(milliseconds: 1))
+        try await store.grantStore.put([stored], limit: 1)
+        let id = try await hold(1, ForwardingShare(rawValue: grant.id.rawValue), handle)
+        let upstream = AnsweringUpstream(UpstreamAnswer(status: 410, reason: "Unregistered"))
+        // After the second time, what stayed in the store is sent again.
+        for seconds in [0, 3600] as [UInt64] {
+            let grants = WatchedGrants(store.grantStore, failsEnds: true)
+            try await sender(upstream, grants, at: Self.moment(seconds)).round()
+        }
+        #expect(upstream.ids.withLock { $0 } == [id])
+    }
+
+    @Test func `What is held for a deleted app is not sent for another team's app of that name`() async throws {
+        let before = try await hold(1, ForwardingShare(team.id))
+        _ = try await store.apply(.deleteApp(place.bundleID, at: Timestamp(milliseconds: 1)))
+        let other = Team(id: try #require(TeamID(rawValue: "TEAM000002")), name: "Other")
+        try await makeApp(of: other)
+        let after = try await hold(2, ForwardingShare(other.id))
+        let upstream = AnsweringUpstream(UpstreamAnswer(status: 200))
+        try await sender(upstream, store.grantStore, at: Self.moment(0)).round()
+        #expect(upstream.ids.withLock { $0 } == [after])
+        let discarded = log.events.filter { $0.step == .discarded(.revoked) }
+        #expect(discarded.map(\.subject.id) == [NotificationID(before)])
+    }
+}

@@ -1,0 +1,79 @@
+import Delivery
+import DeliveryTesting
+import Notifications
+import Storage
+
+/// A store whose grants are watched.
+struct StoreOfGrants: ForwardingStore {
+    let inner: any Store
+    let grantStore: any GrantStore
+}
+
+/// What a store keeps about grants. A test may do something before a handle is looked up, and let the writing of ends
+/// fail.
+struct WatchedGrants: GrantStore {
+    private let inner: any GrantStore
+    private let beforeLookUp: @Sendable () async -> Void
+    private let failsEnds: Bool
+
+    init(
+        _ inner: any GrantStore,
+        failsEnds: Bool = false,
+        beforeLookUp: @escaping @Sendable () async -> Void = {},
+    ) {
+        self.inner = inner
+        self.failsEnds = failsEnds
+        self.beforeLookUp = beforeLookUp
+    }
+
+    func handles(_ handles: [Handle]) async throws(StoreError) -> [StoredHandle?] {
+        await beforeLookUp()
+        return try await inner.handles(handles)
+    }
+
+    func end(_ handle: Handle, _ end: HandleEnd) async throws(StoreError) {
+        guard !failsEnds else { throw StoreError(.unavailable, "The test wants this call to fail.") }
+        try await inner.end(handle, end)
+    }
+
+    // MARK: The rest
+
+    func put(_ handles: [StoredHandle], limit: Int) async throws(StoreError) {
+        try await inner.put(handles, limit: limit)
+    }
+
+    func remove(_ handle: Handle, of grant: GrantID) async throws(StoreError) -> Bool {
+        try await inner.remove(handle, of: grant)
+    }
+
+    func handleCounts() async throws(StoreError) -> [GrantID: Int] { try await inner.handleCounts() }
+    func hasHandles() async throws(StoreError) -> Bool { try await inner.hasHandles() }
+
+    func removeOrphanedHandles(after handle: Handle?, limit: Int) async throws(StoreError) -> [Handle] {
+        try await inner.removeOrphanedHandles(after: handle, limit: limit)
+    }
+
+    func handles(after handle: Handle?, limit: Int) async throws(StoreError) -> [StoredHandle] {
+        try await inner.handles(after: handle, limit: limit)
+    }
+
+    func add(_ counts: [GrantCount], on day: UInt64) async throws(StoreError) -> [GrantID: UInt64] {
+        try await inner.add(counts, on: day)
+    }
+
+    func sent(on day: UInt64) async throws(StoreError) -> [GrantID: UInt64] { try await inner.sent(on: day) }
+    func days() async throws(StoreError) -> [UInt64] { try await inner.days() }
+    func answers() async throws(StoreError) -> [GrantID: [String: UInt64]] { try await inner.answers() }
+
+    func invite(_ invitation: GrantInvitation, at moment: Timestamp) async throws(StoreError) {
+        try await inner.invite(invitation, at: moment)
+    }
+
+    func grantInvitations(at moment: Timestamp) async throws(StoreError) -> [GrantInvitation] {
+        try await inner.grantInvitations(at: moment)
+    }
+
+    func removeGrantInvitation(_ digest: [UInt8], at moment: Timestamp) async throws(StoreError) -> GrantInvitation? {
+        try await inner.removeGrantInvitation(digest, at: moment)
+    }
+}
