@@ -88,4 +88,24 @@ import Testing
             #expect(reads.value == ProviderServerLimits.slowReads)
         }
     }
+
+    @Test func `A message that is paused while it begins is sent to nobody`() async throws {
+        try await Setting.with { known in
+            var setting = known
+            let (reads, scheduler) = (Shared(0), Shared<CampaignScheduler?>(nil))
+            setting.store.reads = { _ throws(StoreError) in reads.value += 1 }
+            setting.store.changed = { [base = known.store.base] message in
+                // The request comes after the scheduler has read that the message may be sent.
+                guard message.state == .running else { return }
+                _ = try await base.changeMessage(message.id) { message in
+                    message.state = .paused
+                    return nil
+                }
+                await scheduler.value?.stop(message.id)
+            }
+            try await setting.send { scheduler.value = $0 }
+            #expect(reads.value == 0)
+            #expect(try await setting.store.message("m")?.state == .paused)
+        }
+    }
 }
