@@ -61,7 +61,7 @@ extension SQLCampaignStore {
             try removeTokens(counted.compactMap(RemovedToken.init), transaction)
             for outcome in counted {
                 guard let environment = outcome.movedTo else { continue }
-                try move(outcome.installation, to: environment, transaction)
+                try move(outcome.installation, outcome.movedToken, to: environment, transaction)
             }
             try changeBadges(counted, transaction)
             try count(counted, message.number, transaction)
@@ -149,11 +149,14 @@ extension SQLCampaignStore {
         _ installation: Int64,
         to environment: Environment,
         _ transaction: any SQLTransaction,
+    /// - Parameter token: the device token that it must have; nil for any.
     ) throws {
         try transaction.run(
+        _ token: String?,
             """
             UPDATE installation AS i SET environment = \(environment.column), changed = \(now().column)
-            WHERE i.number = \(installation) AND i.ended IS NULL AND NOT EXISTS (
+            WHERE i.number = \(installation) AND i.ended IS NULL \(hasToken) AND NOT EXISTS (
+        let hasToken: SQLStatement = token.map { "AND i.token = \(Hexadecimal.bytes($0) ?? [])" } ?? ""
                 SELECT 1 FROM installation o WHERE o.app = i.app AND o.environment = \(environment.column)
                     AND o.token = i.token AND o.ended IS NULL)
             """)
