@@ -19,4 +19,17 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: StoreKind.allCases)
+    func `Outcomes that come after their app was deleted are not kept`(_ kind: StoreKind) async throws {
+        try await kind.with { store in
+            let app = try await store.put(Sample.app()).number
+            let message = try await store.add(Sample.message("m", app: app), idempotency: nil)
+            try await store.deleteApp(app)
+            let ended = try await store.record(
+                [Sample.accepted(1)], of: message, position: message.position, event: Sample.event)
+            #expect(ended == 0)
+            #expect(try await store.outcomes(of: message.number, .all, after: 0, limit: 10).isEmpty)
+        }
+    }
 }
