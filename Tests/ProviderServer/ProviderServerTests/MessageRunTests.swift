@@ -1,7 +1,10 @@
 import CommonTesting
 import Crypto
+import Delivery
 import Foundation
 import Notifications
+import Rates
+import Service
 import Storage
 import Synchronization
 import Testing
@@ -107,5 +110,87 @@ import Testing
             #expect(reads.value == 0)
             #expect(try await setting.store.message("m")?.state == .paused)
         }
+    }
+
+    // MARK: The other environment
+
+    /// Sends the message to one recipient, whose device token is bad in its own environment and good in the other one.
+    /// - Parameters:
+    ///   - interrupt: called after the recipient was read, and before it is tried in the other environment.
+    ///   - sleep: called when sending waits.
+    /// - Returns: how sending ended, how many requests the service got, and the outcomes.
+    private func sendElsewhere(
+        _ interrupt: @escaping @Sendable (RunControl) -> Void,
+        sleep: @escaping @Sendable (RunControl) -> Void = { _ in },
+    ) async throws -> (end: MessageRun.End, requests: Int, outcomes: [KeptOutcome]) {
+        let result = Shared<(end: MessageRun.End, requests: Int, outcomes: [KeptOutcome])?>(nil)
+        try await TestService.run {
+            $0.store = .memory
+            $0.delivery.requestsPerDeviceToken = .off
+        } _: { carillon in
+            let (document, token) = try await Self.makeBoth(carillon)
+            try await Setting.with(document) { known in
+                var setting = known
+                let installation = Installation(
+                    id: "i", deviceToken: token, environment: .development, registered: ProviderClock.system.now())
+                _ = try await setting.store.changeInstallation("i", app: setting.app.number) { _ in
+                    .put(StoredInstallation(installation, secretDigest: nil))
+                }
+                let control = Shared<RunControl?>(nil)
+                // With a rate of one, a page has one recipient, and a second read looks for further ones.
+                let own = RunControl(
+                    rate: 1,
+                    clock: ProviderClock(now: ProviderClock.system.now) { _ in
+                        if let own = control.value { sleep(own) }
+                    })
+                control.value = own
+                setting.store.reads = { query throws(StoreError) in if query.after > 0 { interrupt(own) } }
+                let clients = setting.clients()
+                let run = MessageRun(
+                    message: setting.message, document: try MessageDocument(stored: setting.message.document),
+                    store: setting.store, apps: try await AppDirectory(setting.store), clients: clients, control: own,
+                    clock: .system, logger: TestProvider.silentLogger, noted: {})
+                let end = await run.run()
+                await clients.shutDown()
+                let requests = try await carillon.ask("GET", "/v1/requests?limit=1000")
+                let list = try JSONDecoder().decode([JSONValue].self, from: requests.body)
+                let outcomes = try await setting.store.outcomes(
+                    of: setting.message.number, .all, after: 0, limit: 10)
+                result.value = (end, list.count, outcomes)
+            }
+        }
+        return try #require(result.value)
+    }
+
+    /// - Returns: The document of an app whose environments are both this service, and a device token of which the service
+    ///   says once that it is bad.
+    private static func makeBoth(_ carillon: TestService) async throws -> (document: String, token: String) {
+        let (text, tokens) = try await TestShop.makeFixture(carillon, [nil])
+        guard case .object(var app) = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)),
+            case .object(var environments)? = app["environments"]
+        else { return try #require(nil) }
+        environments["production"] = environments["development"]
+        app["environments"] = .object(environments)
+        let rule = #"{"when":{"first":1},"fault":{"answer":{"reason":"BadDeviceToken"}}}"#
+        let answer = try await carillon.ask("POST", "/v1/rehearsals", body: #"{"seed":7,"rules":[\#(rule)]}"#)
+        try #require(answer.status == 200, "\(answer.text)")
+        return (JSONValue.object(app).text, try #require(tokens.first))
+    }
+
+    @Test func `Nobody is tried in the other environment while another server may hold the message`() async throws {
+        let waits = Shared(0)
+        let (end, requests, outcomes) = try await sendElsewhere {
+            $0.hold(until: .now)
+        } sleep: { control in
+            waits.value += 1
+            control.hold(until: .now + .seconds(60))
+        }
+        #expect(waits.value == 1)
+        #expect(end == .finished && requests == 2 && outcomes.map(\.outcome.reason) == [nil])
+    }
+
+    @Test func `Nobody is tried in the other environment after the message was stopped`() async throws {
+        let (end, requests, outcomes) = try await sendElsewhere { $0.stop() }
+        #expect(end == .stopped && requests == 1 && outcomes.isEmpty)
     }
 }
