@@ -462,7 +462,7 @@ let package = Package(
         tests(
             "Tests/ProviderServer/ProviderServerTests",
             [
-                "Rates", "Notifications", "Storage", "Delivery", "HTTPAPI", "Management", "CampaignStore",
+                "Rates", "Notifications", "Storage", "SQLSupport", "Delivery", "HTTPAPI", "Management", "CampaignStore",
                 "ProviderServer",
                 "Service",
                 "ServiceTesting", "Trust", "APNSProvider", "CommonTesting", "CFaultyDisk", nioCore, nioPosix,

@@ -111,6 +111,9 @@ package struct SendOutcome: Sendable, Hashable {
     /// The environment in which the service accepted the device token, if it is not the installation's. The installation
     /// moves there. Nil if it stays where it is.
     package var movedTo: Environment?
+    /// The device token that the service accepted there. If the installation has another one by now, it stays where it
+    /// is. Nil for whichever the installation has.
+    package var movedToken: String?
     /// By how much the notification changed the number on the app's icon; 0 if it did not count.
     package var badgeChange: Int64
 
@@ -123,6 +126,7 @@ package struct SendOutcome: Sendable, Hashable {
         endedToken: String? = nil,
         endedPlace: ServiceTokens.Place? = nil,
         movedTo: Environment? = nil,
+        movedToken: String? = nil,
         badgeChange: Int64 = 0,
     ) {
         self.installation = installation
@@ -133,6 +137,7 @@ package struct SendOutcome: Sendable, Hashable {
         self.endedToken = endedToken
         self.endedPlace = endedPlace
         self.movedTo = movedTo
+        self.movedToken = movedToken
         self.badgeChange = badgeChange
     }
 }

@@ -143,6 +143,9 @@ package enum ProviderServerLimits {
     /// In how many passes a notification is sent if the service fails to answer it. A pass takes up to 30 seconds. Passes in
     /// which ``failuresInARow`` or more fail do not count. In the last pass they are sent one at a time.
     static let passes = 5
+    /// How often in a row the search for recipients may take too long for the database before a person has to decide.
+    /// With the growing delay, ten attempts take about five minutes: other work of the database is usually done by then.
+    static let slowReads = 10
     /// How long a request that stops a message waits for the answers under way. If the service cannot be reached, they
     /// would not come before the deadline.
     static let stopPatience = Duration.seconds(5)

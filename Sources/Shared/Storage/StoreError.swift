@@ -44,6 +44,10 @@ extension StoreError {
         "It took so long to store the notification that another one came through another node meanwhile. It may have been "
             + "delivered before. Send it again if it is still the newest.")
 
+    /// The database has a limit for the time that one statement may take.
+    package static let tookTooLong = StoreError(
+        .unavailable, "PostgreSQL cancelled the statement, usually because it took too long (SQLSTATE 57014).")
+
     /// The registration is not active.
     package static func ended(at moment: Timestamp) -> StoreError {
         StoreError(.ended(at: moment), "The app was removed from the device.")

@@ -35,7 +35,8 @@ extension PostgresError {
         case .notAllowed:
             StoreError(.unavailable, "PostgreSQL refused the login: \(self)")
         case .unsuitable: StoreError(.unavailable, message)
-        case .conflict, .cancelled, .uniqueViolation, .other:
+        case .cancelled: .tookTooLong
+        case .conflict, .uniqueViolation, .other:
             StoreError(.unavailable, "PostgreSQL refused the change: \(self)")
         case .unexpectedAnswer:
             StoreError(.unreadable, "\(message) Stop the service and restore a backup of the database.")

@@ -175,6 +175,33 @@
             await connection.close()
         }
 
+        @Test func `A search that PostgreSQL cancels took too long`() async throws {
+            let location = try await TestServer.makeDatabase()
+            let store = try await StoreKind.open(location)
+            let app = try await store.put(Sample.app()).number
+            try await store.put(Sample.installation("a"), app: app)
+            let connection = PostgresConnection(location, name: "test")
+            // A search fails as after the time limit, without the time.
+            let statements: [StaticString] = [
+                "ALTER TABLE carillon_provider.installation RENAME TO kept",
+                """
+                CREATE FUNCTION carillon_provider.slow() RETURNS boolean LANGUAGE plpgsql AS
+                'BEGIN RAISE EXCEPTION ''slow'' USING ERRCODE = ''57014''; END'
+                """,
+                """
+                CREATE VIEW carillon_provider.installation AS
+                SELECT * FROM carillon_provider.kept WHERE carillon_provider.slow()
+                """,
+            ]
+            for statement in statements { _ = try await connection.execute(statement) }
+            await connection.close()
+            let error = await #expect(throws: StoreError.self) {
+                _ = try await store.recipients(RecipientQuery(app: app, message: 0, audience: Audience()), limit: 1)
+            }
+            #expect(error == .tookTooLong)
+            await store.close()
+        }
+
         @Test func `The tables of a newer version are refused`() async throws {
             let location = try await TestServer.makeDatabase()
             try await StoreKind.open(location).close()

@@ -51,6 +51,15 @@ import Testing
         }
     }
 
+    @Test func `An authority that is no certificate is refused also if the credentials stay`() async throws {
+        try await TestShop.run(devices: []) { shop in
+            let answer = try await shop.provider.ask(
+                .PUT, "/v1/apps/\(TestShop.bundleID)",
+                #"{"teamID":"ABCDE12345","environments":{"development":{"authority":"x"}}}"#)
+            #expect(answer.status == 400 && answer.pointer == "/environments/development/authority")
+        }
+    }
+
     private static let faults = [
         (#"{}"#, ""),
         (#"{"teamID":"a team","environments":{}}"#, "/teamID"),

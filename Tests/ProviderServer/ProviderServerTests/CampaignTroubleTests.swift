@@ -11,7 +11,7 @@ import Testing
 /// `apns-id` of the first attempt.
 @Suite(.timeLimit(.minutes(5))) struct CampaignTroubleTests {
     /// A clock whose waits are short, so that the growing delays between the passes take no time.
-    private static let impatient = ProviderClock(now: ProviderClock.system.now) { duration in
+    static let impatient = ProviderClock(now: ProviderClock.system.now) { duration in
         await ProviderClock.system.sleep(min(duration, .milliseconds(20)))
     }
 

@@ -82,6 +82,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [("id,deviceToken,environment,appTags", JSONValue.array([])), ("id,deviceToken,environment", nil)])
+    func `An empty field of appTags means that the app has set none`(_ header: String, _ tags: JSONValue?) async throws
+    {
+        try await TestShop.run(devices: []) { shop in
+            let line = header.hasSuffix("appTags") ? "a,00,development," : "a,00,development"
+            let file = Array("\(header)\n\(line)\n".utf8)
+            let answer = try await shop.provider.importInstallations(file, key: shop.serverKey)
+            #expect(answer["imported"] == 1, "\(answer.body.text)")
+            #expect(try await shop.provider.ask(.GET, "/v1/installations/a", key: shop.serverKey)["appTags"] == tags)
+        }
+    }
+
     @Test func `Good lines are imported and bad lines reported, in both forms`() async throws {
         try await TestShop.run(devices: []) { shop in
             func post(_ type: String, _ body: String) async throws -> TestProvider.Answer {

@@ -23,6 +23,24 @@ public struct APNSEnvironment: Sendable, Hashable {
         case file(String)
         /// These certificates, in PEM.
         case pem(String)
+
+        /// Checks that the certificates can be read. A file is not read yet.
+        /// - Throws: ``ProviderError/Code/badEnvironment`` if they cannot.
+        package func check() throws(ProviderError) { _ = try trustRoots() }
+
+        /// - Returns: nil for those of the system.
+        fileprivate func trustRoots() throws(ProviderError) -> NIOSSLTrustRoots? {
+            switch self {
+            case .system: return nil
+            case .file(let path): return .file(path)
+            case .pem(let text):
+                guard let certificates = try? NIOSSLCertificate.fromPEMBytes(Array(text.utf8)), !certificates.isEmpty
+                else {
+                    throw ProviderError(.badEnvironment, "The authority's certificate is not a certificate in PEM.")
+                }
+                return .certificates(certificates)
+            }
+        }
     }
 
     /// Apple's development server.
@@ -84,18 +102,7 @@ public struct APNSEnvironment: Sendable, Hashable {
         // If the other side is silent and the client gives up the connection, wait only this long for its
         // close_notify.
         tls.shutdownTimeout = .seconds(1)
-        switch authority {
-        case .system: break
-        case .file(let path): tls.trustRoots = .file(path)
-        case .pem(let text):
-            do {
-                let certificates = try NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
-                guard !certificates.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
-                tls.trustRoots = .certificates(certificates)
-            } catch {
-                throw ProviderError(.badEnvironment, "The authority's certificate is not a certificate in PEM.")
-            }
-        }
+        if let roots = try authority.trustRoots() { tls.trustRoots = roots }
         if case .certificate(let certificate) = credentials.kind { tls = certificate.tls(tls) }
         do {
             return try NIOSSLContext(configuration: tls)

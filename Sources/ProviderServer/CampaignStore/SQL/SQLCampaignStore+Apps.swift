@@ -33,19 +33,25 @@ extension SQLCampaignStore {
         // No server can hold these messages any more, so all of them stop sending within about a second.
         _ = try await database.write(
             "UPDATE message SET state = 'cancelled'\(released) WHERE app = \(number) AND state <> 'finished'")
-        try await deleteInSteps { limit in
+        let outcomes: @Sendable (Int) -> SQLStatement = { limit in
             """
             DELETE FROM outcome WHERE (message, installation) IN (
                 SELECT o.message, o.installation FROM message m
                 JOIN outcome o ON o.message = m.number WHERE m.app = \(number) LIMIT \(limit))
             """
         }
+        try await deleteInSteps(outcomes)
         try await deleteInSteps { limit in
             """
             DELETE FROM installation WHERE number IN (
                 SELECT number FROM installation WHERE app = \(number) LIMIT \(limit))
             """
         }
-        _ = try await database.write("DELETE FROM app WHERE number = \(number)")
+        try await database.write { transaction in
+            // Another server may have stored the last answers meanwhile. The messages' rows are the locks for them.
+            _ = try transaction.number("SELECT 1 FROM message WHERE app = \(number) ORDER BY number \(.forUpdate)")
+            while try transaction.run(outcomes(Self.deletedTogether)) > 0 {}
+            try transaction.run("DELETE FROM app WHERE number = \(number)")
+        }
     }
 }

@@ -39,6 +39,10 @@ extension SQLCampaignStore {
         // A server that lost the message does not know how far the other one has come.
         let isOurs: SQLStatement = identity.map { "AND (holder IS NULL OR holder = \($0))" } ?? ""
         return try await database.write { transaction in
+            // The message's row first, as everywhere: it is the lock for its outcomes. If the app was deleted
+            // meanwhile, nothing would ever delete them.
+            let isThere = try transaction.number("SELECT 1 FROM message WHERE number = \(message.number) \(.forUpdate)")
+            guard isThere != nil else { return 0 }
             let table = SendOutcome.table
             let new = try Set(
                 transaction.rows(
@@ -61,7 +65,7 @@ extension SQLCampaignStore {
             try removeTokens(counted.compactMap(RemovedToken.init), transaction)
             for outcome in counted {
                 guard let environment = outcome.movedTo else { continue }
-                try move(outcome.installation, to: environment, transaction)
+                try move(outcome.installation, outcome.movedToken, to: environment, transaction)
             }
             try changeBadges(counted, transaction)
             try count(counted, message.number, transaction)
@@ -145,15 +149,18 @@ extension SQLCampaignStore {
     }
 
     /// Moves an installation to another environment, unless another one has its device token there.
+    /// - Parameter token: the device token that it must have; nil for any.
     private func move(
         _ installation: Int64,
+        _ token: String?,
         to environment: Environment,
         _ transaction: any SQLTransaction,
     ) throws {
+        let hasToken: SQLStatement = token.map { "AND i.token = \(Hexadecimal.bytes($0) ?? [])" } ?? ""
         try transaction.run(
             """
             UPDATE installation AS i SET environment = \(environment.column), changed = \(now().column)
-            WHERE i.number = \(installation) AND i.ended IS NULL AND NOT EXISTS (
+            WHERE i.number = \(installation) AND i.ended IS NULL \(hasToken) AND NOT EXISTS (
                 SELECT 1 FROM installation o WHERE o.app = i.app AND o.environment = \(environment.column)
                     AND o.token = i.token AND o.ended IS NULL)
             """)

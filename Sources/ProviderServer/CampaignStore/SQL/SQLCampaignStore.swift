@@ -44,7 +44,7 @@ extension SQLCampaignStore {
 
     /// The largest number of rows that one transaction deletes. Requests that register installations wait for it, and a
     /// statement has a time limit.
-    private static var deletedTogether: Int { 20_000 }
+    static var deletedTogether: Int { 20_000 }
 
     /// Deletes rows until there are no more.
     /// - Parameter statement: deletes some of the rows, up to a limit.

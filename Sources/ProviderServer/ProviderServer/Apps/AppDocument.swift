@@ -117,6 +117,12 @@ struct AppDocument {
         } catch {
             throw .invalid(reader.place("url"), error.cause)
         }
+        do throws(ProviderError) {
+            // Credentials that stay are not opened here, so no client checks what is given beside them.
+            if let authority { try APNSEnvironment.Authority.pem(authority).check() }
+        } catch {
+            throw .invalid(reader.place("authority"), error.cause)
+        }
         // Make a client now, so that the store never contains credentials or certificates that cannot be used.
         if let credentials {
             let opened = try open(credentials, reader)

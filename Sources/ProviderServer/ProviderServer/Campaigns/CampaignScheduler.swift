@@ -29,6 +29,8 @@ actor CampaignScheduler {
     private var delays: [String: String] = [:]
     /// Those who wait for the end of a message.
     private var waiters: [UUID: AsyncStream<Void>.Continuation] = [:]
+    /// How many requests have stopped messages or changed their rates.
+    private var changes = 0
     /// How long the service may take to answer a notification.
     private let deadline: Duration
     private var isClosed = false
@@ -135,14 +137,19 @@ actor CampaignScheduler {
             // Another server may have taken the message since it was read.
             guard let taken = try await claim(message.number) else { return true }
             let last = try await store.lastInstallation()
-            let begun = try await store.changeMessage(message.id) { message in
-                // The message may have been paused after it was read.
-                guard message.state == .scheduled || message.state == .running else { throw Stopped() }
-                message.state = .running
-                message.cause = nil
-                // Fix the last recipient now: installations that register later do not receive the message.
-                if message.position.last == nil { message.position.last = last }
-                return nil
+            var (begun, known): (MessageRecord?, Int?) = (nil, nil)
+            // If a request came meanwhile, it did not find the message among the running ones. So read what it has changed.
+            while known != changes {
+                known = changes
+                begun = try await store.changeMessage(message.id) { message in
+                    // The message may have been paused after it was read.
+                    guard message.state == .scheduled || message.state == .running else { throw Stopped() }
+                    message.state = .running
+                    message.cause = nil
+                    // Fix the last recipient now: installations that register later do not receive the message.
+                    if message.position.last == nil { message.position.last = last }
+                    return nil
+                }
             }
             guard let begun, running[begun.id] == nil, !isClosed else { return true }
             waiting[begun.id] = nil
@@ -150,6 +157,7 @@ actor CampaignScheduler {
             start(begun, document, heldUntil: store.isShared ? taken.until : nil)
             return true
         } catch is Stopped {
+            _ = try? await store.release(message.number)
             return true
         } catch {
             delays[message.id] = (error as? StoreError)?.cause ?? "\(error)"
@@ -277,6 +285,7 @@ actor CampaignScheduler {
     func stopAll(of app: Int64) async { await stop { $0.value.app == app } }
 
     private func stop(_ isStopped: ((key: String, value: Running)) -> Bool) async {
+        changes += 1
         let stopped = running.filter(isStopped).values
         guard !stopped.isEmpty else { return }
         for running in stopped { running.control.stop() }
@@ -295,7 +304,10 @@ actor CampaignScheduler {
         for wait in waits { wait.cancel() }
     }
 
-    func setRate(_ rate: Int64?, of id: String) { running[id]?.control.rate = rate }
+    func setRate(_ rate: Int64?, of id: String) {
+        changes += 1
+        running[id]?.control.rate = rate
+    }
 
     /// Stops all messages. Answers that are still under way are recorded when they arrive.
     func close() async {

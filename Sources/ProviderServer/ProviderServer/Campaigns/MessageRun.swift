@@ -24,6 +24,7 @@ struct MessageRun: Sendable {
     /// Called when there is a new event for hooks.
     let noted: @Sendable () -> Void
 
+    let slow = SlowReads()
     private let first: FirstAnswers
 
     init(
@@ -99,7 +100,8 @@ struct MessageRun: Sendable {
         if isByTimeZone, let rest = await rest(before: position.due), let end = await send(rest, &position) {
             return end
         }
-        return control.isStopped ? .stopped : .finished
+        if control.isStopped { return .stopped }
+        return slow.refusal.map { .refused(cause: $0) } ?? .finished
     }
 
     /// Sends to a part that is due, and moves the position behind it.
@@ -115,62 +117,6 @@ struct MessageRun: Sendable {
         position.environment = .production
         position.after = 0
         return nil
-    }
-
-    // MARK: Parts
-
-    /// Recipients who get the message at the same moment.
-    struct Part: Sendable, Hashable {
-        let due: Timestamp
-        /// The time zones of the recipients; nil for all.
-        let timeZones: [String]?
-    }
-
-    /// Whether recipients get the message at different times.
-    private var isByTimeZone: Bool { document.localTime != nil || document.quietHours != nil }
-
-    /// Returns the first part at or after a position; nil if there is none. If the store fails, waits until it works
-    /// again.
-    private func next(from position: MessageRecord.Position) async -> Part? {
-        guard isByTimeZone else {
-            return message.starts >= position.due ? Part(due: message.starts, timeZones: nil) : nil
-        }
-        guard let moments = await moments() else { return nil }
-        return moments.values.filter { $0 >= position.due }.min().map { part(due: $0, moments) }
-    }
-
-    /// Returns the part of those whose turn was before a moment; nil if the message was stopped.
-    private func rest(before moment: Timestamp) async -> Part? {
-        guard let moments = await moments() else { return nil }
-        return part(due: moment, moments)
-    }
-
-    /// A part also has the time zones whose turn has passed: somebody who travels there must not miss the message. Who got
-    /// it already has an outcome, and is no recipient any more.
-    private func part(due: Timestamp, _ moments: [String: Timestamp]) -> Part {
-        Part(due: due, timeZones: moments.filter { $0.value <= due }.keys.sorted())
-    }
-
-    /// Returns when the recipients in each time zone get the message. If the store fails, waits until it works again.
-    /// - Returns: nil if the message was stopped.
-    private func moments() async -> [String: Timestamp]? {
-        var failures = 0
-        while !control.isStopped {
-            do throws(StoreError) {
-                let zones = try await store.timeZones(app: message.app)
-                return Dictionary(zones.map { ($0, moment(in: $0)) }, uniquingKeysWith: { $1 })
-            } catch {
-                failures += 1
-                await wait(for: error.cause, failures)
-            }
-        }
-        return nil
-    }
-
-    /// Returns when recipients in a time zone get the message.
-    private func moment(in zone: String) -> Timestamp {
-        document.localTime?.moment(in: zone) ?? document.quietHours?.moment(after: message.starts, in: zone)
-            ?? message.starts
     }
 
     // MARK: Passes
@@ -194,9 +140,13 @@ struct MessageRun: Sendable {
             switch outcome {
             case .done: return nil
             case .refused(let cause): return .refused(cause: cause)
-            case .again(let cause, let isCounted, let hasProgress):
+            case .again(let cause, let isCounted, let hasProgress, let trouble):
                 failures = isCounted || hasProgress ? 1 : failures + 1
                 if isCounted { passes += 1 }
+                // What was found before is progress: the next search begins behind it.
+                if hasProgress { slow.add(nil) }
+                slow.add(trouble)
+                if let refusal = slow.refusal { return .refused(cause: refusal) }
                 await wait(for: cause, failures)
             }
             position = await kept(start)
@@ -219,7 +169,8 @@ struct MessageRun: Sendable {
         /// - Parameters:
         ///   - isCounted: whether the pass counts for ``ProviderServerLimits/passes``.
         ///   - hasProgress: whether the service answered some of the notifications.
-        case again(cause: String, isCounted: Bool, hasProgress: Bool)
+        ///   - trouble: why not all recipients were found; nil if they were.
+        case again(cause: String, isCounted: Bool, hasProgress: Bool, trouble: (any Error)?)
     }
 
     private func pass(
@@ -251,14 +202,14 @@ struct MessageRun: Sendable {
         do throws(StoreError) {
             query = try await store.prepared(query)
         } catch {
-            return .again(cause: error.cause, isCounted: false, hasProgress: false)
+            return .again(cause: error.cause, isCounted: false, hasProgress: false, trouble: error)
         }
         let source = RecipientSource(
             message: message, document: document, app: app, query: query, store: store, ledger: ledger,
             place: place, control: control, clock: clock)
         let writing = Task { await ledger.writeRegularly() }
         let watching = Task { await watch(ledger) }
-        var trouble: String?
+        var trouble: (any Error)?
         var misplaced: [Push] = []
         // A server that answers nobody would hold up each batch for ProviderServerLimits.elsewhereDeadline.
         var otherAnswers = true
@@ -277,7 +228,7 @@ struct MessageRun: Sendable {
             }
             if let other, !misplaced.isEmpty { _ = try await send(misplaced, with: other, in: elsewhere, ledger) }
         } catch {
-            trouble = "\(error)"
+            trouble = error
         }
         writing.cancel()
         watching.cancel()
@@ -290,13 +241,14 @@ struct MessageRun: Sendable {
         }
         let result = ledger.result
         if let refusal = result.refusal { return .refused(refusal) }
-        guard let cause = trouble ?? result.cause else {
+        guard let cause = trouble.map({ "\($0)" }) ?? result.cause else {
             if result.answers > 0 { await recordCause(nil) }
             return .done
         }
         // If the store failed, the pass did not reach all recipients.
         return .again(
-            cause: cause, isCounted: trouble == nil && result.isCounted, hasProgress: result.answers > 0)
+            cause: cause, isCounted: trouble == nil && result.isCounted, hasProgress: result.answers > 0,
+            trouble: trouble)
     }
 
     /// Tries recipients once in the app's other environment. If the message was stopped, they get no outcome: whoever goes on

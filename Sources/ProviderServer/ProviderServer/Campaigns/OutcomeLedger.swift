@@ -217,7 +217,8 @@ final class OutcomeLedger: Sendable {
                         installation: recipient.number, status: status, reason: reason, at: now,
                         endedAt: isEnd ? endedAt ?? now : nil,
                         endedToken: isEnd ? recipient.installation.token(place) : nil, endedPlace: isEnd ? place : nil,
-                        movedTo: environment, badgeChange: status == 200 ? badgeChange : 0))
+                        movedTo: environment, movedToken: environment == nil ? nil : recipient.installation.deviceToken,
+                        badgeChange: status == 200 ? badgeChange : 0))
             case .again(let cause):
                 state.failuresInARow += 1
                 state.failures += 1

@@ -120,7 +120,8 @@ struct InstallationImport {
         }
         var members: [String: JSONValue] = [:]
         var ended: [String: JSONValue] = [:]
-        for (name, field) in zip(header, fields.map(CSVRow.unmarked)) where !field.isEmpty {
+        // An empty field is a missing member. But without the member appTags, some of the tags may be the app's.
+        for (name, field) in zip(header, fields.map(CSVRow.unmarked)) where !field.isEmpty || name == "appTags" {
             switch name {
             case "endedAt": ended["at"] = .string(field)
             case "endReason": ended["reason"] = .string(field)

@@ -1,0 +1,196 @@
+import CommonTesting
+import Crypto
+import Delivery
+import Foundation
+import Notifications
+import Rates
+import Service
+import Storage
+import Synchronization
+import Testing
+
+@testable import CampaignStore
+@testable import ProviderServer
+@testable import ServiceTesting
+
+/// What one message does when a request, the store or another server comes between.
+@Suite(.timeLimit(.minutes(3))) struct MessageRunTests {
+    /// A server's parts, with one app and one message that is due.
+    private struct Setting {
+        var store: WatchedStore
+        let vault = CredentialVault(key: SymmetricKey(size: .bits256))
+        let app: ProviderApp
+        let message: MessageRecord
+
+        /// - Parameter document: the app's.
+        static func with(_ document: String = TestShop.other(), _ body: (Setting) async throws -> Void) async throws {
+            try await TestProvider.withFolder { folder in
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+                let base = try SQLiteCampaignStore(folder: folder, now: ProviderClock.system.now)
+                try await withCleanUp {
+                    try await body(try await Setting(base, document))
+                } cleanUp: {
+                    await base.close()
+                }
+            }
+        }
+
+        private init(_ base: SQLiteCampaignStore, _ document: String) async throws {
+            store = WatchedStore(base: base)
+            let value = try JSONDecoder().decode(JSONValue.self, from: Data(document.utf8))
+            let new = try AppDocument(value).app(
+                bundleID: TestShop.bundleID, known: nil, clientKey: [1], serverKey: [2], vault)
+            app = try await base.changeApp(TestShop.bundleID) { _ in new }
+            let now = ProviderClock.system.now()
+            message = try await base.add(
+                MessageRecord(
+                    id: "m", app: app.number, state: .scheduled,
+                    document: Array(#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}}}"#.utf8),
+                    created: now, starts: now, rate: nil), idempotency: nil, limit: 1)
+        }
+
+        func clients() -> ProviderClients {
+            ProviderClients(vault, deadline: .seconds(5), logger: TestProvider.silentLogger)
+        }
+
+        /// Begins the message, and waits until it is not sent any more.
+        func send(_ made: (CampaignScheduler) -> Void = { _ in }) async throws {
+            let clients = clients()
+            let scheduler = CampaignScheduler(
+                store, try await AppDirectory(store), clients, clock: CampaignTroubleTests.impatient,
+                deadline: .seconds(5), logger: TestProvider.silentLogger, noted: {})
+            made(scheduler)
+            await scheduler.runDue()
+            await scheduler.finished()
+            await scheduler.close()
+            await clients.shutDown()
+        }
+    }
+
+    /// A value that closures share.
+    private final class Shared<Value: Sendable>: Sendable {
+        private let state: Mutex<Value>
+        init(_ value: Value) { state = Mutex(value) }
+        var value: Value {
+            get { state.withLock { $0 } }
+            set { state.withLock { $0 = newValue } }
+        }
+    }
+
+    @Test func `An audience that takes too long to find pauses the message`() async throws {
+        try await Setting.with { known in
+            var setting = known
+            let reads = Shared(0)
+            setting.store.reads = { _ throws(StoreError) in
+                reads.value += 1
+                throw .tookTooLong
+            }
+            try await setting.send()
+            let message = try #require(try await setting.store.message("m"))
+            #expect(message.state == .paused && message.cause?.contains("took too long") == true)
+            #expect(reads.value == ProviderServerLimits.slowReads)
+        }
+    }
+
+    @Test func `A message that is paused while it begins is sent to nobody`() async throws {
+        try await Setting.with { known in
+            var setting = known
+            let (reads, scheduler) = (Shared(0), Shared<CampaignScheduler?>(nil))
+            setting.store.reads = { _ throws(StoreError) in reads.value += 1 }
+            setting.store.changed = { [base = known.store.base] message in
+                // The request comes after the scheduler has read that the message may be sent.
+                guard message.state == .running else { return }
+                _ = try await base.changeMessage(message.id) { message in
+                    message.state = .paused
+                    return nil
+                }
+                await scheduler.value?.stop(message.id)
+            }
+            try await setting.send { scheduler.value = $0 }
+            #expect(reads.value == 0)
+            #expect(try await setting.store.message("m")?.state == .paused)
+        }
+    }
+
+    // MARK: The other environment
+
+    /// Sends the message to one recipient, whose device token is bad in its own environment and good in the other one.
+    /// - Parameters:
+    ///   - interrupt: called after the recipient was read, and before it is tried in the other environment.
+    ///   - sleep: called when sending waits.
+    /// - Returns: how sending ended, how many requests the service got, and the outcomes.
+    private func sendElsewhere(
+        _ interrupt: @escaping @Sendable (RunControl) -> Void,
+        sleep: @escaping @Sendable (RunControl) -> Void = { _ in },
+    ) async throws -> (end: MessageRun.End, requests: Int, outcomes: [KeptOutcome]) {
+        let result = Shared<(end: MessageRun.End, requests: Int, outcomes: [KeptOutcome])?>(nil)
+        try await TestService.run {
+            $0.store = .memory
+            $0.delivery.requestsPerDeviceToken = .off
+        } _: { carillon in
+            let (document, token) = try await Self.makeBoth(carillon)
+            try await Setting.with(document) { known in
+                var setting = known
+                let installation = Installation(
+                    id: "i", deviceToken: token, environment: .development, registered: ProviderClock.system.now())
+                _ = try await setting.store.changeInstallation("i", app: setting.app.number) { _ in
+                    .put(StoredInstallation(installation, secretDigest: nil))
+                }
+                let control = Shared<RunControl?>(nil)
+                // With a rate of one, a page has one recipient, and a second read looks for further ones.
+                let own = RunControl(
+                    rate: 1,
+                    clock: ProviderClock(now: ProviderClock.system.now) { _ in
+                        if let own = control.value { sleep(own) }
+                    })
+                control.value = own
+                setting.store.reads = { query throws(StoreError) in if query.after > 0 { interrupt(own) } }
+                let clients = setting.clients()
+                let run = MessageRun(
+                    message: setting.message, document: try MessageDocument(stored: setting.message.document),
+                    store: setting.store, apps: try await AppDirectory(setting.store), clients: clients, control: own,
+                    clock: .system, logger: TestProvider.silentLogger, noted: {})
+                let end = await run.run()
+                await clients.shutDown()
+                let requests = try await carillon.ask("GET", "/v1/requests?limit=1000")
+                let list = try JSONDecoder().decode([JSONValue].self, from: requests.body)
+                let outcomes = try await setting.store.outcomes(
+                    of: setting.message.number, .all, after: 0, limit: 10)
+                result.value = (end, list.count, outcomes)
+            }
+        }
+        return try #require(result.value)
+    }
+
+    /// - Returns: The document of an app whose environments are both this service, and a device token of which the service
+    ///   says once that it is bad.
+    private static func makeBoth(_ carillon: TestService) async throws -> (document: String, token: String) {
+        let (text, tokens) = try await TestShop.makeFixture(carillon, [nil])
+        guard case .object(var app) = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)),
+            case .object(var environments)? = app["environments"]
+        else { return try #require(nil) }
+        environments["production"] = environments["development"]
+        app["environments"] = .object(environments)
+        let rule = #"{"when":{"first":1},"fault":{"answer":{"reason":"BadDeviceToken"}}}"#
+        let answer = try await carillon.ask("POST", "/v1/rehearsals", body: #"{"seed":7,"rules":[\#(rule)]}"#)
+        try #require(answer.status == 200, "\(answer.text)")
+        return (JSONValue.object(app).text, try #require(tokens.first))
+    }
+
+    @Test func `Nobody is tried in the other environment while another server may hold the message`() async throws {
+        let waits = Shared(0)
+        let (end, requests, outcomes) = try await sendElsewhere {
+            $0.hold(until: .now)
+        } sleep: { control in
+            waits.value += 1
+            control.hold(until: .now + .seconds(60))
+        }
+        #expect(waits.value == 1)
+        #expect(end == .finished && requests == 2 && outcomes.map(\.outcome.reason) == [nil])
+    }
+
+    @Test func `Nobody is tried in the other environment after the message was stopped`() async throws {
+        let (end, requests, outcomes) = try await sendElsewhere { $0.stop() }
+        #expect(end == .stopped && requests == 1 && outcomes.isEmpty)
+    }
+}
