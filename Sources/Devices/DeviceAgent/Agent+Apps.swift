@@ -4,6 +4,7 @@ import NIOCore
 import Notifications
 import Rates
 import Storage
+import Synchronization
 
 // What apps do: they register, handle events, say in which state they are, and leave.
 extension Agent {
@@ -139,7 +140,7 @@ extension Agent {
         let shown = state.centre.notifications.filter { $0.bundleID == bundleID }.map(\.id)
         _ = state.remove(bundleID)
         for id in shown { await desktop?.remove(id) }
-        for continuation in streams.removeValue(forKey: bundleID)?.values ?? [:].values { continuation.finish() }
+        for entry in streams.removeValue(forKey: bundleID)?.values ?? [:].values { entry.wakeUps.finish() }
         if case .connected = connection.current { await unregisterRemovedApps() }
     }
 
@@ -200,18 +201,31 @@ extension Agent {
 
     // MARK: Streams
 
+    /// What the agent knows of an open stream.
+    struct StreamEntry: Sendable {
+        /// The process that reads it.
+        let peer: LocalPeer
+        let wakeUps: AsyncStream<Void>.Continuation
+    }
+
     /// An open stream of an app. It is closed when nobody has this object any more, also if its answer was never written.
     final class OpenStream: Sendable {
         let agent: Agent
         let bundleID: String
         private let name: UInt64
-        /// Yields when there are new events. It ends with the agent, and when the app is removed.
+        /// Yields when there are new events. It ends with the agent, when the app is removed, and when the client may
+        /// not be the app.
         let wakeUps: AsyncStream<Void>
         let continuation: AsyncStream<Void>.Continuation
+        private let ended = Atomic(false)
+        /// Whether ``wakeUps`` has ended. A reader of many events asks this before each page, because it takes no
+        /// wake-up in between.
+        var isEnded: Bool { ended.load(ordering: .acquiring) }
 
         fileprivate init(_ agent: Agent, _ bundleID: String, _ name: UInt64) {
             (self.agent, self.bundleID, self.name) = (agent, bundleID, name)
             (wakeUps, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            continuation.onTermination = { [weak self] _ in self?.ended.store(true, ordering: .releasing) }
         }
 
         deinit {
@@ -219,7 +233,10 @@ extension Agent {
         }
     }
 
-    func openStream(of bundleID: String) throws(AgentError) -> OpenStream {
+    /// - Throws: ``AgentError``, also if the caller may not be the app.
+    func openStream(of bundleID: String, for peer: LocalPeer) throws(AgentError) -> OpenStream {
+        // Here and not before, so that the manifests cannot change in between.
+        _ = try manifest(of: bundleID, for: peer)
         guard records[bundleID] != nil else { throw Self.notRegistered(bundleID) }
         guard streams[bundleID]?.count ?? 0 < AgentLimits.streams else {
             throw AgentError(.tooMany, "The app has \(AgentLimits.streams) streams already: close one.")
@@ -227,16 +244,32 @@ extension Agent {
         lastStream += 1
         let stream = OpenStream(self, bundleID, lastStream)
         if isEnding { stream.continuation.finish() }
-        streams[bundleID, default: [:]][lastStream] = stream.continuation
+        streams[bundleID, default: [:]][lastStream] = StreamEntry(peer: peer, wakeUps: stream.continuation)
         return stream
     }
 
-    /// Without a stream, the app is no longer in the foreground.
     private func closeStream(_ name: UInt64, of bundleID: String) async {
+        if forgetStream(name, of: bundleID) { await wakeIfNeeded(bundleID) }
+    }
+
+    /// Without a stream, the app is not in the foreground.
+    /// - Returns: whether it was the app's last one.
+    @discardableResult
+    private func forgetStream(_ name: UInt64, of bundleID: String) -> Bool {
         streams[bundleID]?[name] = nil
-        guard streams[bundleID]?.isEmpty == true else { return }
+        guard streams[bundleID]?.isEmpty == true else { return false }
         streams[bundleID] = nil
         state.enterBackground(bundleID)
-        await wakeIfNeeded(bundleID)
+        return true
+    }
+
+    /// Ends the streams of processes that the manifests do not admit.
+    func endStreamsOfOthers() {
+        for (bundleID, open) in streams {
+            for (name, entry) in open where manifests[bundleID]?.admits(entry.peer) != true {
+                entry.wakeUps.finish()
+                forgetStream(name, of: bundleID)
+            }
+        }
     }
 }

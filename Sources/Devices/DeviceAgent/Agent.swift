@@ -30,7 +30,7 @@ package actor Agent {
     var manifests: [String: Manifest] = [:]
     var refusedManifests: [ManifestFolder.Refused] = []
     /// The open streams of each app.
-    var streams: [String: [UInt64: AsyncStream<Void>.Continuation]] = [:]
+    var streams: [String: [UInt64: StreamEntry]] = [:]
     var lastStream: UInt64 = 0
     var isEnding = false
     /// Whether the device was closed, so that nothing can be acknowledged any more.
@@ -202,7 +202,7 @@ package actor Agent {
     /// Closes the connection after what is stored was acknowledged, and ends all streams.
     package func close() async {
         isEnding = true
-        for continuation in streams.values.flatMap(\.values) { continuation.finish() }
+        for entry in streams.values.flatMap(\.values) { entry.wakeUps.finish() }
         await waker?.close()
         await desktop?.close()
         await device?.close()
@@ -224,6 +224,7 @@ package actor Agent {
         let contents = ManifestFolder(path: settings.manifests, agentUser: agentUser).read()
         let changed = contents.manifests.filter { manifests[$0.key] != $0.value }.keys
         manifests = contents.manifests
+        endStreamsOfOthers()
         // An administrator may have corrected the command of an app for which events wait.
         if waker != nil, !changed.isEmpty { Task { for bundleID in changed { await wakeIfNeeded(bundleID) } } }
         // Say it once, and again if it changes.
@@ -303,7 +304,7 @@ package actor Agent {
     /// Passes new events to an app: through its streams, or by waking it.
     func announce(to bundleID: String) async {
         if let open = streams[bundleID], !open.isEmpty {
-            for continuation in open.values { continuation.yield() }
+            for entry in open.values { entry.wakeUps.yield() }
         } else {
             await wakeIfNeeded(bundleID)
         }
