@@ -47,6 +47,8 @@ package actor Agent {
     var overflowing: Set<String> = []
     private var manifestReadings = RateBucket()
     var registrationRates = RateTable<String>(AgentLimits.registrations)
+    /// The apps about which the service is being asked, each with those that wait until that is over.
+    var asking: [String: [CheckedContinuation<Void, Never>]] = [:]
     var device: Device?
     var waker: Waker?
     var desktop: (any Desktop)?
