@@ -97,6 +97,7 @@ extension Agent {
             throw AgentError(error)
         }
         records[bundleID] = record
+        comingForward.remove(bundleID)
         Self.install(bundleID, record, in: &state)
         return record
     }
@@ -197,6 +198,7 @@ extension Agent {
         }
         records[bundleID] = nil
         overflowing.remove(bundleID)
+        comingForward.remove(bundleID)
         let shown = state.centre.notifications.filter { $0.bundleID == bundleID }.map(\.id)
         _ = state.remove(bundleID)
         for id in shown { await desktop?.remove(id) }
@@ -241,8 +243,13 @@ extension Agent {
     /// An app, or the user, says in which state the app is.
     func change(_ bundleID: String, to new: AppState) throws(AgentError) {
         guard var record = records[bundleID] else { throw Self.notRegistered(bundleID) }
+        comingForward.remove(bundleID)
         switch new {
-        case .foreground: state.bringForward(bundleID)
+        case .foreground:
+            // An app without a stream cannot show its notifications, so the system does.
+            let hasStream = streams[bundleID]?.isEmpty == false
+            if hasStream { state.bringForward(bundleID) } else { comingForward.insert(bundleID) }
+            state.launch(bundleID)
         case .background:
             state.enterBackground(bundleID)
             state.launch(bundleID)
@@ -309,6 +316,7 @@ extension Agent {
         let stream = OpenStream(self, bundleID, lastStream)
         if isEnding { stream.continuation.finish() }
         streams[bundleID, default: [:]][lastStream] = StreamEntry(peer: peer, wakeUps: stream.continuation)
+        if comingForward.remove(bundleID) != nil { state.bringForward(bundleID) }
         return stream
     }
 

@@ -32,6 +32,8 @@ package actor Agent {
     /// The open streams of each app.
     var streams: [String: [UInt64: StreamEntry]] = [:]
     var lastStream: UInt64 = 0
+    /// The apps that have said that they are in the foreground, and hold no stream yet.
+    var comingForward: Set<String> = []
     var isEnding = false
     /// Whether the device was closed, so that nothing can be acknowledged any more.
     private var isClosed = false

@@ -1,3 +1,4 @@
+import APNSDevice
 import CommonTesting
 import Foundation
 import HTTPAPIClient
@@ -37,6 +38,18 @@ import Testing
             try await giveAway(rig)
             await stream.ended()
             #expect(try await rig.app()?["streams"] == 0)
+        }
+    }
+
+    @Test func `An app that says it is in the foreground is there when it holds a stream`() async throws {
+        try await run { rig in
+            let token = try await rig.token()
+            _ = try await rig.client.ask(.POST, rig.path + "/state", ["state": "foreground"])
+            #expect(try await rig.app()?["state"] == "background")
+            let stream = rig.events()
+            try await wait(while: await rig.agent.state.life(of: rig.bundleID) != .foreground)
+            try await rig.send(#"{"aps":{"alert":"Hello"}}"#, to: token)
+            #expect(try await stream.next()[0]["event"] == "received")
         }
     }
 
