@@ -98,7 +98,7 @@ extension Agent {
         }
         records[bundleID] = record
         comingForward.remove(bundleID)
-        Self.install(bundleID, record, in: &state)
+        changeState(of: bundleID) { Self.install(bundleID, record, in: &$0) }
         return record
     }
 
@@ -200,7 +200,7 @@ extension Agent {
         overflowing.remove(bundleID)
         comingForward.remove(bundleID)
         let shown = state.centre.notifications.filter { $0.bundleID == bundleID }.map(\.id)
-        _ = state.remove(bundleID)
+        changeState(of: bundleID) { _ = $0.remove(bundleID) }
         for id in shown { await desktop?.remove(id) }
         for entry in streams.removeValue(forKey: bundleID)?.values ?? [:].values { entry.wakeUps.finish() }
         if case .connected = connection.current { await unregisterRemovedApps() }

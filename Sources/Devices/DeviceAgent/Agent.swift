@@ -102,7 +102,9 @@ package actor Agent {
         agentUser = UInt32(geteuid())
         var state = SystemState(languages: settings.languages)
         for (bundleID, record) in records { Self.install(bundleID, record, in: &state) }
-        for (bundleID, badge) in badges { state.centre.setBadge(badge, of: bundleID) }
+        for (bundleID, badge) in badges where records[bundleID]?.currentSettings.badges == true {
+            state.centre.setBadge(badge, of: bundleID)
+        }
         self.state = state
     }
 
@@ -196,6 +198,14 @@ package actor Agent {
             case .badge(let bundleID): await showBadge(of: bundleID)
             }
         }
+    }
+
+    /// Changes the state of an app, and the desktop's badge if the app's badge changes with it.
+    func changeState(of bundleID: String, _ change: (inout SystemState) -> Void) {
+        let badge = state.centre.badge(of: bundleID)
+        change(&state)
+        guard desktop != nil, state.centre.badge(of: bundleID) != badge else { return }
+        screen.continuation.yield(.badge(bundleID))
     }
 
     /// Shows the newest badge of an app.
