@@ -74,7 +74,7 @@ extension Agent {
         // Another registration may have asked for the same.
         if let record = try registerAsBefore(bundleID, registration) { return record }
         var record = try await askForTokens(bundleID, registration)
-        // The app was told that it is not registered.
+        // After the time limit, the app has been told that it is not registered.
         guard !Task.isCancelled else { throw Self.notReached }
         // Read these here, because the user may change them while the service is asked.
         record.settings = records[bundleID]?.settings
@@ -201,8 +201,9 @@ extension Agent {
         comingForward.remove(bundleID)
         let shown = state.centre.notifications.filter { $0.bundleID == bundleID }.map(\.id)
         changeState(of: bundleID) { _ = $0.remove(bundleID) }
-        for id in shown { await desktop?.remove(id) }
+        // Before others get a turn: a stream that is opened after that is of an app that has registered again.
         for entry in streams.removeValue(forKey: bundleID)?.values ?? [:].values { entry.wakeUps.finish() }
+        for id in shown { await desktop?.remove(id) }
         if case .connected = connection.current { await unregisterRemovedApps() }
     }
 
