@@ -2,6 +2,7 @@ import APNSDevice
 import CommonTesting
 import Foundation
 import HTTPAPIClient
+import Logging
 import NIOHTTP1
 import NIOCore
 import Notifications
@@ -147,6 +148,26 @@ struct DesktopTests {
                         #expect(try await session.nextCall() == update(0))
                     }
                 }
+            }
+        }
+    }
+
+    @Test func `The agent keeps no connection to a bus without a notification service`() async throws {
+        try await withAgentFolder { folder in
+            try await DesktopSession.runBus(folder) { address in
+                let desktop = DesktopNotifications(
+                    address: address, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+                ) { _, _ in }
+                await desktop.setBadge(3, of: DesktopApp(name: "Kiosk", desktopEntry: "com.example.Kiosk"))
+                let own = try await BusConnection.open(address) { _, _ in }
+                /// The names of the bus's connections.
+                func names() async throws -> [String] {
+                    let bus = "org.freedesktop.DBus"
+                    var answer = try await own.call(.call(bus, "/org/freedesktop/DBus", bus, "ListNames"))
+                    return try required(answer.texts()).filter { $0.hasPrefix(":") }
+                }
+                try await wait(while: try await names().count != 1)
+                own.close()
             }
         }
     }
