@@ -23,8 +23,7 @@ extension DeviceAgentCommand {
 
         func run() throws {
             do {
-                // Each adds rules to the earlier ones.
-                for path in words.prefix(max(0, count)) { try Confinement.hide(path) }
+                try Confinement.hide(Array(words.prefix(max(0, count))))
             } catch {
                 throw CommandError("The command of an app does not run, because \(error).")
             }

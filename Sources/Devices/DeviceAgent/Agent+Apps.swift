@@ -4,6 +4,7 @@ import NIOCore
 import Notifications
 import Rates
 import Storage
+import Synchronization
 
 // What apps do: they register, handle events, say in which state they are, and leave.
 extension Agent {
@@ -33,27 +34,71 @@ extension Agent {
         guard registrationRates.admits(bundleID, at: now.uptimeNanoseconds) else {
             throw AgentError(.tooMany, "The app registers too often; it has to register at its start.")
         }
-        let old = records[bundleID]
-        let wanted = Set(registration.services ?? [])
-        var record: AppRecord
-        if let old, wanted.isSubset(of: old.services.keys), old.registration.channels == registration.channels {
-            // Nothing new for the service: so an app starts at once, also without a network.
-            record = old
-            record.services = old.services.filter { wanted.contains($0.key) }
-        } else {
-            record = try await askForTokens(bundleID, registration)
-            record.settings = old?.settings
+        if let record = try registerAsBefore(bundleID, registration) { return record }
+        let answer = await TimeLimit.run(AgentLimits.registering, ContinuousClock()) {
+            () -> Result<AppRecord, AgentError> in
+            do throws(AgentError) {
+                return .success(try await self.registerInTurn(bundleID, registration))
+            } catch {
+                return .failure(error)
+            }
         }
+        guard let answer else { throw Self.notReached }
+        return try answer.get()
+    }
+
+    private static let notReached = AgentError(.unavailable, "The service cannot be reached now: try again.")
+
+    /// Registers an app if there is nothing new for the service: so it starts at once, also without a network.
+    /// - Returns: nil if the service has to be asked.
+    private func registerAsBefore(
+        _ bundleID: String,
+        _ registration: AppRegistration,
+    ) throws(AgentError) -> AppRecord? {
+        let wanted = Set(registration.services ?? [])
+        guard var record = records[bundleID], wanted.isSubset(of: record.services.keys),
+            record.registration.channels == registration.channels
+        else { return nil }
+        record.services = record.services.filter { wanted.contains($0.key) }
+        return try keep(record, of: bundleID, registration)
+    }
+
+    /// Registers an app at the service when it is asked nothing else about the app.
+    private func registerInTurn(
+        _ bundleID: String,
+        _ registration: AppRegistration,
+    ) async throws(AgentError) -> AppRecord {
+        await takeTurn(of: bundleID)
+        defer { endTurn(of: bundleID) }
+        guard !Task.isCancelled else { throw Self.notReached }
+        // Another registration may have asked for the same.
+        if let record = try registerAsBefore(bundleID, registration) { return record }
+        var record = try await askForTokens(bundleID, registration)
+        // After the time limit, the app has been told that it is not registered.
+        guard !Task.isCancelled else { throw Self.notReached }
+        // Read these here, because the user may change them while the service is asked.
+        record.settings = records[bundleID]?.settings
+        return try keep(record, of: bundleID, registration)
+    }
+
+    /// Stores an app that registers.
+    private func keep(
+        _ tokens: AppRecord,
+        of bundleID: String,
+        _ registration: AppRegistration,
+    ) throws(AgentError) -> AppRecord {
+        var record = tokens
         record.registration = registration
         record.isForceQuit = false
         do {
             // An app that registers as before also starts on a full disk.
-            if record != old { try store.keep(record, of: bundleID) }
+            if record != records[bundleID] { try store.keep(record, of: bundleID) }
         } catch {
             throw AgentError(error)
         }
         records[bundleID] = record
-        Self.install(bundleID, record, in: &state)
+        comingForward.remove(bundleID)
+        changeState(of: bundleID) { Self.install(bundleID, record, in: &$0) }
         return record
     }
 
@@ -63,54 +108,71 @@ extension Agent {
     ) async throws(AgentError) -> AppRecord {
         guard let device else { throw AgentError(.unavailable, "The agent is starting: try again.") }
         let earlier = records[bundleID]?.registration.channels ?? []
-        let services = (registration.services ?? []).compactMap(PushService.init(rawValue:))
         let channels = registration.channels ?? []
-        let answer = await TimeLimit.run(AgentLimits.registering, ContinuousClock()) {
-            () -> Result<AppRecord, DeviceError> in
-            do throws(DeviceError) {
-                var record = AppRecord(
-                    registration: registration, token: try await device.register(bundleID), services: [:])
-                for service in services {
-                    record.services[service.rawValue] = try await device.register(bundleID, for: service)
-                }
-                for channel in channels where !earlier.contains(channel) {
-                    try await device.subscribe(bundleID, to: channel)
-                }
-                for channel in earlier where !channels.contains(channel) {
-                    try await device.unsubscribe(bundleID, from: channel)
-                }
-                return .success(record)
-            } catch {
-                return .failure(error)
+        do throws(DeviceError) {
+            var record = AppRecord(
+                registration: registration, token: try await device.register(bundleID), services: [:])
+            for service in (registration.services ?? []).compactMap(PushService.init(rawValue:)) {
+                record.services[service.rawValue] = try await device.register(bundleID, for: service)
             }
-        }
-        switch answer {
-        case .success(let record): return record
-        case .failure(let error):
+            for channel in channels where !earlier.contains(channel) {
+                try await device.subscribe(bundleID, to: channel)
+            }
+            for channel in earlier where !channels.contains(channel) {
+                try await device.unsubscribe(bundleID, from: channel)
+            }
+            return record
+        } catch {
             throw AgentError(error.isTemporary ? .unavailable : .refused, error.cause)
-        case nil: throw AgentError(.unavailable, "The service cannot be reached now: try again.")
         }
+    }
+
+    /// Waits until the service is asked nothing else about an app: answers in another order than that of the requests
+    /// would leave other tokens and channels here than there. Call ``endTurn(of:)`` afterwards.
+    func takeTurn(of bundleID: String) async {
+        guard asking[bundleID] != nil else {
+            asking[bundleID] = []
+            return
+        }
+        // Whoever ends a turn gives it to the first that waits.
+        await withCheckedContinuation { asking[bundleID]?.append($0) }
+    }
+
+    func endTurn(of bundleID: String) {
+        guard asking[bundleID]?.isEmpty == false else {
+            asking[bundleID] = nil
+            return
+        }
+        asking[bundleID]?.removeFirst().resume()
     }
 
     /// Registers an app again. If a device token has changed, the app is told.
     func refresh(_ bundleID: String) async {
+        await takeTurn(of: bundleID)
+        defer { endTurn(of: bundleID) }
         guard let old = records[bundleID], let device else { return }
         do throws(DeviceError) {
-            var (tokens, lines) = (
-                (app: try await device.register(bundleID), services: [String: String]()), [JSONLine]()
-            )
-            if tokens.app != old.token { lines.append(EventLine.registered(bundleID, nil, tokens.app)) }
-            for service in old.services.keys.sorted().compactMap(PushService.init(rawValue:)) {
-                let token = try await device.register(bundleID, for: service)
-                tokens.services[service.rawValue] = token
-                if token != old.services[service.rawValue] {
-                    lines.append(EventLine.registered(bundleID, service, token))
-                }
+            let token = try await device.register(bundleID)
+            var services: [PushService: String] = [:]
+            for service in old.services.keys.compactMap(PushService.init(rawValue:)) {
+                services[service] = try await device.register(bundleID, for: service)
             }
-            guard !lines.isEmpty, var record = records[bundleID] else { return }
+            guard token != old.token || services.contains(where: { old.services[$0.key.rawValue] != $0.value }) else {
+                return
+            }
             // A device whose tokens changed was reset, so its subscriptions have ended as well.
-            for channel in record.registration.channels ?? [] { try await device.subscribe(bundleID, to: channel) }
-            (record.token, record.services) = (tokens.app, tokens.services)
+            for channel in old.registration.channels ?? [] { try await device.subscribe(bundleID, to: channel) }
+            // The user may have changed its settings meanwhile, and the app may have been removed.
+            guard var record = records[bundleID] else { return }
+            var lines: [JSONLine] = []
+            if token != record.token { lines.append(EventLine.registered(bundleID, nil, token)) }
+            record.token = token
+            for (service, token) in services.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                // The app may have given up the service.
+                guard let earlier = record.services[service.rawValue], earlier != token else { continue }
+                record.services[service.rawValue] = token
+                lines.append(EventLine.registered(bundleID, service, token))
+            }
             records[bundleID] = record
             do {
                 try store.keep(record, of: bundleID)
@@ -136,17 +198,23 @@ extension Agent {
         }
         records[bundleID] = nil
         overflowing.remove(bundleID)
+        comingForward.remove(bundleID)
         let shown = state.centre.notifications.filter { $0.bundleID == bundleID }.map(\.id)
-        _ = state.remove(bundleID)
+        changeState(of: bundleID) { _ = $0.remove(bundleID) }
+        // Before others get a turn: a stream that is opened after that is of an app that has registered again.
+        for entry in streams.removeValue(forKey: bundleID)?.values ?? [:].values { entry.wakeUps.finish() }
         for id in shown { await desktop?.remove(id) }
-        for continuation in streams.removeValue(forKey: bundleID)?.values ?? [:].values { continuation.finish() }
         if case .connected = connection.current { await unregisterRemovedApps() }
     }
 
     func unregisterRemovedApps() async {
         guard let device else { return }
         do {
-            for bundleID in try store.removedApps() where records[bundleID] == nil {
+            for bundleID in try store.removedApps() {
+                await takeTurn(of: bundleID)
+                defer { endTurn(of: bundleID) }
+                // It may have registered again.
+                guard records[bundleID] == nil else { continue }
                 do throws(DeviceError) {
                     try await device.unregister(bundleID)
                 } catch {
@@ -176,8 +244,13 @@ extension Agent {
     /// An app, or the user, says in which state the app is.
     func change(_ bundleID: String, to new: AppState) throws(AgentError) {
         guard var record = records[bundleID] else { throw Self.notRegistered(bundleID) }
+        comingForward.remove(bundleID)
         switch new {
-        case .foreground: state.bringForward(bundleID)
+        case .foreground:
+            // An app without a stream cannot show its notifications, so the system does.
+            let hasStream = streams[bundleID]?.isEmpty == false
+            if hasStream { state.bringForward(bundleID) } else { comingForward.insert(bundleID) }
+            state.launch(bundleID)
         case .background:
             state.enterBackground(bundleID)
             state.launch(bundleID)
@@ -200,18 +273,31 @@ extension Agent {
 
     // MARK: Streams
 
+    /// What the agent knows of an open stream.
+    struct StreamEntry: Sendable {
+        /// The process that reads it.
+        let peer: LocalPeer
+        let wakeUps: AsyncStream<Void>.Continuation
+    }
+
     /// An open stream of an app. It is closed when nobody has this object any more, also if its answer was never written.
     final class OpenStream: Sendable {
         let agent: Agent
         let bundleID: String
         private let name: UInt64
-        /// Yields when there are new events. It ends with the agent, and when the app is removed.
+        /// Yields when there are new events. It ends with the agent, when the app is removed, and when the client may
+        /// not be the app.
         let wakeUps: AsyncStream<Void>
         let continuation: AsyncStream<Void>.Continuation
+        private let ended = Atomic(false)
+        /// Whether ``wakeUps`` has ended. A reader of many events asks this before each page, because it takes no
+        /// wake-up in between.
+        var isEnded: Bool { ended.load(ordering: .acquiring) }
 
         fileprivate init(_ agent: Agent, _ bundleID: String, _ name: UInt64) {
             (self.agent, self.bundleID, self.name) = (agent, bundleID, name)
             (wakeUps, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            continuation.onTermination = { [weak self] _ in self?.ended.store(true, ordering: .releasing) }
         }
 
         deinit {
@@ -219,7 +305,10 @@ extension Agent {
         }
     }
 
-    func openStream(of bundleID: String) throws(AgentError) -> OpenStream {
+    /// - Throws: ``AgentError``, also if the caller may not be the app.
+    func openStream(of bundleID: String, for peer: LocalPeer) throws(AgentError) -> OpenStream {
+        // Here and not before, so that the manifests cannot change in between.
+        _ = try manifest(of: bundleID, for: peer)
         guard records[bundleID] != nil else { throw Self.notRegistered(bundleID) }
         guard streams[bundleID]?.count ?? 0 < AgentLimits.streams else {
             throw AgentError(.tooMany, "The app has \(AgentLimits.streams) streams already: close one.")
@@ -227,16 +316,33 @@ extension Agent {
         lastStream += 1
         let stream = OpenStream(self, bundleID, lastStream)
         if isEnding { stream.continuation.finish() }
-        streams[bundleID, default: [:]][lastStream] = stream.continuation
+        streams[bundleID, default: [:]][lastStream] = StreamEntry(peer: peer, wakeUps: stream.continuation)
+        if comingForward.remove(bundleID) != nil { state.bringForward(bundleID) }
         return stream
     }
 
-    /// Without a stream, the app is no longer in the foreground.
     private func closeStream(_ name: UInt64, of bundleID: String) async {
+        if forgetStream(name, of: bundleID) { await wakeIfNeeded(bundleID) }
+    }
+
+    /// Without a stream, the app is not in the foreground.
+    /// - Returns: whether it was the app's last one.
+    @discardableResult
+    private func forgetStream(_ name: UInt64, of bundleID: String) -> Bool {
         streams[bundleID]?[name] = nil
-        guard streams[bundleID]?.isEmpty == true else { return }
+        guard streams[bundleID]?.isEmpty == true else { return false }
         streams[bundleID] = nil
         state.enterBackground(bundleID)
-        await wakeIfNeeded(bundleID)
+        return true
+    }
+
+    /// Ends the streams of processes that the manifests do not admit.
+    func endStreamsOfOthers() {
+        for (bundleID, open) in streams {
+            for (name, entry) in open where manifests[bundleID]?.admits(entry.peer) != true {
+                entry.wakeUps.finish()
+                forgetStream(name, of: bundleID)
+            }
+        }
     }
 }

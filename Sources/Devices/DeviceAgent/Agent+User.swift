@@ -24,13 +24,14 @@ extension Agent {
             throw AgentError(error)
         }
         records[bundleID] = record
-        state.change(record.currentSettings, of: bundleID)
+        changeState(of: bundleID) { $0.change(record.currentSettings, of: bundleID) }
         return record.currentSettings
     }
 
-    /// The app changes its badge.
-    func setBadge(_ badge: Int, of bundleID: String) throws(AgentError) {
-        guard records[bundleID] != nil else { throw Self.notRegistered(bundleID) }
+    /// The app changes its badge. If its badges are switched off, it has none.
+    func setBadge(_ wanted: Int, of bundleID: String) throws(AgentError) {
+        guard let record = records[bundleID] else { throw Self.notRegistered(bundleID) }
+        let badge = record.currentSettings.badges ? wanted : 0
         do {
             try store.keepBadge(badge, of: bundleID)
         } catch {

@@ -30,8 +30,10 @@ package actor Agent {
     var manifests: [String: Manifest] = [:]
     var refusedManifests: [ManifestFolder.Refused] = []
     /// The open streams of each app.
-    var streams: [String: [UInt64: AsyncStream<Void>.Continuation]] = [:]
+    var streams: [String: [UInt64: StreamEntry]] = [:]
     var lastStream: UInt64 = 0
+    /// The apps that have said that they are in the foreground, and hold no stream yet.
+    var comingForward: Set<String> = []
     var isEnding = false
     /// Whether the device was closed, so that nothing can be acknowledged any more.
     private var isClosed = false
@@ -47,6 +49,8 @@ package actor Agent {
     var overflowing: Set<String> = []
     private var manifestReadings = RateBucket()
     var registrationRates = RateTable<String>(AgentLimits.registrations)
+    /// The apps about which the service is being asked, each with those that wait until that is over.
+    var asking: [String: [CheckedContinuation<Void, Never>]] = [:]
     var device: Device?
     var waker: Waker?
     var desktop: (any Desktop)?
@@ -98,7 +102,9 @@ package actor Agent {
         agentUser = UInt32(geteuid())
         var state = SystemState(languages: settings.languages)
         for (bundleID, record) in records { Self.install(bundleID, record, in: &state) }
-        for (bundleID, badge) in badges { state.centre.setBadge(badge, of: bundleID) }
+        for (bundleID, badge) in badges where records[bundleID]?.currentSettings.badges == true {
+            state.centre.setBadge(badge, of: bundleID)
+        }
         self.state = state
     }
 
@@ -194,6 +200,14 @@ package actor Agent {
         }
     }
 
+    /// Changes the state of an app, and the desktop's badge if the app's badge changes with it.
+    func changeState(of bundleID: String, _ change: (inout SystemState) -> Void) {
+        let badge = state.centre.badge(of: bundleID)
+        change(&state)
+        guard desktop != nil, state.centre.badge(of: bundleID) != badge else { return }
+        screen.continuation.yield(.badge(bundleID))
+    }
+
     /// Shows the newest badge of an app.
     private func showBadge(of bundleID: String) async {
         await desktop?.setBadge(state.centre.badge(of: bundleID), of: DesktopApp(bundleID, manifests[bundleID]))
@@ -202,7 +216,7 @@ package actor Agent {
     /// Closes the connection after what is stored was acknowledged, and ends all streams.
     package func close() async {
         isEnding = true
-        for continuation in streams.values.flatMap(\.values) { continuation.finish() }
+        for entry in streams.values.flatMap(\.values) { entry.wakeUps.finish() }
         await waker?.close()
         await desktop?.close()
         await device?.close()
@@ -224,6 +238,7 @@ package actor Agent {
         let contents = ManifestFolder(path: settings.manifests, agentUser: agentUser).read()
         let changed = contents.manifests.filter { manifests[$0.key] != $0.value }.keys
         manifests = contents.manifests
+        endStreamsOfOthers()
         // An administrator may have corrected the command of an app for which events wait.
         if waker != nil, !changed.isEmpty { Task { for bundleID in changed { await wakeIfNeeded(bundleID) } } }
         // Say it once, and again if it changes.
@@ -303,7 +318,7 @@ package actor Agent {
     /// Passes new events to an app: through its streams, or by waking it.
     func announce(to bundleID: String) async {
         if let open = streams[bundleID], !open.isEmpty {
-            for continuation in open.values { continuation.yield() }
+            for entry in open.values { entry.wakeUps.yield() }
         } else {
             await wakeIfNeeded(bundleID)
         }

@@ -83,6 +83,7 @@ import Testing
             let token = try await rig.token()
             let stream = rig.events()
             _ = try await rig.client.ask(.POST, rig.path + "/state", ["state": "foreground"])
+            try await wait(while: await rig.agent.state.life(of: rig.bundleID) != .foreground)
             try await rig.send(#"{"aps":{"alert":"Hello"}}"#, to: token)
             #expect(try await stream.next()[0]["event"] == "received")
             #expect(await rig.agent.state.centre.notifications.isEmpty)

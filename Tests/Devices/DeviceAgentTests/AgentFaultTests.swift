@@ -109,6 +109,55 @@ import Testing
         #expect(ended.status != 0 && ended.errors.contains(Self.full), "\(ended.errors)")
     }
 
+    // MARK: Commands
+
+    /// Changes the agent's database, as another program could.
+    private func execute(_ statement: String, in folder: String) async throws {
+        let script = "import sqlite3, sys; sqlite3.connect(sys.argv[1], isolation_level=None).execute(sys.argv[2])"
+        let changed = try await ChildProcess.run(
+            "python3", ["-c", script, folder + "/state/agent.sqlite", statement])
+        #expect(changed.status == 0, "\(changed.errors)")
+    }
+
+    @Test(.enabled(if: ChildProcess.isInstalled("python3"), "it changes the database"))
+    func `A command that has handled an event does not run again while that cannot be stored`() async throws {
+        try await withAgentFolder { folder in
+            let script = #"""
+                #!/bin/sh
+                echo ran >>"\#(folder)/runs"
+                """#
+            try AgentRig.write(script, to: folder + "/run")
+            chmod(folder + "/run", 0o755)
+            try AgentProcess.write(#"{"bundleID":"com.example.app","exec":["\#(folder)/run"]}"#, in: folder)
+            try await AgentProcess.with(folder) { agent in
+                let deviceToken = try await token(agent)
+                try await execute(
+                    "CREATE TRIGGER kept BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'kept'); END", in: folder)
+                try await send("Order 7", to: deviceToken)
+                // Twice.
+                await agent.child.errors.wait {
+                    $0.split(separator: "A handled event stays in the queue").count >= 3
+                }
+                try await execute("DROP TRIGGER kept", in: folder)
+                await agent.child.errors.wait(for: "An app has handled events")
+                #expect(try String(contentsOfFile: folder + "/runs", encoding: .utf8) == "ran\n")
+            }
+        }
+    }
+
+    @Test func `An app whose manifest was corrected is woken for what waits for it`() async throws {
+        try await withAgentFolder { folder in
+            try AgentProcess.write(#"{"bundleID":"com.example.app"}"#, in: folder)
+            try await AgentProcess.with(folder) { agent in
+                try await send("Order 7", to: try await token(agent))
+                try await wait(while: try await agent.pending() == 0)
+                try AgentProcess.write(#"{"bundleID":"com.example.app","exec":["/bin/true"]}"#, in: folder)
+                // The agent also reads the manifests for its status, but not every time.
+                try await wait(while: try await agent.pending() != 0)
+            }
+        }
+    }
+
     // MARK: The clock
 
     private static let years: Int64 = 31_557_600

@@ -93,6 +93,18 @@ struct AgentStoreTests {
         }
     }
 
+    @Test func `An app whose badges are switched off has no badge`() async throws {
+        try await withStore { store, _ in
+            var record = AppRecord(registration: AppRegistration(), token: "abc", services: [:])
+            try store.keepBadge(3, of: "one")
+            try store.keepBadge(3, of: "two")
+            try store.keep(record, of: "two")
+            record.settings = AppSettingsDocument(badges: false)
+            try store.keep(record, of: "one")
+            #expect(try store.badges() == ["two": 3])
+        }
+    }
+
     @Test func `The newest notifications are remembered, also those that gave no event`() async throws {
         try await withStore { _, path in
             let store = try AgentStore(folder: path, seenNotifications: 3)

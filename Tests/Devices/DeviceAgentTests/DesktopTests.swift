@@ -2,6 +2,7 @@ import APNSDevice
 import CommonTesting
 import Foundation
 import HTTPAPIClient
+import Logging
 import NIOHTTP1
 import NIOCore
 import Notifications
@@ -133,12 +134,6 @@ struct DesktopTests {
             try await withAgentFolder { folder in
                 try await DesktopSession.run(folder) { session in
                     let manifest = #"{"bundleID":"\#(service.bundleID)","desktop":"com.example.Kiosk"}"#
-                    func update(_ count: Int64) -> JSONValue {
-                        [
-                            "call": "Update", "app": "application://com.example.Kiosk.desktop",
-                            "count": .integer(count), "visible": .bool(count > 0),
-                        ]
-                    }
                     try await AgentRig.run(
                         on: service, folder: folder, manifest: manifest, desktopBus: session.address
                     ) { rig in
@@ -154,6 +149,57 @@ struct DesktopTests {
                     }
                 }
             }
+        }
+    }
+
+    @Test func `The agent keeps no connection to a bus without a notification service`() async throws {
+        try await withAgentFolder { folder in
+            try await DesktopSession.runBus(folder) { address in
+                let desktop = DesktopNotifications(
+                    address: address, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+                ) { _, _ in }
+                await desktop.setBadge(3, of: DesktopApp(name: "Kiosk", desktopEntry: "com.example.Kiosk"))
+                let own = try await BusConnection.open(address) { _, _ in }
+                /// The names of the bus's connections.
+                func names() async throws -> [String] {
+                    let bus = "org.freedesktop.DBus"
+                    var answer = try await own.call(.call(bus, "/org/freedesktop/DBus", bus, "ListNames"))
+                    return try required(answer.texts()).filter { $0.hasPrefix(":") }
+                }
+                try await wait(while: try await names().count != 1)
+                own.close()
+            }
+        }
+    }
+
+    /// The desktop's call that changes the number beside the icon.
+    private func update(_ count: Int64) -> JSONValue {
+        [
+            "call": "Update", "app": "application://com.example.Kiosk.desktop", "count": .integer(count),
+            "visible": .bool(count > 0),
+        ]
+    }
+
+    @Test func `A badge disappears when the user switches badges off, and the app cannot set one`() async throws {
+        try await run(#""desktop":"com.example.Kiosk""#) { rig, session in
+            try await rig.send(#"{"aps":{"badge":3}}"#, to: try await rig.token())
+            #expect(try await session.nextCall() == update(3))
+            _ = try await rig.client.ask(.PUT, rig.path + "/settings", ["badges": false])
+            #expect(try await session.nextCall() == update(0))
+            _ = try await rig.client.ask(.PUT, rig.path + "/badge", ["badge": 4])
+            #expect(try await session.nextCall() == update(0))
+            _ = try await rig.client.ask(.PUT, rig.path + "/settings", ["badges": true])
+            _ = try await rig.client.ask(.PUT, rig.path + "/badge", ["badge": 5])
+            #expect(try await session.nextCall() == update(5))
+        }
+    }
+
+    @Test func `The badge of a removed app disappears`() async throws {
+        try await run(#""desktop":"com.example.Kiosk""#) { rig, session in
+            try await rig.send(#"{"aps":{"badge":3}}"#, to: try await rig.token())
+            #expect(try await session.nextCall() == update(3))
+            _ = try await rig.client.ask(.DELETE, rig.path)
+            #expect(try await session.nextCall() == update(0))
         }
     }
 

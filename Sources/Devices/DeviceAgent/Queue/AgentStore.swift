@@ -1,3 +1,4 @@
+import APNSDevice
 import Dispatch
 import Foundation
 import GRDB
@@ -213,11 +214,13 @@ package final class AgentStore: Sendable {
         ) { first, _ in first }
     }
 
+    /// Keeps an app. If its badges are switched off, its badge is removed.
     func keep(_ record: AppRecord, of bundleID: String) throws(StoreError) {
         // Encoding cannot fail: a record consists of texts and truth values.
         let data = (try? JSONEncoder().encode(record)) ?? Data()
         _ = try write { database throws(SQLiteFailure) in
             try database.run("DELETE FROM removed WHERE bundleID = ?", [bundleID])
+            if !record.currentSettings.badges { try Self.keep(0, of: bundleID, database) }
             return try database.run("INSERT OR REPLACE INTO app (bundleID, record) VALUES (?, ?)", [bundleID, data])
         }
     }

@@ -63,9 +63,8 @@ enum AgentOperations {
             parameters: [bundleID],
             answer: .other([MediaType.lines]), problems: [404, 429]
         ) { api, call in
-            let name = try await api.own(call)
-            let stream = EventStream(
-                stream: try await api.agent.openStream(of: name), connectionEnd: call.caller.connectionEnd)
+            let opened = try await api.agent.openStream(of: try call.parameter("bundleID"), for: call.caller.peer)
+            let stream = EventStream(stream: opened, connectionEnd: call.caller.connectionEnd)
             return Response(
                 status: .ok, headers: [.contentType: MediaType.lines],
                 body: ResponseBody { writer in try await stream.write(to: &writer) })

@@ -13,7 +13,7 @@ struct EventStream: Sendable {
         var last: Int64 = 0
         var wakeUps = stream.wakeUps.makeAsyncIterator()
         repeat {
-            while true {
+            while !stream.isEnded {
                 let events = try stream.agent.store.events(
                     of: stream.bundleID, after: last, limit: AgentLimits.pageEvents)
                 guard let newest = events.last else { break }

@@ -12,20 +12,63 @@ package enum Confinement {
         package let description: String
     }
 
-    /// Keeps a folder with everything in it, or a file, from this thread and from the program that it becomes. Such a program cannot read the
-    /// memory of the agent either, nor gain rights by set-user-ID programs.
+    /// Keeps folders with everything in them, and files, from this thread and from the program that it becomes. Such a
+    /// program cannot read the memory of the agent either, nor gain rights by set-user-ID programs.
     ///
-    /// Landlock has rules that allow, and none that forbid. So this allows everything beside the path to the folder. What others
-    /// make there later, such as a new folder in `/`, is kept from this program too.
-    /// - Parameter path: if there is nothing at this path, there is nothing to hide.
-    package static func hide(_ path: String) throws(Failed) {
+    /// Landlock has rules that allow, and none that forbid. So this allows everything beside the paths to them. What
+    /// others make there later, such as a new folder in `/`, is kept from this program too.
+    /// - Parameter paths: if there is nothing at a path, there is nothing to hide but the links on the way.
+    package static func hide(_ paths: [String]) throws(Failed) {
         #if os(Linux)
-            // A rule applies to what a link leads to.
-            guard let resolved = realpath(path, nil) else {
-                guard errno == ENOENT else { throw failed("find \(path)") }
-                return
+            var hidden: [String] = []
+            for path in paths {
+                for place in try places(of: path) where !hidden.contains(place) { hidden.append(place) }
             }
-            defer { free(resolved) }
+            // Each adds rules to the earlier ones.
+            for place in hidden { try hide(place: place) }
+        #else
+            throw Failed(description: "this system has no Landlock")
+        #endif
+    }
+
+    #if os(Linux)
+        /// Finds what leads to a file: each link on the way, and the file itself if it is there. A program that
+        /// replaces a link puts something else in the file's place, although a rule applies only to what the link leads
+        /// to.
+        /// - Returns: paths of which only the last part may be a link.
+        static func places(of path: String) throws(Failed) -> [String] {
+            func parts(_ path: String) -> [String] { path.split(separator: "/").reversed().map(String.init) }
+            var (places, place, rest) = ([String](), "", parts(path))
+            while let name = rest.popLast() {
+                switch name {
+                case ".": continue
+                case "..": place = String(place.prefix(upTo: place.lastIndex(of: "/") ?? place.startIndex))
+                default:
+                    let next = place + "/" + name
+                    var status = stat()
+                    guard lstat(next, &status) == 0 else {
+                        guard errno == ENOENT else { throw failed("find \(path)") }
+                        return places
+                    }
+                    guard status.st_mode & S_IFMT == S_IFLNK else {
+                        place = next
+                        continue
+                    }
+                    guard places.count < maximumLinks,
+                        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: next)
+                    else { throw Failed(description: "the link \(next) leads nowhere") }
+                    places.append(next)
+                    if target.hasPrefix("/") { place = "" }
+                    rest += parts(target)
+                }
+            }
+            return places + [place]
+        }
+
+        /// The links that Linux follows in a path (path_resolution(7)).
+        private static let maximumLinks = 40
+
+        private static func hide(place hidden: String) throws(Failed) {
             let version = carillon_landlock_version()
             guard version >= 1 else { throw Failed(description: "the kernel has no Landlock") }
             let all = Access.all(version)
@@ -35,7 +78,7 @@ package enum Confinement {
             // Names may be listed everywhere. Many programs list the folders that they look for files in.
             try allow(Access.readFolder, "/", rules)
             var place = "/"
-            for name in String(cString: resolved).split(separator: "/") {
+            for name in hidden.split(separator: "/") {
                 // Of a folder that cannot be listed, the program gets nothing but the way to the next one.
                 let others = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
                 for other in others where other != name {
@@ -44,10 +87,8 @@ package enum Confinement {
                 place = (place == "/" ? "" : place) + "/" + name
             }
             guard carillon_landlock_restrict(rules) == 0 else { throw failed("apply the rules") }
-        #else
-            throw Failed(description: "this system has no Landlock")
-        #endif
-    }
+        }
+    #endif
 
     /// Whether this system can do it.
     package static var isPossible: Bool {

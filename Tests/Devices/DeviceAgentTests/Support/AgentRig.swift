@@ -30,12 +30,14 @@ struct AgentRig: Sendable {
     }
 
     /// Runs an agent while `body` runs. The tests' own user may be the service's app.
+    /// - Parameter courierPort: the port at which the agent looks for the service; nil for the service's own.
     static func run(
         on service: TestService,
         folder: String,
         manifest: String? = nil,
         languages: [String] = ["en"],
         desktopBus: String? = nil,
+        courierPort: Int? = nil,
         _ body: (AgentRig) async throws -> Void,
     ) async throws {
         let manager = FileManager.default
@@ -48,6 +50,7 @@ struct AgentRig: Sendable {
             folder: folder + "/state", socket: folder + "/s", courier: try service.courier, manifests: manifests,
             languages: languages, version: "test")
         settings.desktopBus = desktopBus
+        settings.courier.port = courierPort ?? settings.courier.port
         let agent = try await Agent.open(settings, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         await agent.prepare()
         let server = try await AgentServer.start(agent)

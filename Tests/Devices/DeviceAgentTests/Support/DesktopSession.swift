@@ -18,6 +18,22 @@ struct DesktopSession: Sendable {
 
     /// - Parameter folder: its folder `services` may have files of names that the bus can activate.
     static func run(_ folder: String, _ body: (DesktopSession) async throws -> Void) async throws {
+        try await runBus(folder) { address in
+            try await ChildProcess.with(
+                "/usr/bin/python3", ["-u", "-c", script], environment: ["DBUS_SESSION_BUS_ADDRESS": address],
+                staysOpen: true
+            ) { service in
+                guard await service.output.nextLine() == "ready" else {
+                    throw AgentRig.Refused(status: 0, detail: "The service ended: \(service.errors.text)")
+                }
+                try await body(DesktopSession(address: address, service: service))
+            }
+        }
+    }
+
+    /// Runs a bus without a notification service.
+    /// - Parameter body: gets the address of the bus.
+    static func runBus(_ folder: String, _ body: (String) async throws -> Void) async throws {
         let address = "unix:path=\(folder)/bus"
         let configuration = """
             <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -34,15 +50,7 @@ struct DesktopSession: Sendable {
             guard await bus.output.nextLine() != nil else {
                 throw AgentRig.Refused(status: 0, detail: "dbus-daemon ended: \(bus.errors.text)")
             }
-            try await ChildProcess.with(
-                "/usr/bin/python3", ["-u", "-c", script], environment: ["DBUS_SESSION_BUS_ADDRESS": address],
-                staysOpen: true
-            ) { service in
-                guard await service.output.nextLine() == "ready" else {
-                    throw AgentRig.Refused(status: 0, detail: "The service ended: \(service.errors.text)")
-                }
-                try await body(DesktopSession(address: address, service: service))
-            }
+            try await body(address)
         }
     }
 

@@ -1,0 +1,55 @@
+import APNSDevice
+import CommonTesting
+import Foundation
+import HTTPAPIClient
+import NIOHTTP1
+import Notifications
+import Testing
+
+@testable import DeviceAgent
+@testable import ServiceTesting
+
+/// What happens while the agent asks the service about an app.
+@Suite(.timeLimit(.minutes(2))) struct AgentRegistrationTests {
+    /// Runs an agent with an app that has registered before. The agent reaches the service when the gate is open.
+    private func run(_ body: (AgentRig, Gate) async throws -> Void) async throws {
+        try await TestService.run { service in
+            try await withAgentFolder { folder in
+                try await AgentRig.run(on: service, folder: folder) { rig in try await rig.register() }
+                try await Gate.with(to: try service.courier.port) { gate in
+                    try await AgentRig.run(on: service, folder: folder, courierPort: gate.port) { rig in
+                        try await body(rig, gate)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `Settings that the user changes while an app registers stay`() async throws {
+        try await run { rig, gate in
+            async let registered = rig.register(["services": ["voip"]])
+            try await wait(while: await rig.agent.asking[rig.bundleID] == nil)
+            _ = try await rig.client.ask(.PUT, rig.path + "/settings", ["alerts": "off"])
+            gate.open()
+            _ = try await registered
+            let settings = try await rig.client.ask(.GET, "/v1/settings")
+            #expect(settings["apps"]?[rig.bundleID]?["alerts"] == "off")
+        }
+    }
+
+    @Test func `Of two registrations at once, the later one's channels are subscribed to, and no others`() async throws
+    {
+        try await run { rig, gate in
+            let channels = [try await rig.service.makeChannel(), try await rig.service.makeChannel()]
+            async let first = rig.register(["channels": [.string(channels[0])]])
+            try await wait(while: await rig.agent.asking[rig.bundleID] == nil)
+            async let second = rig.register(["channels": [.string(channels[1])]])
+            try await wait(while: await rig.agent.asking[rig.bundleID]?.isEmpty != false)
+            gate.open()
+            _ = try await (first, second)
+            let device = try await rig.service.ask("GET", "/v1/devices/\(rig.agent.identity.deviceID)")
+            let subscribed = device.problem?["channels"] as? [String: [String]]
+            #expect(subscribed == [rig.bundleID: [channels[1]]], "\(device.text)")
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import APNSDevice
+import CommonTesting
+import Foundation
+import HTTPAPIClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Notifications
+import Testing
+
+@testable import DeviceAgent
+@testable import ServiceTesting
+
+/// Who may read an app's stream, and what an open stream means for the app.
+@Suite(.timeLimit(.minutes(2))) struct AgentStreamTests {
+    private func run(_ body: (AgentRig) async throws -> Void) async throws {
+        try await TestService.run { service in
+            try await withAgentFolder { folder in
+                try await AgentRig.run(on: service, folder: folder, body)
+            }
+        }
+    }
+
+    /// Gives the app to another user.
+    private func giveAway(_ rig: AgentRig) async throws {
+        try AgentRig.write(
+            #"{"bundleID":"\#(rig.bundleID)","user":"12345"}"#, to: rig.folder + "/apps.d/app.json")
+        // The agent reads the manifests for this.
+        _ = try await rig.client.ask(.GET, "/v1/status")
+    }
+
+    @Test func `A stream ends when the manifest gives the app to another user`() async throws {
+        try await run { rig in
+            let token = try await rig.token()
+            let stream = rig.events()
+            try await rig.send(#"{"aps":{"alert":"Hello"}}"#, to: token)
+            _ = try await stream.next()
+            try await giveAway(rig)
+            await stream.ended()
+            #expect(try await rig.app()?["streams"] == 0)
+        }
+    }
+
+    @Test func `An app that says it is in the foreground is there when it holds a stream`() async throws {
+        try await run { rig in
+            let token = try await rig.token()
+            _ = try await rig.client.ask(.POST, rig.path + "/state", ["state": "foreground"])
+            #expect(try await rig.app()?["state"] == "background")
+            let stream = rig.events()
+            try await wait(while: await rig.agent.state.life(of: rig.bundleID) != .foreground)
+            try await rig.send(#"{"aps":{"alert":"Hello"}}"#, to: token)
+            #expect(try await stream.next()[0]["event"] == "received")
+        }
+    }
+
+    @Test func `A client that reads slowly does not get the rest of a queue that is another user's`() async throws {
+        try await run { rig in
+            _ = try await rig.token()
+            // Longer than what the agent, the system and the client hold of an answer that nobody reads.
+            let text = String(repeating: "x", count: 15_000)
+            var events = Array(repeating: #"{"event":"shown","text":"\#(text)"}"#, count: AgentLimits.queuedEvents - 1)
+            events.append(#"{"event":"newest"}"#)
+            _ = try rig.agent.store.add(events, of: rig.bundleID)
+            let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connect(unixDomainSocketPath: rig.agent.settings.socket) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                    }
+                }
+            let answer = try await client.executeThenClose { inbound, outbound in
+                let request = "GET \(rig.path)/events HTTP/1.1\r\nHost: agent\r\nConnection: close\r\n\r\n"
+                try await outbound.write(ByteBuffer(string: request))
+                try await wait(while: await rig.agent.streams.isEmpty)
+                try await giveAway(rig)
+                var answer = ByteBuffer()
+                for try await part in inbound { answer.writeImmutableBuffer(part) }
+                return String(buffer: answer)
+            }
+            #expect(!answer.contains("newest"))
+        }
+    }
+}
