@@ -103,8 +103,9 @@ extension HTTP2Session {
         submitLastGoAway(lastProcessedStream, .noError, debugData)
     }
 
-    /// Closes the channel after the queued frames, such as GOAWAY, were written. The application then only gets
-    /// `streamClosed` for the open streams, and `sessionClosed`.
+    /// Closes the channel after the queued frames, such as GOAWAY, were written, or after `closeTimeoutSeconds`. Bytes
+    /// of bodies for which the peer's windows have no room are not sent. The application then only gets `streamClosed`
+    /// for the open streams, and `sessionClosed`.
     package func close() {
         switch state {
         case .active:

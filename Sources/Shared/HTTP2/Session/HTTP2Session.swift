@@ -86,6 +86,8 @@ package class HTTP2Session: ChannelInboundHandler {
     var end: SessionEnd?
     /// Set if the channel ended while the protocol's part ran.
     var pendingTeardown: SessionEnd?
+    /// Closes the channel if the peer does not take the last bytes in time; nil before the session is closing.
+    var closeTimeout: Scheduled<Void>?
 
     // Receiving
     var flood: FloodGuard
@@ -289,6 +291,7 @@ package class HTTP2Session: ChannelInboundHandler {
         // The scheduled check would keep the session and its memory alive until its time.
         idleCheck?.cancel()
         idleCheck = nil
+        closeTimeout?.cancel()
         let code = if case .protocolError(let code, _) = end { code } else { HTTP2ErrorCode.cancel }
         for (stream, _) in streams.removeAll() { application?.streamClosed(stream, error: code) }
         endProtocol()
