@@ -43,7 +43,6 @@ extension HTTP2Session {
     }
 
     private func submitLastGoAway(_ last: StreamID, _ code: HTTP2ErrorCode, _ debugData: [UInt8]) {
-        hasSubmittedGoAway = true
         lastStreamOfGoAway = last
         submitGoAway(last, code, Array(debugData.prefix(Self.maxDebugDataBytes)))
         hasNews = true

@@ -117,8 +117,8 @@ package class HTTP2Session: ChannelInboundHandler {
     /// Whether the peer has sent GOAWAY.
     package internal(set) var hasReceivedGoAway = false
     /// Whether a final GOAWAY was submitted. The first GOAWAY of a drain does not count.
-    package internal(set) var hasSubmittedGoAway = false
-    /// The last stream that it names; nil before it was submitted.
+    package var hasSubmittedGoAway: Bool { lastStreamOfGoAway != nil }
+    /// The last stream that the final GOAWAY names; nil before it was submitted.
     var lastStreamOfGoAway: StreamID?
     /// Server: the highest stream that the application has seen. The last GOAWAY names it.
     package internal(set) var lastProcessedStream = StreamID.none
