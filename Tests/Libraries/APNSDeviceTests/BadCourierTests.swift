@@ -268,6 +268,24 @@ import Testing
         }
     }
 
+    /// The courier answers PING, so that only a time limit notices.
+    @Test func `A stream on a connection in use that is not answered has a time limit`() async throws {
+        let delegate = RecordingDelegate()
+        try await ScriptedCourier.run(act: Self.first(.hang)) { courier in
+            var configuration = Device.Configuration()
+            configuration.connectTimeout = .seconds(2)
+            configuration.reconnection.shortest = .milliseconds(1)
+            let device = try Device(
+                courier.identity, at: courier.address, delegate: delegate, configuration: configuration)
+            try await device.unregister("com.example.app")
+            let running = Task { try await device.run() }
+            try await delegate.record.wait { !$0.notifications.isEmpty }
+            await device.close()
+            try await running.value
+        }
+        #expect(delegate.record.value.failures.first == .timedOut)
+    }
+
     @Test func `An identity with the key of another certificate is refused`() async throws {
         try await ScriptedCourier.run(act: { _ in .hang }) { courier in
             var identity = courier.identity

@@ -339,6 +339,29 @@ import Testing
         }
     }
 
+    @Test func `A removal of which the service could not be told can be repeated`() async throws {
+        try await ScriptedCourier.run(act: { _ in .answer(503, #"{"reason":"ServiceUnavailable"}"#) }) { courier in
+            let rig = await Rig()
+            let device = try Device(courier.identity, at: courier.address, delegate: rig.system)
+            await rig.system.use(device)
+            for _ in 0..<2 {
+                await #expect(throws: DeviceError.self) { try await rig.system.remove(Self.bundleID) }
+            }
+            await device.close()
+        }
+    }
+
+    @Test func `A removal of which the service was told is not repeated`() async throws {
+        try await ScriptedCourier.run(act: { _ in .answer(200, "{}") }) { courier in
+            let rig = await Rig()
+            let device = try Device(courier.identity, at: courier.address, delegate: rig.system)
+            await rig.system.use(device)
+            for _ in 0..<2 { try await rig.system.remove(Self.bundleID) }
+            #expect(courier.record.value.requests.count == 1)
+            await device.close()
+        }
+    }
+
     private final class TokenApp: App {
         let tokens = Observed<[String]>([])
         let failures = Observed<[DeviceError]>([])

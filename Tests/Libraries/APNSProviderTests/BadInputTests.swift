@@ -184,6 +184,14 @@ import Testing
         }
     }
 
+    @Test func `A success without end may have been accepted`() async throws {
+        let long = String(repeating: "x", count: ServerConnection.maximumAnswerBytes + 1)
+        try await ScriptedServer.run(script: { $1.answer($0.stream, status: 200, body: long) }) { server in
+            let error = try await sends(to: try server.environment(), deadline: .seconds(20))
+            #expect(error?.mayHaveBeenTaken == true)
+        }
+    }
+
     @Test func `A reason that nobody knows is kept`() async throws {
         try await ScriptedServer.run(script: { $1.answer($0.stream, status: 400, reason: "MoonInWrongPhase") }) {
             let error = try await sends(to: try $0.environment(), deadline: .seconds(20))

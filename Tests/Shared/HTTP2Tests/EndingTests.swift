@@ -46,6 +46,27 @@ import Testing
         expectOnce(peer, "closed")
     }
 
+    @Test func `A session that is closed writes what its channel takes later`() throws {
+        let peer = try twoOpen()
+        peer.setWritable(false)
+        for stream in [StreamID(1), StreamID(3)] { peer.session.respond(stream, .status("200")) }
+        peer.session.close()
+        peer.run()
+        peer.setWritable(true)
+        #expect(try peer.received(WireFrame.headers).map(\.stream) == [1, 3])
+    }
+
+    @Test func `A closed session whose channel takes nothing ends after the time limit`() throws {
+        let peer = try twoOpen()
+        peer.setWritable(false)
+        peer.session.respond(StreamID(1), .status("200"))
+        peer.session.close()
+        peer.run()
+        peer.channel.embeddedEventLoop.advanceTime(by: .seconds(peer.session.configuration.closeTimeoutSeconds))
+        peer.run()
+        expectOnce(peer, "closed")
+    }
+
     @Test(arguments: [
         Recorder.Event.headersBegan(3), .header(3, ":path", "/3/device/00"), .headersEnded(3, endStream: false),
         .data(3, "x"), .ended(3), .batchEnded,

@@ -11,13 +11,8 @@ extension DeviceLink: CourierConnection.Owner {
         let connection = CourierConnection(owner: self, authority: courier.authority, eventLoop: eventLoop)
         state = .connecting(connection)
         if listening != nil { delegate.stateChanged(to: .connecting) }
+        limitOpening(of: connection)
         let (bound, made) = (bound, NIOLoopBound(connection, eventLoop: eventLoop))
-        check?.cancel()
-        check = .once(
-            eventLoop.scheduleTask(in: TimeAmount(configuration.connectTimeout)) {
-                bound.value.ended(made.value, DeviceError(.timedOut, "The courier did not answer in time."))
-                made.value.fail(DeviceError(.timedOut, "The courier did not answer in time."))
-            })
         let name = courier.serverName ?? (courier.host.isIPAddress ? nil : courier.host)
         let (tls, credentials) = (tls.context, credentials)
         var bootstrap = ClientBootstrap(group: eventLoop)
@@ -55,6 +50,20 @@ extension DeviceLink: CourierConnection.Owner {
                 if !bound.value.isCurrent(made.value) { channel.close(promise: nil) }
             }
         }
+    }
+
+    /// Limits the time until the courier opens the stream of notifications, or until it is heard if none is wanted.
+    /// Until then the connection is not checked: a courier can answer PING although it does not open the stream.
+    func limitOpening(of connection: CourierConnection) {
+        let (bound, made) = (bound, NIOLoopBound(connection, eventLoop: eventLoop))
+        check?.cancel()
+        isChecked = false
+        check = .once(
+            eventLoop.scheduleTask(in: TimeAmount(configuration.connectTimeout)) {
+                let error = DeviceError(.timedOut, "The courier did not answer in time.")
+                bound.value.ended(made.value, error)
+                made.value.fail(error)
+            })
     }
 
     /// The HTTP/2 settings. A device makes few requests, so it has no header table: each request takes about 50

@@ -93,6 +93,7 @@ final class DeviceLink {
     var inbox = Inbox()
     /// The scheduled check of the silent connection, or the time limit for connecting or closing.
     var check: Timer?
+    /// Whether `check` is the check of the silent connection, and no time limit.
     var isChecked = false
     var renewal = Renewal.none
 
@@ -135,7 +136,9 @@ final class DeviceLink {
         listening = promise
         switch state {
         case .idle: connect()
-        case .connected(let connection): beginListening(on: connection)
+        case .connected(let connection):
+            limitOpening(of: connection)
+            beginListening(on: connection)
         case .connecting, .waiting, .closed: break
         }
         return promise.futureResult
@@ -185,7 +188,8 @@ final class DeviceLink {
         case .connected(let connection):
             // The connection of the old network may be dead although nothing has reported it.
             connection.ping()
-            checkAgain(at: eventLoop.now)
+            // A time limit goes on.
+            if isChecked { checkAgain(at: eventLoop.now) }
         case .idle, .connecting, .closed: break
         }
     }
@@ -198,6 +202,7 @@ final class DeviceLink {
         closing = promise
         let bound = bound
         check?.cancel()
+        isChecked = false
         check = .once(
             eventLoop.scheduleTask(in: TimeAmount(configuration.closeTimeout)) { bound.value.finishClosing() })
         closeIfDone()

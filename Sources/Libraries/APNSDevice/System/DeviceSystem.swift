@@ -58,6 +58,8 @@ public actor DeviceSystem: DeviceDelegate {
     var apps: [String: any App] = [:]
     private var categories: [String: [NotificationCategory]] = [:]
     private var tokens: [String: String] = [:]
+    /// The bundle IDs of removed apps of whose removal the service does not know yet.
+    private var unreportedRemovals: Set<String> = []
     var device: Device?
     let clock: any Clock<Duration>
     let now: @Sendable () -> Date
@@ -184,13 +186,16 @@ public actor DeviceSystem: DeviceDelegate {
     public func forceQuit(_ bundleID: String) { state.forceQuit(bundleID) }
 
     /// Removes an app from the device. Its device token is then no longer active.
-    /// - Throws: ``DeviceError`` if the service could not be told.
+    /// - Throws: ``DeviceError`` if the service could not be told. The app is removed even so; call this again to tell
+    ///   the service.
     public func remove(_ bundleID: String) async throws(DeviceError) {
-        guard state.remove(bundleID) else { return }
+        guard state.remove(bundleID) || unreportedRemovals.contains(bundleID) else { return }
         activities.removeAll(of: bundleID)
         apps[bundleID] = nil
         tokens[bundleID] = nil
+        unreportedRemovals.insert(bundleID)
         try await device?.unregister(bundleID)
+        unreportedRemovals.remove(bundleID)
     }
 
     /// Resets the device, as after it was erased or restored. All device tokens change, each app has to be opened
@@ -198,6 +203,7 @@ public actor DeviceSystem: DeviceDelegate {
     /// - Throws: ``DeviceError`` if the service could not be told.
     public func reset() async throws(DeviceError) {
         try await device?.reset()
+        unreportedRemovals = []
         state.reset()
         // Their device tokens and subscriptions have ended with the registrations.
         activities.removeAll()

@@ -214,7 +214,10 @@ final class ServerConnection: HTTP2Application {
         let maximum = exchanges[index].job.ticket.request.route.maximumAnswerBytes
         guard exchanges[index].body.count + bytes.count <= maximum else {
             return giveUp(
-                stream, ProviderError(.unexpectedAnswer, "The answer is longer than \(maximum) bytes."))
+                stream,
+                ProviderError(
+                    .unexpectedAnswer, "The answer is longer than \(maximum) bytes.",
+                    mayHaveBeenTaken: PushAnswer.isSuccess(exchanges[index].status)))
         }
         exchanges[index].body.append(bytes)
     }

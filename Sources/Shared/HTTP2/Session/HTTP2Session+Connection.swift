@@ -43,7 +43,6 @@ extension HTTP2Session {
     }
 
     private func submitLastGoAway(_ last: StreamID, _ code: HTTP2ErrorCode, _ debugData: [UInt8]) {
-        hasSubmittedGoAway = true
         lastStreamOfGoAway = last
         submitGoAway(last, code, Array(debugData.prefix(Self.maxDebugDataBytes)))
         hasNews = true
@@ -103,8 +102,9 @@ extension HTTP2Session {
         submitLastGoAway(lastProcessedStream, .noError, debugData)
     }
 
-    /// Closes the channel after the queued frames, such as GOAWAY, were written. The application then only gets
-    /// `streamClosed` for the open streams, and `sessionClosed`.
+    /// Closes the channel after the queued frames, such as GOAWAY, were written, or after `closeTimeoutSeconds`. Bytes
+    /// of bodies for which the peer's windows have no room are not sent. The application then only gets `streamClosed`
+    /// for the open streams, and `sessionClosed`.
     package func close() {
         switch state {
         case .active:

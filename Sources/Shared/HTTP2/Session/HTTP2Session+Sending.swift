@@ -17,7 +17,7 @@ extension HTTP2Session {
         writeOutput(context)
         isFlushing = false
         if state == .active { endIfDone(context) }
-        if state == .closing { startClosing(context) }
+        if state == .closing { continueClosing(context) }
     }
 
     /// Schedules `flush()`: at the end of the read, or in the event loop's next tick.
@@ -136,16 +136,20 @@ extension HTTP2Session {
     }
 
     /// Closes the channel after everything was written, or after a time limit.
-    private func startClosing(_ context: ChannelHandlerContext) {
+    private func continueClosing(_ context: ChannelHandlerContext) {
         guard !hasStartedClosing else { return }
+        let loop = context.eventLoop.assumeIsolated()
+        if closeTimeout == nil {
+            closeTimeout = loop.scheduleTask(in: .seconds(configuration.closeTimeoutSeconds)) { [weak self] in
+                self?.context?.close(promise: nil)
+            }
+        }
+        // The channel takes the rest when it is writable again, which calls `flush()`.
+        guard isWritable || !wantsToSend else { return }
         hasStartedClosing = true
         let written = context.eventLoop.makePromise(of: Void.self)
-        let loop = context.eventLoop.assumeIsolated()
-        let timeout = loop.scheduleTask(in: .seconds(configuration.closeTimeoutSeconds)) { [weak self] in
-            self?.context?.close(promise: nil)
-        }
         written.futureResult.assumeIsolated().whenComplete { [self] _ in
-            timeout.cancel()
+            closeTimeout?.cancel()
             self.context?.close(promise: nil)
         }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)

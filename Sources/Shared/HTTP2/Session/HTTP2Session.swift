@@ -86,6 +86,8 @@ package class HTTP2Session: ChannelInboundHandler {
     var end: SessionEnd?
     /// Set if the channel ended while the protocol's part ran.
     var pendingTeardown: SessionEnd?
+    /// Closes the channel if the peer does not take the last bytes in time; nil before the session is closing.
+    var closeTimeout: Scheduled<Void>?
 
     // Receiving
     var flood: FloodGuard
@@ -115,8 +117,8 @@ package class HTTP2Session: ChannelInboundHandler {
     /// Whether the peer has sent GOAWAY.
     package internal(set) var hasReceivedGoAway = false
     /// Whether a final GOAWAY was submitted. The first GOAWAY of a drain does not count.
-    package internal(set) var hasSubmittedGoAway = false
-    /// The last stream that it names; nil before it was submitted.
+    package var hasSubmittedGoAway: Bool { lastStreamOfGoAway != nil }
+    /// The last stream that the final GOAWAY names; nil before it was submitted.
     var lastStreamOfGoAway: StreamID?
     /// Server: the highest stream that the application has seen. The last GOAWAY names it.
     package internal(set) var lastProcessedStream = StreamID.none
@@ -289,6 +291,7 @@ package class HTTP2Session: ChannelInboundHandler {
         // The scheduled check would keep the session and its memory alive until its time.
         idleCheck?.cancel()
         idleCheck = nil
+        closeTimeout?.cancel()
         let code = if case .protocolError(let code, _) = end { code } else { HTTP2ErrorCode.cancel }
         for (stream, _) in streams.removeAll() { application?.streamClosed(stream, error: code) }
         endProtocol()
