@@ -186,6 +186,15 @@ import Testing
         }
     }
 
+    @Test func `The journal says that a notification of the management API was forwarded`() async throws {
+        try await GatewayRig.run(settings: { $0.journal = 10 }) { rig async throws in
+            let body = #"{"token":"\#(GatewayRig.token)","topic":"com.example.app","payload":{"aps":{"alert":"x"}}}"#
+            #expect(try await rig.gateway.ask("POST", "/v1/notifications", body: body).status == 200)
+            let requests = try await rig.gateway.ask("GET", "/v1/requests").text
+            #expect(requests.contains(#""forwarded":true"#), "\(requests)")
+        }
+    }
+
     @Test func `Metrics count by app what was sent and how it was answered`() async throws {
         try await GatewayRig.run(script: { request, connection in
             request.number == 0

@@ -350,6 +350,18 @@ struct RequestJournalTests {
         #expect(numbers == [1, 2])
     }
 
+    @Test func `A follower gets all requests of a large journal, and those that come later`() async {
+        let journal = Self.journal(keep: JournalLimits.requests)
+        let last = UInt64(JournalLimits.followerBacklog) + 2
+        for id in 1..<last { journal.answered(journal.append(Self.facts(id: id)), RequestAnswer(status: 200)) }
+        let stream = journal.follow(RequestMatch()) { _ in }
+        journal.answered(journal.append(Self.facts(id: last)), RequestAnswer(status: 200))
+        journal.end()
+        var numbers: [UInt64] = []
+        for await entry in stream { numbers.append(entry.facts.number) }
+        #expect(numbers == Array(1...last))
+    }
+
     @Test func `A follower that does not read is dropped`() async {
         let journal = Self.journal(keep: JournalLimits.requests)
         let stream = journal.follow(RequestMatch()) { _ in }
