@@ -164,6 +164,23 @@ struct RequestJournalTests {
         #expect(journal.unprocessedRequests(RequestMatch()).map(\.team) == [other])
     }
 
+    @Test func `If requests of too many teams were removed, each of them may have been an unprocessed one`() throws {
+        let journal = Self.journal(keep: 1)
+        let team = try #require(Self.team)
+        journal.record(
+            unprocessed: UnprocessedRequests(
+                connection: 1, environment: .development, team: team, after: 0, fingerprints: [], unknown: 1))
+        for number in 0...JournalLimits.forgottenTeams + 1 {
+            if number == JournalLimits.forgottenTeams {
+                #expect(journal.unprocessedRequests(RequestMatch()).count == 1)
+            }
+            var facts = Self.facts()
+            facts.team = TeamID(rawValue: "OTHER\(10_000 + number)")
+            _ = journal.append(facts)
+        }
+        #expect(journal.unprocessedRequests(RequestMatch()).isEmpty)
+    }
+
     @Test func `A sample shows a limited number at a time, all changes of those, and the count of the others`() {
         let journal = Self.journal(keep: 1000)
         let known = journal.append(Self.facts(id: 1))
