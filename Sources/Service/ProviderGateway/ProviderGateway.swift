@@ -138,7 +138,7 @@ package final class ProviderGateway: HTTP2Service {
         return firstSight
     }
 
-    /// Converts the time of a rejection of `Delivery` to the provider's, which does not know that the clock was advanced.
+    /// Converts the time of a rejection of `Delivery` to the provider's, which does not know of the advanced clock.
     /// Other rejections have the provider's time already, and converting them again would change it.
     func inClientTime(_ rejection: Rejection) -> Rejection {
         var rejection = rejection

@@ -118,11 +118,9 @@ struct LiveActivityTests {
             let provider = try await test.connectProvider()
             let expired = try await provider.send(
                 Self.headers(token, try test.providerToken()).fields, body: Self.update)
+            let address = #""token":"\#(token)","topic":"\#(Self.topic)","pushType":"liveactivity""#
             let direct = try await test.ask(
-                "POST", "/v1/notifications",
-                body:
-                    #"{"token":"\#(token)","topic":"\#(Self.topic)","pushType":"liveactivity","payload":\#(Self.update)}"#
-            )
+                "POST", "/v1/notifications", body: #"{\#(address),"payload":\#(Self.update)}"#)
             #expect(direct.text.contains("ExpiredToken"), "\(direct.text)")
             #expect(try timestamp(direct.text) == timestamp(expired.body))
             for client in [device, provider] { await client.close() }

@@ -40,7 +40,7 @@ struct HostLookup: Sendable {
         return addresses
     }
 
-    /// Why `getaddrinfo` has found nothing. A name is only unknown if the resolver says so: it may not have been reached.
+    /// Why `getaddrinfo` has found nothing. A name is only unknown if the resolver says so: it may be out of reach.
     static func cause(of result: Int32, _ host: String) -> String {
         result == EAI_NONAME
             ? "the name \(host) is not known"
