@@ -83,6 +83,7 @@ extension ProviderGateway {
             // The upstream may refuse it all the same.
             if try forwarded(request, by: rules) != nil { return nil }
             return await delivery.refusal(of: try submission(of: request, id: newIdentifier(), by: rules))
+                .map(inClientTime)
         } catch {
             return error
         }
@@ -142,9 +143,11 @@ extension ProviderGateway {
     }
 
     private func submit(_ submission: Submission) async -> Outcome {
-        await withCheckedContinuation { continuation in
+        let outcome = await withCheckedContinuation { continuation in
             delivery.submit([submission], answers: OneAnswer(continuation))
         }
+        guard case .rejected(let rejection) = outcome else { return outcome }
+        return .rejected(inClientTime(rejection))
     }
 }
 

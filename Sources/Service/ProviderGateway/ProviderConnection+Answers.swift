@@ -64,15 +64,11 @@ extension ProviderConnection {
             session?.respond(stream, headers, body: nil)
             if let watched { answered(watched, RequestAnswer(status: 200)) }
             if rehearsed != nil { countAnswer(of: stream) }
-        case .rejected(var rejection):
+        case .rejected(let rejection):
             if rejection.reason == .tooManyRequests, request.broadcast == nil {
                 gateway.limitLog.limitExceeded(.tokenRate, peer: peer)
             }
-            // The provider does not know that the clock was advanced.
-            rejection.timestamp = rejection.timestamp.map {
-                gateway.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds
-            }
-            refuse(stream, rejection)
+            refuse(stream, gateway.inClientTime(rejection))
             // The fault is the service's own. Another connection may reach a service without the fault.
             if rejection.reason == .internalServerError { goAway(.internalServerError) }
         }

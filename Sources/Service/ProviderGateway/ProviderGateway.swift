@@ -138,6 +138,14 @@ package final class ProviderGateway: HTTP2Service {
         return firstSight
     }
 
+    /// Converts the time of a rejection of `Delivery` to the provider's, which does not know of the advanced clock.
+    /// Other rejections have the provider's time already, and converting them again would change it.
+    func inClientTime(_ rejection: Rejection) -> Rejection {
+        var rejection = rejection
+        rejection.timestamp = rejection.timestamp.map { clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds }
+        return rejection
+    }
+
     /// Rejects a device token of a Live Activity that has lasted as long as one can.
     func checkActivity(of addressed: ProviderRequest.Addressed) throws(Rejection) {
         let app = addressed.destination.app

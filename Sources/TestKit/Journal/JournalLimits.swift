@@ -18,6 +18,11 @@ package enum JournalLimits {
     /// are kept.
     static let unprocessedConnections = 200
 
+    /// The number of teams for which the journal remembers the newest removed request. If there are more, it
+    /// remembers only the newest one of all teams. Each test may make a team, and more tests than this rarely run
+    /// between the end of a connection and the report on it.
+    static let forgottenTeams = 1_000
+
     /// The number of TLS handshakes that failed or that a rehearsal disturbed to remember for the report. The newest are
     /// kept; more of them would tell a person nothing new.
     static let handshakes = 1_000

@@ -89,6 +89,10 @@ struct JournalState {
     private mutating func forget(_ entry: JournalEntry) {
         bytes -= entry.bytes
         lastForgotten[entry.facts.team] = max(lastForgotten[entry.facts.team] ?? 0, entry.facts.number)
+        if lastForgotten.count > JournalLimits.forgottenTeams {
+            // An unknown team may be any, so the report rather leaves out a connection than blames it wrongly.
+            lastForgotten = [nil: lastForgotten.values.max() ?? 0]
+        }
         if let device = entry.facts.device {
             let subject = Subject(id: entry.facts.apnsID, device: device)
             if numbers[subject] == entry.facts.number { numbers[subject] = nil }

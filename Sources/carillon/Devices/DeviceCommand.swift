@@ -2,7 +2,6 @@ import AgentCommands
 import APNSDevice
 import ArgumentParser
 import CommandSupport
-import Foundation
 import HTTPAPIClient
 import Management
 import Notifications
@@ -37,9 +36,6 @@ struct DeviceCommand: AsyncParsableCommand {
 
         func run() async throws {
             let path = DataFolder(out).path
-            guard !FileManager.default.fileExists(atPath: path) else {
-                throw CommandError("\(path) is there already; an identity is not overwritten.")
-            }
             let courier = try common.runningService().courier(environment)
             let identity = try await NewFile(path).fill {
                 let identity = try await DeviceIdentity.activate(

@@ -98,8 +98,8 @@ extension APIClient {
 
     /// Sends a file unchanged, in parts, and shows the progress.
     func upload(_ path: String, file: String, contentType: String) async throws -> JSONValue {
-        let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? 0
-        guard let handle = FileHandle(forReadingAtPath: file) else { throw CommandError("\(file) cannot be read.") }
+        let (handle, known) = try InputFile.open(file, "file")
+        let size = known ?? 0
         let bar = ProgressBar()
         let sent = Mutex(0)
         let parts = AsyncStream<ByteBuffer>(unfolding: {

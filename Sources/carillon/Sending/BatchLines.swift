@@ -4,7 +4,6 @@ import Foundation
 import NIOCore
 import NIOPosix
 import Notifications
-import Service
 import Synchronization
 
 /// The lines of a batch. Each line is a notification (a JSON dictionary) or is skipped.
@@ -37,14 +36,8 @@ struct BatchLines: Sendable {
             file = .standardInput
             size = nil
         } else {
-            do {
-                file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            } catch {
-                throw CommandError("The batch \(path) cannot be read: \(DataFolder.reason(error)).")
-            }
-            let attributes = try FileManager.default.attributesOfItem(atPath: path)
-            // A pipe has no size, so there is no share to show.
-            size = attributes[.type] as? FileAttributeType == .typeRegular ? attributes[.size] as? Int : nil
+            // Without a size, there is no share to show.
+            (file, size) = try InputFile.open(path, "batch")
         }
     }
 

@@ -19,6 +19,9 @@ extension SendCommand {
         where value != nil {
             Output.printDiagnostic("The binary API has no field for \(option): it is left out.")
         }
+        if topic != nil {
+            Output.printDiagnostic("The binary API has no field for --topic: the certificate determines the topic.")
+        }
         let push = try BinaryPush(
             deviceToken: token ?? "",
             payload: try body(),

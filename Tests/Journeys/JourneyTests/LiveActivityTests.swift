@@ -104,6 +104,29 @@ struct LiveActivityTests {
         }
     }
 
+    @Test func `The management API says the same time of an expired token as the provider API`() async throws {
+        func timestamp(_ answer: String) throws -> Substring {
+            try required(answer.firstMatch(of: /"timestamp":(\d+)/)).1
+        }
+        try await TestService.run {
+            $0.clock = .virtual
+        } _: { test in
+            _ = try await test.ask("POST", "/v1/clock", body: #"{"advance":"PT1H"}"#)
+            let device = try await test.connectRegistered().client
+            let token = try await Self.register(device)
+            _ = try await test.ask("POST", "/v1/clock", body: #"{"advance":"PT13H"}"#)
+            let provider = try await test.connectProvider()
+            let expired = try await provider.send(
+                Self.headers(token, try test.providerToken()).fields, body: Self.update)
+            let address = #""token":"\#(token)","topic":"\#(Self.topic)","pushType":"liveactivity""#
+            let direct = try await test.ask(
+                "POST", "/v1/notifications", body: #"{\#(address),"payload":\#(Self.update)}"#)
+            #expect(direct.text.contains("ExpiredToken"), "\(direct.text)")
+            #expect(try timestamp(direct.text) == timestamp(expired.body))
+            for client in [device, provider] { await client.close() }
+        }
+    }
+
     @Test func `Only a UUID names a Live Activity, and only of this service`() async throws {
         try await TestService.run { test in
             let device = try await test.connectRegistered().client

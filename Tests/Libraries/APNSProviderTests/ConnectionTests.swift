@@ -9,6 +9,11 @@ import Testing
 
 /// How a client uses its connections (Guide, 2.3.3 and 2.3.3.1), over real TLS.
 @Suite(.timeLimit(.minutes(2))) struct ConnectionTests {
+    @Test func `A name that could not be looked up is not called unknown`() {
+        #expect(HostLookup.cause(of: EAI_NONAME, "h.example") == "the name h.example is not known")
+        #expect(HostLookup.cause(of: EAI_AGAIN, "h.example").hasPrefix("the name h.example cannot be looked up: "))
+    }
+
     @Test func `One stream until the first token is accepted`() async throws {
         let isAnswered = Mutex(false)
         try await ScriptedServer.run(script: { request, connection in

@@ -287,7 +287,8 @@ struct FixtureTests {
         }
     }
 
-    @Test func `A fixture that fails half-way in the store leaves nothing behind`() async throws {
+    /// Runs a service whose store can fail.
+    private static func runFailing(_ body: (TestService, FailingStore) async throws -> Void) async throws {
         let stores = Mutex<[FailingStore]>([])
         let wrap = { @Sendable (store: any Store) -> any Store in
             let failing = FailingStore(store)
@@ -295,7 +296,23 @@ struct FixtureTests {
             return failing
         }
         try await TestService.runWrapping(wrap) { test in
-            let store = try required(stores.withLock { $0.first })
+            try await body(test, try required(stores.withLock { $0.first }))
+        }
+    }
+
+    @Test func `A fixture that fails leaves a team alone that somebody else has made meanwhile`() async throws {
+        try await Self.runFailing { test, store in
+            let team = Team(id: try required(TeamID(rawValue: "ABCDE12345")), name: "Theirs")
+            store.precede(with: .createTeam(team))
+            let answer = try await test.ask("POST", "/v1/fixtures", body: Self.document)
+            #expect(answer.status == 409, "\(answer.text)")
+            let kept: ManagementMessages.Team = try await test.administer("GET", "/v1/teams/ABCDE12345")
+            #expect(kept.name == "Theirs")
+        }
+    }
+
+    @Test func `A fixture that fails half-way in the store leaves nothing behind`() async throws {
+        try await Self.runFailing { test, store in
             func listed() async throws -> [String] {
                 var texts: [String] = []
                 for list in ["teams", "apps", "keys", "certificates", "devices"] {

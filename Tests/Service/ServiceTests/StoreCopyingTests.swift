@@ -131,6 +131,7 @@
                 try await store.renewTokens(of: destination(number).deviceKey, tokenKeyID: 9, at: later(1))
                 _ = try await store.register(destination(number), tokenKeyID: 9, at: later(2))
             }
+            try await subscribe(destination(0, of: AppID(rawValue: 1)), in: store.broadcastChannels)
             _ = try await store.apply(.deleteApp(gone, at: moment))
             _ = try await store.apply(.deleteApp(try bundleID("c.d"), at: moment))
             for number in [0, 300] as [UInt64] {
@@ -211,6 +212,16 @@
             return try await lines + channels(store.broadcastChannels) + grants(store)
         }
 
+        /// Subscribes a device to a new channel of an app.
+        private func subscribe(_ destination: Destination, in channels: any Channels) async throws {
+            let list = ChannelList(environment: destination.environment, app: destination.app)
+            let key = ChannelKey(list: list, id: try #require(ChannelID(rawValue: "DDDD")))
+            let channel = BroadcastChannel(key: key, policy: .newest, created: later(1))
+            for result in await channels.create([channel], limit: 1) { try result.get() }
+            let subscription = Subscription(device: destination.deviceKey, app: destination.app, channel: key.id)
+            for result in await channels.subscribe([subscription], limit: 1, at: later(2)) { try result.get() }
+        }
+
         /// Channels of both policies. One keeps a broadcast that one of two devices has seen.
         private func fillChannels(_ channels: any Channels) async throws {
             let list = ChannelList(environment: device.environment, app: app)
@@ -244,6 +255,7 @@
             }
             for number in [0, 1, 300] as [UInt64] {
                 let subscribed = try await channels.subscriptions(of: destination(number).deviceKey)
+                    .filter { $0.channel.key.list.app == app }
                 lines += subscribed.map { "\(number) \($0.channel.key.id) \($0.seen != nil)" }.sorted()
             }
             return lines

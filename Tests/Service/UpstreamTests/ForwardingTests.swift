@@ -186,6 +186,30 @@ import Testing
         }
     }
 
+    @Test func `The journal says that a notification of the management API was forwarded`() async throws {
+        try await GatewayRig.run(settings: { $0.journal = 10 }) { rig async throws in
+            let body = #"{"token":"\#(GatewayRig.token)","topic":"com.example.app","payload":{"aps":{"alert":"x"}}}"#
+            #expect(try await rig.gateway.ask("POST", "/v1/notifications", body: body).status == 200)
+            let requests = try await rig.gateway.ask("GET", "/v1/requests").text
+            #expect(requests.contains(#""forwarded":true"#), "\(requests)")
+        }
+    }
+
+    @Test func `The management API shows the time of an upstream's 410 as the upstream gave it`() async throws {
+        // The machine's time, which an advanced clock has passed.
+        let moment = UInt64(Date().timeIntervalSince1970 * 1000) + 60_000
+        try await GatewayRig.run(
+            script: { request, connection in
+                connection.answer(request.stream, status: 410, reason: "Unregistered", timestamp: moment)
+            }, settings: { $0.clock = .virtual }
+        ) { rig async throws in
+            #expect(try await rig.gateway.ask("POST", "/v1/clock", body: #"{"advance":"PT1H"}"#).status == 200)
+            let body = #"{"token":"\#(GatewayRig.token)","topic":"com.example.app","payload":{"aps":{"alert":"x"}}}"#
+            let answer = try await rig.gateway.ask("POST", "/v1/notifications", body: body)
+            #expect((answer.problem?["timestamp"] as? NSNumber)?.uint64Value == moment, "\(answer.text)")
+        }
+    }
+
     @Test func `Metrics count by app what was sent and how it was answered`() async throws {
         try await GatewayRig.run(script: { request, connection in
             request.number == 0

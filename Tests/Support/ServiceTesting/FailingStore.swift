@@ -4,12 +4,14 @@ import Notifications
 import Storage
 import Synchronization
 
-/// A store in which one call fails. Only changes of accounts and registrations are counted.
+/// A store in which one call fails, or comes second. Only changes of accounts and registrations are counted.
 final class FailingStore: ForwardingStore {
     let inner: any Store
     let broadcastChannels: any Channels
     /// The number of calls until one fails; nil if none has to fail.
     private let left = Mutex<Int?>(nil)
+    /// A change that somebody else makes first; nil for none.
+    private let earlier = Mutex<AccountChange?>(nil)
 
     /// - Parameter channels: the channels in place of the store's; nil for the store's.
     init(_ store: any Store, channels: (any Channels)? = nil) {
@@ -19,6 +21,9 @@ final class FailingStore: ForwardingStore {
 
     /// Makes one call fail: the one with this number, counted from now on.
     func fail(_ number: Int) { left.withLock { $0 = number } }
+
+    /// Makes somebody else's change just before the service's next one.
+    func precede(with change: AccountChange) { earlier.withLock { $0 = change } }
 
     /// Whether a call still has to fail. Afterwards, none has to fail.
     func takeLeft() -> Bool {
@@ -41,6 +46,11 @@ final class FailingStore: ForwardingStore {
 
     func apply(_ change: AccountChange, to version: UInt64?) async throws(StoreError) -> AccountsSnapshot {
         try count()
+        let earlier = earlier.withLock { earlier in
+            defer { earlier = nil }
+            return earlier
+        }
+        if let earlier { _ = try await inner.apply(earlier, to: nil) }
         return try await inner.apply(change, to: version)
     }
 

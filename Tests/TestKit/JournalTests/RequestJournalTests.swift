@@ -164,6 +164,23 @@ struct RequestJournalTests {
         #expect(journal.unprocessedRequests(RequestMatch()).map(\.team) == [other])
     }
 
+    @Test func `If requests of too many teams were removed, each of them may have been an unprocessed one`() throws {
+        let journal = Self.journal(keep: 1)
+        let team = try #require(Self.team)
+        journal.record(
+            unprocessed: UnprocessedRequests(
+                connection: 1, environment: .development, team: team, after: 0, fingerprints: [], unknown: 1))
+        for number in 0...JournalLimits.forgottenTeams + 1 {
+            if number == JournalLimits.forgottenTeams {
+                #expect(journal.unprocessedRequests(RequestMatch()).count == 1)
+            }
+            var facts = Self.facts()
+            facts.team = TeamID(rawValue: "OTHER\(10_000 + number)")
+            _ = journal.append(facts)
+        }
+        #expect(journal.unprocessedRequests(RequestMatch()).isEmpty)
+    }
+
     @Test func `A sample shows a limited number at a time, all changes of those, and the count of the others`() {
         let journal = Self.journal(keep: 1000)
         let known = journal.append(Self.facts(id: 1))
@@ -348,6 +365,18 @@ struct RequestJournalTests {
         var numbers: [UInt64] = []
         for await entry in stream { numbers.append(entry.facts.number) }
         #expect(numbers == [1, 2])
+    }
+
+    @Test func `A follower gets all requests of a large journal, and those that come later`() async {
+        let journal = Self.journal(keep: JournalLimits.requests)
+        let last = UInt64(JournalLimits.followerBacklog) + 2
+        for id in 1..<last { journal.answered(journal.append(Self.facts(id: id)), RequestAnswer(status: 200)) }
+        let stream = journal.follow(RequestMatch()) { _ in }
+        journal.answered(journal.append(Self.facts(id: last)), RequestAnswer(status: 200))
+        journal.end()
+        var numbers: [UInt64] = []
+        for await entry in stream { numbers.append(entry.facts.number) }
+        #expect(numbers == Array(1...last))
     }
 
     @Test func `A follower that does not read is dropped`() async {

@@ -44,6 +44,15 @@ import Testing
         }
     }
 
+    @Test func `A topic has no effect, and the sender is told so`() async throws {
+        try await withTemporaryFolder { folder in
+            let service = try CarillonProcess.current
+            let certificate = try await service.makeProviderCertificate(in: folder)
+            let sent = try await service.sendBinary(String(repeating: "0", count: 64), certificate)
+            #expect(sent.errors.contains("--topic: the certificate determines"), "\(sent.errors)")
+        }
+    }
+
     @Test func `A certificate of the other environment is refused`() async throws {
         try await withTemporaryFolder { folder in
             let service = try CarillonProcess.current

@@ -136,6 +136,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [("/none", "No such file or directory"), ("/", "Is a directory")])
+    func `A file of installations that cannot be read`(_ path: String, _ cause: String) async throws {
+        let finished = try await BuiltCommand.run(
+            ["provider", "installation", "import", "--bundle-id", "com.example.app", path],
+            environment: ["CARILLON_PROVIDER_URL": "http://127.0.0.1:1", "CARILLON_PROVIDER_KEY": "ak_x"])
+        #expect(finished.status != 0)
+        #expect(finished.errors == "Error: The file \(path) cannot be read: \(cause).\n")
+    }
+
     /// A device identity that cannot be used. The TLS library's own errors name its types and its source files.
     @Test func `An identity that cannot be used`() async throws {
         try await CarillonProcess.with { service in

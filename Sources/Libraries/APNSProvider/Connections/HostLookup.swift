@@ -25,7 +25,7 @@ struct HostLookup: Sendable {
         var found: UnsafeMutablePointer<addrinfo>?
         let result = getaddrinfo(host, String(port), &hints, &found)
         guard result == 0 else {
-            throw Failure(description: "the name \(host) is not known: \(String(cString: gai_strerror(result)))")
+            throw Failure(description: cause(of: result, host))
         }
         defer { freeaddrinfo(found) }
         var addresses: [SocketAddress] = []
@@ -38,6 +38,13 @@ struct HostLookup: Sendable {
         }
         guard !addresses.isEmpty else { throw Failure(description: "the name \(host) has no address") }
         return addresses
+    }
+
+    /// Why `getaddrinfo` has found nothing. A name is only unknown if the resolver says so: it may be out of reach.
+    static func cause(of result: Int32, _ host: String) -> String {
+        result == EAI_NONAME
+            ? "the name \(host) is not known"
+            : "the name \(host) cannot be looked up: \(String(cString: gai_strerror(result)))"
     }
 
     private static func address(

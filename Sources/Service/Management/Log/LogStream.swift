@@ -41,7 +41,8 @@ struct LogStream: Sendable {
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
         // Begin to listen before the first read, so that no write after that read is missed.
         let wakeUps = source.signal.add()
-        whenOver { wakeUps.continuation.finish() }
+        // A client that polls the log over one connection would otherwise leave a closure there with each request.
+        if isFollowing { whenOver { wakeUps.continuation.finish() } }
         let pulse = Task {
             while true {
                 try await Task.sleep(for: ManagementLimits.keepAlive)

@@ -336,11 +336,7 @@ extension ManagementAPI {
     private func describe(_ rejection: Rejection, in message: inout ManagementMessages.NotificationSent) {
         message.status = rejection.reason.status
         message.reason = rejection.reason.rawValue
-        // Convert the time to the machine's clock, as in a provider's answer: providers do not know that the
-        // service's clock was advanced.
-        message.timestamp = rejection.timestamp.map {
-            parts.clock.clientTime(of: Timestamp(milliseconds: $0)).milliseconds
-        }
+        message.timestamp = rejection.timestamp
         message.detail = rejection.detail
     }
 }
