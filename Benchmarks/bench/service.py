@@ -66,8 +66,7 @@ class Service:
                     addresses, management = document["production"], document["management"]
                     server.port = int(addresses["provider"].rpartition(":")[2])
                     # The management API's host and port, and its key.
-                    with open(management["keyFile"]) as key:
-                        server.management = urllib.parse.urlsplit(management["url"]).netloc, key.read().strip()
+                    server.management = urllib.parse.urlsplit(management["url"]).netloc, management_key(management)
                     server.courier = int(addresses["courier"].rpartition(":")[2])
                     return server
             time.sleep(0.02)
@@ -90,6 +89,14 @@ class Service:
         with open(os.path.join(self.data, "development.json")) as file:
             record = json.load(file)
         return provider_token(os.path.join(self.data, f"AuthKey_{record['keyID']}.p8"), record["keyID"], record["teamID"])
+
+
+def management_key(management):
+    """The key of the management API that `serve --json` describes. A service in memory prints the key itself."""
+    if key := management.get("key"):
+        return key
+    with open(management["keyFile"]) as file:
+        return file.read().strip()
 
 
 def provider_token(key, key_id, team_id):

@@ -19,7 +19,7 @@ import time
 from frames import Connection, fields
 from h2load import BODY, Load
 from processes import Server, run
-from service import TOPIC, Service
+from service import TOPIC, Service, management_key
 from tools import ROOT, Tools
 
 ROUNDS = 11
@@ -81,8 +81,7 @@ class Management:
 
     def __init__(self, ready):
         management = ready["management"]
-        key = management.get("key") or open(management["keyFile"]).read().strip()
-        self.headers = {"Authorization": "Bearer " + key, "Content-Type": "application/json"}
+        self.headers = {"Authorization": "Bearer " + management_key(management), "Content-Type": "application/json"}
         self.connection = http.client.HTTPConnection(management["url"].removeprefix("http://"))
 
     def ask(self, method, path, body=None):

@@ -1,6 +1,7 @@
 """PostgreSQL servers for tests and measurements of a cluster, each on a Unix socket with its data beside it."""
 
 import asyncio
+import contextlib
 import os
 import pathlib
 import pwd
@@ -79,7 +80,11 @@ class Server:
         self.folder, self.data, self.environment = folder, folder / "data", environment
         folder.mkdir()
         self.disk = Disk(folder) if has_disk else None
-        self.prefix, self.environment["PATH"] = postgres_command(folder)
+        try:
+            self.prefix, self.environment["PATH"] = postgres_command(folder)
+        except BaseException:
+            self.unmount()
+            raise
 
     def run(self, *command):
         subprocess.run(
@@ -114,9 +119,11 @@ class Server:
         self.process.wait()
 
     def end(self):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait()
-        self.unmount()
+        try:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait()
+        finally:
+            self.unmount()
 
     def unmount(self):
         if self.disk:
@@ -129,15 +136,16 @@ class Database:
     def __init__(self, folder, has_disks=False):
         self.folder = folder
         folder.mkdir()
-        self.primary, self.other = (Server(folder / name, dict(os.environ), has_disks) for name in "ab")
         self.standby = None
-        try:
+        with contextlib.ExitStack() as failed:
+            servers = []
+            for name in "ab":
+                servers.append(Server(folder / name, dict(os.environ), has_disks))
+                failed.callback(servers[-1].unmount)
+            self.primary, self.other = servers
             self.primary.run("initdb", "-D", self.primary.data, "-U", "carillon", "-A", "trust", "--no-sync")
-        except BaseException:
-            for server in (self.primary, self.other):
-                server.unmount()
-            raise
-        self.primary.start()
+            self.primary.start()
+            failed.pop_all()
 
     async def add_standby(self):
         standby = self.other
@@ -192,8 +200,10 @@ class Database:
             await self.primary.ask("VACUUM FULL carillon.destination, carillon.device, carillon.announcement")
 
     def end(self):
-        for server in (self.standby, self.primary):
-            if server:
-                server.end()
-        if not self.standby:
-            self.other.unmount()
+        # Each of these runs, also if another one fails.
+        with contextlib.ExitStack() as ending:
+            if not self.standby:
+                ending.callback(self.other.unmount)
+            for server in (self.primary, self.standby):
+                if server:
+                    ending.callback(server.end)

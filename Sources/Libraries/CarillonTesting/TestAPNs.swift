@@ -144,10 +144,13 @@ public final class TestAPNs: Sendable {
             defer { paths = [] }
             return paths
         }
-        for path in paths.reversed() {
-            // The service may have ended before, or somebody has removed it already.
-            let _: Ignored? = try? await management.ask("DELETE", path)
-        }
+        // In a task of its own, because a test that exceeds its time limit is cancelled, and then sends no requests.
+        await Task { [management] in
+            for path in paths.reversed() {
+                // The service may have ended before, or somebody has removed it already.
+                let _: Ignored? = try? await management.ask("DELETE", path)
+            }
+        }.value
     }
 
     /// Runs a service until `body` returns.

@@ -52,9 +52,7 @@ package struct HeldSender: Sendable {
 
     /// Sends what can be sent now.
     package func round() async throws(StoreError) {
-        for push in try await held.removeExpiredHeld(at: clock.time, limit: HeldLimits.batch) {
-            record(.expired, push)
-        }
+        try await removeExpired()
         // A node that is cut off from the accounts does not know which grants were revoked.
         guard accounts.isCurrent else { return }
         let places = try await held.heldPlaces(at: clock.time)
@@ -73,6 +71,14 @@ package struct HeldSender: Sendable {
                 }
             }
         }
+    }
+
+    private func removeExpired() async throws(StoreError) {
+        var removed: [HeldPush]
+        repeat {
+            removed = try await held.removeExpiredHeld(at: clock.time, limit: HeldLimits.batch)
+            for push in removed { record(.expired, push) }
+        } while removed.count == HeldLimits.batch && !Task.isCancelled
     }
 
     private func sendAll(to upstream: AppUpstream) async throws(StoreError) {

@@ -98,11 +98,25 @@ struct BinaryWindowTests {
         _ = window.ended(Self.lost)
         let refused = ProviderError(.cannotConnect, "A test wants it so.")
         for _ in 0..<3 { _ = window.notConnected(refused) }
-        let mayBeTaken = window.outcomes.map { outcome -> Bool? in
+        #expect(Self.mayBeTaken(window) == [true, true, false, false])
+    }
+
+    @Test(arguments: [BinaryErrorCode.shutdown, .processingError])
+    func `What was sent after the notification that an error packet names may have been taken`(
+        code: BinaryErrorCode
+    ) {
+        var window = BinaryWindow(count: 4, limits: .init(kept: 3))
+        _ = window.ended(Self.packet(code, BinaryWindow.identifier(1)))
+        window.giveUp(ProviderError(.cannotConnect, "A test wants it so."))
+        #expect(Self.mayBeTaken(window).suffix(2) == [true, false])
+    }
+
+    /// What the failures say; nil for notifications that have not failed.
+    private static func mayBeTaken(_ window: BinaryWindow) -> [Bool?] {
+        window.outcomes.map { outcome in
             guard case .failed(let error) = outcome else { return nil }
             return error.mayHaveBeenTaken
         }
-        #expect(mayBeTaken == [true, true, false, false])
     }
 
     @Test

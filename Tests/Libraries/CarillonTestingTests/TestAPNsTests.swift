@@ -68,6 +68,23 @@ struct TestAPNsTests {
     }
 
     @Test
+    func `A test that is cancelled leaves nothing in a service that runs already`() async throws {
+        try await TestAPNs.run { running in
+            let (url, key) = running.managementAddress
+            let attached = try await TestAPNs(attachingTo: url, key: key)
+            let team = try await attached.makeTeam()
+            let test = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                await attached.shutDown()
+            }
+            await test.value
+            await #expect(throws: TestAPNsError.self) {
+                let _: Ignored = try await running.management.ask("GET", "/v1/teams/\(team.id)")
+            }
+        }
+    }
+
+    @Test
     func `A service that cannot be used says what to do`() async throws {
         let (url, key) = try TestAPNs.current.managementAddress
         for (url, key, text) in [

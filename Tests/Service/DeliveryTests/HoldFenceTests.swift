@@ -132,6 +132,32 @@ struct HoldFenceTests {
     }
 
     @Test
+    func `A device whose hold is given up while it gets its line keeps no stream`() async throws {
+        let (clock, fence) = (clock, HoldFence(holds))
+        let giveUp = Mutex<(@Sendable () -> Void)?>(nil)
+        // A line reads the clock before it begins.
+        let local = LocalSwitchboard(
+            mailboxes: store, fence: fence,
+            clock: {
+                let first = giveUp.withLock { giveUp in
+                    defer { giveUp = nil }
+                    return giveUp
+                }
+                first?()
+                return clock.now
+            })
+        let shared = SharedSwitchboard(local, holds, fence, store, pollInterval: .milliseconds(1))
+        giveUp.withLock { $0 = { shared.disconnect(Example.device, because: .revoked) } }
+        let stream = RecordingStream()
+        shared.attach(stream, of: Example.device, power: .awake)
+        let running = Task { await shared.run() }
+        #expect(await stream.ends.first(1) == [.storeUnavailable])
+        #expect(local.connectedDevices == 0)
+        running.cancel()
+        await running.value
+    }
+
+    @Test
     func `A device that was taken before the lease ran out gets no stream after it`() async throws {
         let stream = RecordingStream()
         shared.attach(stream, of: Example.device)

@@ -46,12 +46,17 @@ import Testing
             .setUpstream(AppUpstream(place: place, url: "https://127.0.0.1:1", credentials: credentials)))
     }
 
-    private func hold(_ number: Int, _ share: ForwardingShare, _ handle: Handle? = nil) async throws -> String {
-        let id = "8b1e5b4a-9c0c-4d5e-8f00-00000000000\(number)"
+    private func hold(
+        _ number: Int,
+        _ share: ForwardingShare,
+        _ handle: Handle? = nil,
+        expires: Timestamp = Timestamp(milliseconds: .max / 2),
+    ) async throws -> String {
+        let id = "8b1e5b4a-9c0c-4d5e-8f00-\(String(100_000_000_000 + number))"
         let push = ForwardedPush(
             deviceToken: [1], topic: place.bundleID.rawValue, id: id, payload: Array("{}".utf8), share: share, via: "")
         let pushes: any HeldPushes = store
-        try await pushes.hold(HeldPush(push, of: place, handle: handle, expires: Timestamp(milliseconds: .max / 2)))
+        try await pushes.hold(HeldPush(push, of: place, handle: handle, expires: expires))
         return id
     }
 
@@ -84,6 +89,16 @@ import Testing
             try await sender(upstream, grants, at: Self.moment(seconds)).round()
         }
         #expect(upstream.ids.withLock { $0 } == [id])
+    }
+
+    @Test func `All that has expired is removed in one round`() async throws {
+        let count = HeldLimits.batch + 1
+        for number in 1...count {
+            _ = try await hold(number, ForwardingShare(team.id), expires: Timestamp(milliseconds: 1))
+        }
+        let upstream = AnsweringUpstream(UpstreamAnswer(status: 200))
+        try await sender(upstream, store.grantStore, at: Self.moment(0)).round()
+        #expect(log.events.count { $0.step == .expired } == count)
     }
 
     @Test func `What is held for a deleted app is not sent for another team's app of that name`() async throws {

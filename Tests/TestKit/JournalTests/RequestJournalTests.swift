@@ -411,6 +411,22 @@ struct RequestJournalTests {
         #expect(await reader.next() == nil)
     }
 
+    @Test func `A follower of a full journal gets what arrives before it reads`() async {
+        let journal = Self.journal()
+        var facts = Self.facts()
+        facts.body = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)
+        for _ in 0...JournalLimits.bytes >> 20 {
+            journal.answered(journal.append(facts), RequestAnswer(status: 200))
+        }
+        let stream = journal.follow(RequestMatch()) { _ in }
+        let last = journal.append(facts)
+        journal.answered(last, RequestAnswer(status: 200))
+        journal.end()
+        var numbers: [UInt64] = []
+        for await entry in stream { numbers.append(entry.facts.number) }
+        #expect(numbers.last == last)
+    }
+
     @Test func `The size of the journal counts what its entries take in memory`() throws {
         var facts = Self.facts()
         facts.headers = [RequestFacts.Header(name: "authorization", value: String(repeating: "a", count: 200))]

@@ -63,9 +63,14 @@ public struct BinaryProvider: Sendable {
                 if delay > .zero { try await Task.sleep(for: delay) }
                 let connection = try await LegacyConnection.connect(
                     to: environment, credentials, reading: LegacyConnection.packetBytes, group)
+                guard !Task.isCancelled else {
+                    // Nothing was written yet, so do not count the notifications as sent.
+                    await connection.close()
+                    throw CancellationError()
+                }
                 step = window.ended(await exchange(pushes, window.next, on: connection))
                 try Task.checkCancellation()
-            } catch is CancellationError {
+            } catch _ where Task.isCancelled {
                 window.giveUp(ProviderError(.cancelled, "The task was cancelled."))
                 break
             } catch {

@@ -74,6 +74,10 @@ struct BinaryWindow {
             return proceed()
         }
         let position = Int(identifier) - 1
+        if code == .shutdown || code == .processingError {
+            // The service may have accepted later notifications before it knew of the failure, or of its end.
+            doubtful = max(doubtful, sent.upperBound)
+        }
         if code == .shutdown, identifier == 0 || sent.contains(position) {
             let news = position >= sent.lowerBound
             if news { setOutcome(.accepted, before: position + 1) }

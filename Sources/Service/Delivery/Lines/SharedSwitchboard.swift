@@ -202,7 +202,7 @@ package final class SharedSwitchboard: Switchboard {
     private func claim(_ devices: [DeviceKey]) async {
         let term = holds.holdTerm
         if let claimed = try? await holds.claim(devices), holds.holdTerm == term {
-            for hold in claimed { attach(hold) }
+            for hold in claimed { attach(hold, term) }
         } else {
             // Either the store has failed, or the lease has run out, which gives up what was claimed before.
             for device in devices {
@@ -211,7 +211,7 @@ package final class SharedSwitchboard: Switchboard {
         }
     }
 
-    private func attach(_ hold: DeviceHold) {
+    private func attach(_ hold: DeviceHold, _ term: UInt64) {
         let device = hold.device
         holds.whereabouts.forget(device)
         let waiting = state.withLock { state in
@@ -228,6 +228,11 @@ package final class SharedSwitchboard: Switchboard {
         while let newer = newerPower(than: power) {
             local.changePower(of: device, to: newer)
             power = newer
+        }
+        // If the hold was given up before the line began, nothing else ends the line.
+        guard state.withLock({ $0.held[device] == hold }), holds.holdTerm == term else {
+            local.disconnect(device, because: .storeUnavailable)
+            return release(device)
         }
         broadcasts.withLock { $0 }?.begin(device)
     }
