@@ -32,8 +32,10 @@ extension Timestamp {
     }
 
     /// Reads ISO 8601 with a time zone; nil for anything else, for times that do not exist, and for those before 1970.
-    init?(text: String) {
-        guard CalendarTime.exists(text) else { return nil }
+    /// - Parameter isStored: whether the text is from the store. Version 0.2 accepted times that do not exist, such as 30
+    ///   February, and what it has stored must stay readable.
+    init?(text: String, isStored: Bool = false) {
+        guard isStored || CalendarTime.exists(text) else { return nil }
         let date =
             (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
             ?? (try? Date(text, strategy: .iso8601))

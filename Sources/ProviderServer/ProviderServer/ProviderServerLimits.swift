@@ -112,6 +112,9 @@ package enum ProviderServerLimits {
     static let fewestAnswers = 20
     /// How many recipients are tried in the other environment together.
     static let triedTogether = 100
+    /// How many recipients these are if the other environment has answered none of those before. It then holds up the
+    /// message for ``elsewhereDeadline`` each time, so they should be many, but not more than can be in flight at once.
+    static let triedTogetherAfterSilence = inFlight
     /// How long they are tried. The other environment may not be reachable, and the message must not wait for it.
     static let elsewhereDeadline = Duration.seconds(5)
     /// How long a request about broadcast channels may take at the service.

@@ -1,3 +1,4 @@
+import CommonTesting
 import Foundation
 import NIOHTTP1
 import Notifications
@@ -79,6 +80,36 @@ import Testing
         }
     }
 
+    /// Version 0.2 accepted dates that do not exist.
+    @Test func `A stored audience may have a date that does not exist`() async throws {
+        try await TestProvider.withFolder { folder in
+            try await TestProvider.run(folder: folder) { provider in
+                let app = try await provider.ask(.PUT, "/v1/apps/com.example.other", TestShop.other())
+                try #require(app.status == 201, "\(app.body.text)")
+            }
+            let store = try SQLiteCampaignStore(folder: folder, now: ProviderClock.system.now)
+            try await withCleanUp {
+                let audience = SavedAudience(
+                    name: "old", app: try #require(try await store.apps().first).number,
+                    document: Array(#"{"where":"registered < 2027-02-30T09:00:00Z"}"#.utf8),
+                    changed: ProviderClock.system.now())
+                _ = try await store.put(audience, limit: 1)
+            } cleanUp: {
+                await store.close()
+            }
+            try await TestProvider.run(folder: folder) { provider in
+                let shown = try await provider.ask(.GET, "/v1/audiences/old?bundleID=com.example.other")
+                #expect(shown.status == 200 && shown["recipients"] == 0, "\(shown.body.text)")
+                let message: JSONValue = [
+                    "bundleID": "com.example.other", "dryRun": true, "audience": ["saved": "old"],
+                    "payload": ["aps": ["alert": "x"]],
+                ]
+                let counted = try await provider.ask(.POST, "/v1/messages", message.text)
+                #expect(counted.status == 200 && counted["recipients"] == 0, "\(counted.body.text)")
+            }
+        }
+    }
+
     @Test func `An app has only its own audiences, and devices have none`() async throws {
         try await TestShop.run(devices: []) { shop in
             _ = try await Self.put(shop, "mine", #"{"everybody":true}"#)
@@ -100,6 +131,7 @@ import Testing
 
     private static let faults = [
         ("{}", ""), (#"{"bundleID":"com.example.shop"}"#, ""), (#"{"tags":"a &"}"#, "/tags"),
+        (#"{"where":"registered < 2027-02-30"}"#, "/where"),
         (#"{"everybody":false}"#, "/everybody"), (#"{"users":[1]}"#, "/users/0"), (#"{"saved":"x"}"#, "/saved"),
         (#"{"environment":"production"}"#, "/environment"), (#"{"language":"s v"}"#, "/language"),
         (#"{"bundleID":7,"everybody":true}"#, "/bundleID"), ("[]", ""), ("{", ""),

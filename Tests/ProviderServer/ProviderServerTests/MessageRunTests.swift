@@ -114,13 +114,18 @@ import Testing
 
     // MARK: The other environment
 
-    /// Sends the message to one recipient, whose device token is bad in its own environment and good in the other one.
+    /// Sends the message to recipients whose device tokens are bad in their own environment.
     /// - Parameters:
+    ///   - rate: with a rate of one, a page has one recipient, and a second read looks for further ones.
+    ///   - rules: what the service answers; by default one recipient's device token is good in the other environment.
     ///   - interrupt: called after the recipient was read, and before it is tried in the other environment.
     ///   - sleep: called when sending waits.
     /// - Returns: how sending ended, how many requests the service got, and the outcomes.
     private func sendElsewhere(
-        _ interrupt: @escaping @Sendable (RunControl) -> Void,
+        recipients: Int = 1,
+        rate: Int64? = 1,
+        rules: String = #"{"when":{"first":1},\#(badDeviceToken)}"#,
+        _ interrupt: @escaping @Sendable (RunControl) -> Void = { _ in },
         sleep: @escaping @Sendable (RunControl) -> Void = { _ in },
     ) async throws -> (end: MessageRun.End, requests: Int, outcomes: [KeptOutcome]) {
         let result = Shared<(end: MessageRun.End, requests: Int, outcomes: [KeptOutcome])?>(nil)
@@ -128,26 +133,31 @@ import Testing
             $0.store = .memory
             $0.delivery.requestsPerDeviceToken = .off
         } _: { carillon in
-            let (document, token) = try await Self.makeBoth(carillon)
+            let (document, tokens) = try await Self.makeBoth(carillon, recipients, rules)
             try await Setting.with(document) { known in
                 var setting = known
-                let installation = Installation(
-                    id: "i", deviceToken: token, environment: .development, registered: ProviderClock.system.now())
-                _ = try await setting.store.changeInstallation("i", app: setting.app.number) { _ in
-                    .put(StoredInstallation(installation, secretDigest: nil))
+                for token in tokens {
+                    let installation = Installation(
+                        id: token, deviceToken: token, environment: .development,
+                        registered: ProviderClock.system.now())
+                    _ = try await setting.store.changeInstallation(token, app: setting.app.number) { _ in
+                        .put(StoredInstallation(installation, secretDigest: nil))
+                    }
                 }
                 let control = Shared<RunControl?>(nil)
-                // With a rate of one, a page has one recipient, and a second read looks for further ones.
                 let own = RunControl(
-                    rate: 1,
+                    rate: rate,
                     clock: ProviderClock(now: ProviderClock.system.now) { _ in
                         if let own = control.value { sleep(own) }
                     })
                 control.value = own
                 setting.store.reads = { query throws(StoreError) in if query.after > 0 { interrupt(own) } }
                 let clients = setting.clients()
+                var message = setting.message
+                // After its first answers, bad device tokens do not pause a message.
+                message.tally.accepted = Int64(ProviderServerLimits.firstAnswers)
                 let run = MessageRun(
-                    message: setting.message, document: try MessageDocument(stored: setting.message.document),
+                    message: message, document: try MessageDocument(stored: message.document),
                     store: setting.store, apps: try await AppDirectory(setting.store), clients: clients, control: own,
                     clock: .system, logger: TestProvider.silentLogger, noted: {})
                 let end = await run.run()
@@ -155,26 +165,42 @@ import Testing
                 let requests = try await carillon.ask("GET", "/v1/requests?limit=1000")
                 let list = try JSONDecoder().decode([JSONValue].self, from: requests.body)
                 let outcomes = try await setting.store.outcomes(
-                    of: setting.message.number, .all, after: 0, limit: 10)
+                    of: message.number, .all, after: 0, limit: 1_000)
                 result.value = (end, list.count, outcomes)
             }
         }
         return try #require(result.value)
     }
 
-    /// - Returns: The document of an app whose environments are both this service, and a device token of which the service
-    ///   says once that it is bad.
-    private static func makeBoth(_ carillon: TestService) async throws -> (document: String, token: String) {
-        let (text, tokens) = try await TestShop.makeFixture(carillon, [nil])
+    private static let badDeviceToken = #""fault":{"answer":{"reason":"BadDeviceToken"}}"#
+
+    /// - Returns: The document of an app whose environments are both this service, and device tokens. The production
+    ///   environment has the name localhost, so that rules can be about it.
+    private static func makeBoth(
+        _ carillon: TestService,
+        _ count: Int,
+        _ rules: String,
+    ) async throws -> (document: String, tokens: [String]) {
+        let (text, tokens) = try await TestShop.makeFixture(carillon, Array(repeating: nil, count: count))
         guard case .object(var app) = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)),
-            case .object(var environments)? = app["environments"]
+            case .object(var environments)? = app["environments"],
+            case .object(var production)? = environments["development"], case .string(let url)? = production["url"]
         else { return try #require(nil) }
-        environments["production"] = environments["development"]
+        production["url"] = .string(url.replacing("127.0.0.1", with: "localhost"))
+        environments["production"] = .object(production)
         app["environments"] = .object(environments)
-        let rule = #"{"when":{"first":1},"fault":{"answer":{"reason":"BadDeviceToken"}}}"#
-        let answer = try await carillon.ask("POST", "/v1/rehearsals", body: #"{"seed":7,"rules":[\#(rule)]}"#)
+        let answer = try await carillon.ask("POST", "/v1/rehearsals", body: #"{"seed":7,"rules":[\#(rules)]}"#)
         try #require(answer.status == 200, "\(answer.text)")
-        return (JSONValue.object(app).text, try #require(tokens.first))
+        return (JSONValue.object(app).text, tokens)
+    }
+
+    @Test func `Everybody is tried once in the other environment, also if it answers nobody`() async throws {
+        let count = ProviderServerLimits.triedTogether + 1
+        let silence = #"{"match":{"serverName":"localhost"},"fault":{"reset":"INTERNAL_ERROR"}}"#
+        let (end, requests, outcomes) = try await sendElsewhere(
+            recipients: count, rate: nil, rules: #"\#(silence),{\#(Self.badDeviceToken)}"#)
+        #expect(end == .finished && requests == 2 * count)
+        #expect(outcomes.count { $0.outcome.reason == "BadDeviceToken" } == count)
     }
 
     @Test func `Nobody is tried in the other environment while another server may hold the message`() async throws {

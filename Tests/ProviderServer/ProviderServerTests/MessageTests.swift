@@ -1,3 +1,4 @@
+import CampaignStore
 import Foundation
 import NIOHTTP1
 import Notifications
@@ -230,6 +231,10 @@ import Testing
         ),
         (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"sendAt":"tomorrow"}"#, "/sendAt"),
         (
+            #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"sendAt":"2027-02-30T09:00:00Z"}"#,
+            "/sendAt"
+        ),
+        (
             #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"sendAt":"2999-01-01T00:00:00Z"}"#,
             "/sendAt"
         ),
@@ -264,5 +269,16 @@ import Testing
                 #expect(answer.status == 400 && answer.pointer == pointer, "\(body): \(answer.body.text)")
             }
         }
+    }
+
+    /// Version 0.2 accepted times that do not exist.
+    @Test func `A stored message may have times that do not exist`() throws {
+        let text = """
+            {"audience":{"saved":{"where":"registered < 2027-02-30T09:00:00Z"},"where":"lastSeen < 2027-02-30"},
+            "payload":{"aps":{"alert":"x"}},"sendAt":"2027-02-30T09:00:00Z"}
+            """
+        let document = try MessageDocument(stored: Array(text.utf8))
+        #expect(document.sendAt == Timestamp(text: "2027-03-02T09:00:00Z"))
+        #expect(document.audience.expression != nil)
     }
 }

@@ -72,7 +72,7 @@ extension ProviderAPI {
         _ status: HTTPResponse.Status,
     ) async throws -> Response {
         var shown = SavedAudienceView(saved, bundleID: app.bundleID)
-        let conditions = try AudienceReader.read(shown.audience, .saved(extra: [])).audience
+        let conditions = try AudienceReader.read(shown.audience, .storedConditions).audience
         var count: Int64 = 0
         for environment in Environment.sendingOrder where app.endpoints[environment] != nil {
             count += try await store.count(

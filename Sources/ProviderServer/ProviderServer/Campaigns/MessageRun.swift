@@ -211,19 +211,17 @@ struct MessageRun: Sendable {
         let watching = Task { await watch(ledger) }
         var trouble: (any Error)?
         var misplaced: [Push] = []
-        // A server that answers nobody would hold up each batch for ProviderServerLimits.elsewhereDeadline.
-        var otherAnswers = true
+        var together = ProviderServerLimits.triedTogether
         do {
             for try await outcome in client.send(source) {
                 guard let id = outcome.item.notification.id else { continue }
                 guard ledger.add(id, outcome.result) == .tryElsewhere, let other else { continue }
-                guard otherAnswers else {
-                    ledger.addElsewhere(id, outcome.result, in: elsewhere)
-                    continue
-                }
                 misplaced.append(outcome.item)
-                guard misplaced.count >= ProviderServerLimits.triedTogether else { continue }
-                otherAnswers = try await send(misplaced, with: other, in: elsewhere, ledger)
+                guard misplaced.count >= together else { continue }
+                let isAnswered = try await send(misplaced, with: other, in: elsewhere, ledger)
+                together =
+                    isAnswered
+                    ? ProviderServerLimits.triedTogether : ProviderServerLimits.triedTogetherAfterSilence
                 misplaced = []
             }
             if let other, !misplaced.isEmpty { _ = try await send(misplaced, with: other, in: elsewhere, ledger) }

@@ -47,8 +47,22 @@ enum AudienceReader {
         case stored
         /// By itself, to be saved. The keys in `extra` are not conditions.
         case saved(extra: [String])
+        /// The conditions of a saved audience, which were checked before.
+        case storedConditions
 
-        fileprivate var pointer: String { if case .saved = self { "" } else { "/audience" } }
+        fileprivate var pointer: String {
+            switch self {
+            case .message, .stored: "/audience"
+            case .saved, .storedConditions: ""
+            }
+        }
+
+        fileprivate var isStored: Bool {
+            switch self {
+            case .message, .saved: false
+            case .stored, .storedConditions: true
+            }
+        }
     }
 
     static func read(_ value: JSONValue, _ place: Place) throws(Problem) -> AudienceDocument {
@@ -61,7 +75,11 @@ enum AudienceReader {
         at pointer: String,
     ) throws(Problem) -> AudienceDocument {
         var (keys, extra) = (conditions, [String]())
-        if case .saved(let names) = place { extra = names } else { keys += ["saved", "channel"] }
+        switch place {
+        case .message, .stored: keys += ["saved", "channel"]
+        case .saved(let names): extra = names
+        case .storedConditions: break
+        }
         let reader = try DocumentReader(value, at: pointer, keys: keys + extra)
         // An empty audience is an error: a message to everybody has to say so, because a forgotten key must not reach a
         // million people.
@@ -83,7 +101,7 @@ enum AudienceReader {
             (1...ProviderServerLimits.nameBytes).contains($0.utf8.count) && DocumentReader.isLine($0)
         }
         document.audience.tags = try tags(reader)
-        document.audience.expression = try expression(reader)
+        document.audience.expression = try expression(reader, isStored: place.isStored)
         document.audience.language = try reader.text("language", maximum: ProviderServerLimits.languageBytes)
             .map { (text) throws(Problem) in
                 guard InstallationDocument.isLanguage(text) else {
@@ -93,7 +111,7 @@ enum AudienceReader {
             }
         document.audience.environment = try reader.environment("environment")
         if case .stored = place, let value = reader.members["saved"] {
-            let saved = try read(value, .saved(extra: []), at: reader.place("saved"))
+            let saved = try read(value, .storedConditions, at: reader.place("saved"))
             document.audience = document.audience.narrowed(by: saved.audience)
             document.ownValues.merge(saved.ownValues) { own, _ in own }
         } else {
@@ -131,13 +149,19 @@ enum AudienceReader {
         return values.members.keys.sorted()
     }
 
-    private static func expression(_ reader: DocumentReader) throws(Problem) -> AudienceExpression? {
+    private static func expression(
+        _ reader: DocumentReader,
+        isStored: Bool,
+    ) throws(Problem) -> AudienceExpression? {
         guard let text = try reader.text("where", maximum: AudienceExpression.maximumBytes) else { return nil }
         do throws(AudienceExpression.Fault) {
             return try AudienceExpression(text, services: AppService.names) { text in
                 if let ago = ISODuration(text) { return .ago(ago.duration) }
                 // A date alone is its beginning in GMT.
-                return (Timestamp(text: text) ?? Timestamp(text: text + "T00:00:00Z")).map { .at($0) }
+                let time =
+                    Timestamp(text: text, isStored: isStored)
+                    ?? Timestamp(text: text + "T00:00:00Z", isStored: isStored)
+                return time.map { .at($0) }
             }
         } catch {
             throw .invalid(reader.place("where"), "At character \(error.offset + 1): \(error.cause)")

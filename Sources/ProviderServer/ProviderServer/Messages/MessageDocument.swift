@@ -72,7 +72,7 @@ struct MessageDocument: Sendable {
         headers = try MessageHeaders(reader)
         activity = try reader.line("activity", maximum: ProviderServerLimits.identifierBytes)
         event = reader.members["payload"]?.liveActivityEvent
-        sendAt = try Self.time(reader)
+        sendAt = try Self.time(reader, isStored: isStored)
         localTime = try reader.text("localTime", maximum: 40).map { (text) throws(Problem) in
             guard let time = LocalTime(text) else {
                 throw reader.fault("localTime", "a date and time without a time zone, such as 2027-01-31T09:00")
@@ -124,9 +124,9 @@ struct MessageDocument: Sendable {
         return (texts, fallback)
     }
 
-    private static func time(_ reader: DocumentReader) throws(Problem) -> Timestamp? {
+    private static func time(_ reader: DocumentReader, isStored: Bool) throws(Problem) -> Timestamp? {
         guard let text = try reader.text("sendAt", maximum: 40) else { return nil }
-        guard let time = Timestamp(text: text) else {
+        guard let time = Timestamp(text: text, isStored: isStored) else {
             throw reader.fault("sendAt", "a time with a time zone, such as 2027-01-31T09:00:00Z")
         }
         return time
