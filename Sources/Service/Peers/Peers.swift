@@ -194,15 +194,18 @@ package final class Peers: PeerRoutes, Sendable {
     private func keepCalling(_ node: NodeID, at address: String) async {
         let caller = PeerCaller(self, node, address, group: group, tls: tls)
         var failures = 0
+        var isLogged = false
         while !Task.isCancelled {
             do {
                 let start = NIODeadline.now()
                 try await caller.call()
                 // If the connection ended soon after the attempt began, this counts as a failure too.
                 failures = NIODeadline.now() - start > limits.connectTimeout ? 0 : failures + 1
+                isLogged = false
             } catch {
                 failures += 1
-                if failures == 1, !Task.isCancelled {
+                if !isLogged, !Task.isCancelled {
+                    isLogged = true
                     logger.warning(
                         "A node cannot be reached, so what is for its devices goes through the store",
                         metadata: ["peer": "\(address)", "cause": "\(PeerCaller.cause(of: error))"])

@@ -22,7 +22,8 @@ import Storage
 /// transactions that were answered are lost.
 ///
 /// There may be several such chains. If a COMMIT fails, the next transaction is written over its frames. If that one is
-/// shorter, the rest of the failed one stays, and its checksums do not continue those before it.
+/// shorter, the rest of the failed one stays, and its checksums do not continue those before it. A disk that destroys the
+/// end of a transaction together with the beginning of the next one, and of no third one, leaves the same, and is not found.
 enum WriteAheadLog {
     enum Finding: Sendable, Equatable {
         case intact

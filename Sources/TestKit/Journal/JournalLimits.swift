@@ -45,7 +45,7 @@ package enum JournalLimits {
     static let sampleMemory = 10_000
 
     /// The size in bytes of what may wait for all slow readers together. Beyond it, the streams of those end for whom the
-    /// most waits. A new reader of a full journal waits for all of it, and as much again may arrive while it reads.
+    /// most waits. All of a full journal may wait for a new reader, and as much again may arrive while it reads.
     static let backlogBytes = 2 * bytes
 
     /// The number of requests that may wait for a slow reader. Beyond it, the reader's stream ends.

@@ -103,7 +103,9 @@ import Testing
     @Test func `A device of the other environment is refused`() async throws {
         let service = try CarillonProcess.current
         let identity = try await service.activate(.development)
-        let requests = [("PUT", "/1/apps/\(bundleID)"), ("GET", "/1/crl"), ("POST", "/1/activations"), ("GET", "/1/other")]
+        let requests = [
+            ("PUT", "/1/apps/\(bundleID)"), ("GET", "/1/crl"), ("POST", "/1/activations"), ("GET", "/1/other"),
+        ]
         for (method, path) in requests {
             let answer = try await service.device(method, path, as: identity, in: .production)
             #expect(answer.status == 403)

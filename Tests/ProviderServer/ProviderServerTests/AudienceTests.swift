@@ -80,6 +80,20 @@ import Testing
         }
     }
 
+    /// Saves an audience for the folder's first app without a server. It is a function because the folder is locked as long
+    /// as its store exists.
+    private static func save(_ document: String, as name: String, in folder: String) async throws {
+        let store = try SQLiteCampaignStore(folder: folder, now: ProviderClock.system.now)
+        try await withCleanUp {
+            let audience = SavedAudience(
+                name: name, app: try #require(try await store.apps().first).number, document: Array(document.utf8),
+                changed: ProviderClock.system.now())
+            _ = try await store.put(audience, limit: 1)
+        } cleanUp: {
+            await store.close()
+        }
+    }
+
     /// Version 0.2 accepted dates that do not exist.
     @Test func `A stored audience may have a date that does not exist`() async throws {
         try await TestProvider.withFolder { folder in
@@ -87,16 +101,7 @@ import Testing
                 let app = try await provider.ask(.PUT, "/v1/apps/com.example.other", TestShop.other())
                 try #require(app.status == 201, "\(app.body.text)")
             }
-            let store = try SQLiteCampaignStore(folder: folder, now: ProviderClock.system.now)
-            try await withCleanUp {
-                let audience = SavedAudience(
-                    name: "old", app: try #require(try await store.apps().first).number,
-                    document: Array(#"{"where":"registered < 2027-02-30T09:00:00Z"}"#.utf8),
-                    changed: ProviderClock.system.now())
-                _ = try await store.put(audience, limit: 1)
-            } cleanUp: {
-                await store.close()
-            }
+            try await Self.save(#"{"where":"registered < 2027-02-30T09:00:00Z"}"#, as: "old", in: folder)
             try await TestProvider.run(folder: folder) { provider in
                 let shown = try await provider.ask(.GET, "/v1/audiences/old?bundleID=com.example.other")
                 #expect(shown.status == 200 && shown["recipients"] == 0, "\(shown.body.text)")

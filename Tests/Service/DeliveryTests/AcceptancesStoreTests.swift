@@ -184,9 +184,11 @@ struct AcceptancesStoreTests {
         for app in 1...3 as ClosedRange<UInt32> { _ = rig.accept(.returned, app: app) }
         #expect(rig.stored([1], locked: [1]) == [.store([2])])
         #expect(rig.accept(.returned, app: 4) == [.unavailable(4)])
-        #expect(rig.retryLocked() == [])
-        #expect(rig.stored([2]).last == .store([1]))
-        #expect(rig.stored([1]).last == .store([3]))
+        #expect(rig.stored([2], locked: [2]) == [.store([3])])
+        #expect(rig.stored([3], locked: [3]) == [])
+        #expect(rig.retryLocked() == [.store([1])])
+        #expect(rig.stored([1]).last == .store([2]))
+        #expect(rig.stored([2]).last == .store([3]))
     }
 
     @Test

@@ -151,7 +151,7 @@ struct HoldFenceTests {
         let stream = RecordingStream()
         shared.attach(stream, of: Example.device, power: .awake)
         let running = Task { await shared.run() }
-        #expect(await stream.ends.first(1) == [.storeUnavailable])
+        #expect(await stream.ends.first(1) == [.revoked])
         #expect(local.connectedDevices == 0)
         running.cancel()
         await running.value
@@ -163,7 +163,7 @@ struct HoldFenceTests {
         shared.attach(stream, of: Example.device)
         holds.state.withLock { $0.endsTermInTake = true }
         let running = Task { await shared.run() }
-        #expect(await stream.ends.first(1) == [.storeUnavailable])
+        #expect(await stream.ends.first(1) == [.revoked])
         #expect(local.connectedDevices == 0)
         running.cancel()
         await running.value

@@ -11,7 +11,7 @@ final class BroadcastLine {
     let device: DeviceKey
     /// Whether the store is being asked for the device's subscriptions.
     var isLoading = false
-    /// Whether the store has been asked once. Until then the device has just opened its stream, and is awake.
+    /// Whether the device has what was stored when it opened its stream. Until then it counts as awake.
     var hasLoaded = false
     /// Whether the subscriptions have changed since the store was asked.
     var isStale = false
@@ -20,6 +20,9 @@ final class BroadcastLine {
     private var underWay: [(number: UInt64, channel: ChannelKey, version: BroadcastVersion?)] = []
     /// The broadcasts that wait until the device is awake, the oldest first.
     private var waiting = Deque<(message: BroadcastMessage, isStored: Bool)>()
+    /// The channels of which a stored broadcast found no room among those that wait. It counts as missed when these are
+    /// sent: if it were read before, it would find no room again.
+    private var leftOut: Set<ChannelKey> = []
     private let limit: Int
 
     struct State {
@@ -50,8 +53,12 @@ final class BroadcastLine {
 
     var hasRoom: Bool { underWay.count < limit }
 
-    /// Waiting broadcasts take at most half of the room, so that they never block urgent ones.
-    private var canHoldMore: Bool { waiting.count < max(1, limit / 2) }
+    /// Whether a broadcast is for the device, and it has not had it.
+    /// - Parameter isStored: whether it comes from the store. Then the device has had it too if it has had a newer one.
+    func needs(_ message: BroadcastMessage, isStored: Bool) -> Bool {
+        guard let state = channels[message.channel] else { return false }
+        return message.version.map { !state.had($0, orNewer: isStored) } ?? true
+    }
 
     /// Takes over the device's subscriptions.
     /// - Returns: The channels that are new, and those that are gone.
@@ -83,19 +90,16 @@ final class BroadcastLine {
         return keys
     }
 
-    /// Forgets a channel that was removed, or to which the device is not subscribed any more. What waits of it goes too: the
-    /// channel would not be read after a new subscription.
+    /// Forgets a channel that was removed, or to which the device is not subscribed any more. Its waiting broadcasts are
+    /// removed too, because they would keep the channel from being read after a new subscription.
     func drop(_ channel: ChannelKey) {
         channels[channel] = nil
         waiting.removeAll { $0.message.channel == channel }
     }
 
-    /// Decides whether a broadcast is sent on the stream. It is not if the device has had it already.
-    /// - Parameter isStored: whether it comes from the store. Then an older one than the device has had is not sent
-    ///   either.
+    /// Decides whether a broadcast that the device needs is sent on the stream.
     func admit(_ message: BroadcastMessage, isStored: Bool) -> Admission {
-        guard var state = channels[message.channel] else { return .notSubscribed }
-        if let version = message.version, state.had(version, orNewer: isStored) { return .hadBefore }
+        guard needs(message, isStored: isStored), var state = channels[message.channel] else { return .unneeded }
         guard hasRoom else {
             // A broadcast without a version is not kept by its channel, so it is lost for this device.
             state.hasMissed = state.hasMissed || message.version != nil
@@ -109,29 +113,29 @@ final class BroadcastLine {
         return .send
     }
 
-    /// Keeps a broadcast until the device is awake. If no more may wait, the oldest is left out, but one that comes from the
-    /// store is left out itself: it can be read again, and the oldest perhaps not.
+    /// Keeps a broadcast that the device needs until it is awake. Those that wait take at most half of the room, so that
+    /// they never block urgent ones. Beyond it, the oldest is left out, but one that comes from the store is left out
+    /// itself: it can be read again, and the oldest perhaps not.
     /// - Returns: `noRoom` if one was left out.
     func hold(_ message: BroadcastMessage, isStored: Bool) -> Admission {
-        guard let state = channels[message.channel] else { return .notSubscribed }
-        if let version = message.version, state.had(version, orNewer: isStored) { return .hadBefore }
-        if canHoldMore {
+        guard needs(message, isStored: isStored) else { return .unneeded }
+        if waiting.count < max(1, limit / 2) {
             waiting.append((message, isStored))
             return .send
         }
         if isStored {
-            channels[message.channel]?.hasMissed = true
+            leftOut.insert(message.channel)
             return .noRoom
         }
         waiting.append((message, isStored))
-        if let oldest = waiting.popFirst()?.message, oldest.version != nil {
-            channels[oldest.channel]?.hasMissed = true
-        }
+        if let oldest = waiting.popFirst()?.message, oldest.version != nil { leftOut.insert(oldest.channel) }
         return .noRoom
     }
 
     /// Returns the waiting broadcasts that are to be sent now, because the device is awake.
     func release(at now: Timestamp) -> [BroadcastMessage] {
+        for channel in leftOut { channels[channel]?.hasMissed = true }
+        leftOut = []
         guard !waiting.isEmpty else { return [] }
         let released = waiting
         waiting = []
@@ -143,10 +147,13 @@ final class BroadcastLine {
         }
     }
 
+    /// Whether a broadcast was left out that can be read from the store, and there is room for it.
+    var canCatchUp: Bool { underWay.count <= limit / 2 && channels.values.contains { $0.hasMissed } }
+
     enum Admission {
         case send
-        case notSubscribed
-        case hadBefore
+        /// The device has had it, or is not subscribed.
+        case unneeded
         case noRoom
     }
 
@@ -162,9 +169,7 @@ final class BroadcastLine {
             state.seen = max(version, state.seen ?? version)
             channels[channel] = state
         }
-        // What is read while no more may wait would be missed again.
-        let hasCaughtUp = count > 0 && underWay.count <= limit / 2 && canHoldMore
-        return hasCaughtUp && channels.values.contains { $0.hasMissed }
+        return count > 0 && canCatchUp
     }
 
     /// Returns the device's acknowledgements that the store does not know yet. From now on they count as recorded.

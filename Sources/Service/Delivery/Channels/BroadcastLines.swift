@@ -112,7 +112,8 @@ struct BroadcastLines: @unchecked Sendable {
         at now: Timestamp,
         isAwake: ((DeviceKey) -> Bool)?,
     ) {
-        guard let line = line(of: device, on: stream) else { return }
+        // Only what is sent may wake the device.
+        guard let line = line(of: device, on: stream), line.needs(message, isStored: true) else { return }
         guard !line.hasLoaded || isAwake?(device) ?? true else {
             _ = line.hold(message, isStored: true)
             return
@@ -164,7 +165,7 @@ struct BroadcastLines: @unchecked Sendable {
         var sending = Sending()
         guard let lines = subscribers[message.channel] else { return sending }
         sending.streams.reserveCapacity(lines.count)
-        for line in lines.values {
+        for line in lines.values where line.needs(message, isStored: isStored) {
             let isHeld = isAwake.map { !$0(line.device) } ?? false
             // What waits comes first, so that the order stays.
             if !isHeld { release(line, at: now) }
@@ -172,15 +173,19 @@ struct BroadcastLines: @unchecked Sendable {
             case .send where isHeld: sending.held += 1
             case .send: sending.streams.append(line.stream)
             case .noRoom: sending.full += 1
-            case .notSubscribed, .hadBefore: break
+            case .unneeded: break
             }
         }
         return sending
     }
 
     /// Sends what waited until the device is awake.
-    /// - Returns: The number of broadcasts.
-    func release(_ device: DeviceKey, at now: Timestamp) -> Int { lines[device].map { release($0, at: now) } ?? 0 }
+    /// - Returns: The number of broadcasts, and whether to read from the store what had to be left out.
+    func release(_ device: DeviceKey, at now: Timestamp) -> (count: Int, readsAgain: Bool) {
+        guard let line = lines[device] else { return (0, false) }
+        let count = release(line, at: now)
+        return (count, line.canCatchUp)
+    }
 
     @discardableResult
     private func release(_ line: BroadcastLine, at now: Timestamp) -> Int {

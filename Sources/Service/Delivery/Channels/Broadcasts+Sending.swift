@@ -33,8 +33,9 @@ extension Broadcasts {
 
     private func release(_ device: DeviceKey) {
         guard isUsable else { return }
-        let count = shard(device).lines.withLock { $0.release(device, at: clock.time) }
+        let (count, readsAgain) = shard(device).lines.withLock { $0.release(device, at: clock.time) }
         if count > 0 { sent(count) }
+        if readsAgain { reload(device) }
     }
 
     /// Sends a message to all subscribers that are connected to this node. If it is not urgent, devices with low power get

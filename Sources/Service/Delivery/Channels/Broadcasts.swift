@@ -117,7 +117,12 @@ extension Broadcasts {
 
     /// Reads the subscriptions of a device that has just connected, or that this node has just taken.
     package func begin(_ device: DeviceKey) {
-        if channels.maySubscribe(device) { reload(device) }
+        guard channels.maySubscribe(device) else {
+            // Nothing is stored for it. What it subscribes to later does not come to a stream that was just opened.
+            shard(device).lines.withLock { $0.line(of: device)?.hasLoaded = true }
+            return
+        }
+        reload(device)
     }
 
     /// Detaches a stream that has ended. If another one has replaced it, this has no effect.

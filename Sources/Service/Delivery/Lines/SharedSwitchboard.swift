@@ -31,6 +31,8 @@ package final class SharedSwitchboard: Switchboard {
         var toClaim: [DeviceKey] = []
         /// The device that gets its line at this moment, and its newest power.
         var attaching: (device: DeviceKey, power: DevicePower)?
+        /// Why the last device that got its line was disconnected before it had one.
+        var endBeforeLine: StreamEnd?
         var held: [DeviceKey: DeviceHold] = [:]
         var toRelease: [DeviceHold] = []
     }
@@ -104,7 +106,11 @@ package final class SharedSwitchboard: Switchboard {
     }
 
     package func disconnect(_ device: DeviceKey, because end: StreamEnd) {
-        state.withLock { $0.waiting.removeValue(forKey: device) }?.stream.end(end)
+        let waiting = state.withLock { state in
+            if state.attaching?.device == device { state.endBeforeLine = end }
+            return state.waiting.removeValue(forKey: device)
+        }
+        waiting?.stream.end(end)
         local.disconnect(device, because: end)
         release(device)
     }
@@ -218,6 +224,7 @@ package final class SharedSwitchboard: Switchboard {
             state.held[device] = hold
             let waiting = state.waiting.removeValue(forKey: device)
             state.attaching = waiting.map { (device, $0.power) }
+            state.endBeforeLine = nil
             return waiting
         }
         // The device's connection may have ended meanwhile.
@@ -230,8 +237,9 @@ package final class SharedSwitchboard: Switchboard {
             power = newer
         }
         // If the hold was given up before the line began, nothing else ends the line.
-        guard state.withLock({ $0.held[device] == hold }), holds.holdTerm == term else {
-            local.disconnect(device, because: .storeUnavailable)
+        let (isHeld, end) = state.withLock { ($0.held[device] == hold, $0.endBeforeLine) }
+        guard isHeld, holds.holdTerm == term else {
+            local.disconnect(device, because: end ?? .storeUnavailable)
             return release(device)
         }
         broadcasts.withLock { $0 }?.begin(device)
@@ -295,6 +303,7 @@ package final class SharedSwitchboard: Switchboard {
                 let isOlder = state.withLock { state in
                     guard let hold = state.held[device], hold.epoch < epoch else { return false }
                     state.held[device] = nil
+                    if state.attaching?.device == device { state.endBeforeLine = .takenOver }
                     return true
                 }
                 if isOlder { local.disconnect(device, because: .takenOver) }

@@ -2,11 +2,11 @@ import Foundation
 
 /// The number of files that the process may open.
 package enum OpenFiles {
-    /// Files that are kept free for the store, the listeners, the management API and the log: several times what they
-    /// need.
+    /// Files that are kept free for the store, the listeners, the log and the connections between nodes. Fifty nodes need
+    /// fewer.
     static let reserve = 200
-    /// How many of these are for connections from other nodes. They are not among the others, so that nodes reach each other
-    /// when providers and devices have used theirs up, and no stranger at the nodes' port uses up those.
+    /// How many of these are for connections from other nodes. So nodes reach each other when providers and devices have
+    /// used theirs up, and whoever reaches the nodes' port cannot use up the others.
     static let forNodes = 100
 
     /// How many of the files may be connections.

@@ -113,9 +113,10 @@ struct PeerOpening {
     ) async throws(ServiceError) -> Listener {
         var logger = base.logger
         logger[metadataKey: "listener"] = "peer"
-        // Nodes have no rate: those that come back are called by all others at once.
+        // Nodes have no rate: those that come back are called by all others at once. Several may have the same address.
         let connects = ConnectGuard(
-            Limit("peer-connect-rate"), .off, budget: ConnectionBudget(limit: OpenFiles.forNodes), log: base.limitLog)
+            Limit("peer-connect-rate"), ConnectLimits(connects: .off, open: OpenFiles.forNodes / 2),
+            budget: ConnectionBudget(limit: OpenFiles.forNodes), log: base.limitLog)
         do {
             return try await Listener.bind(
                 .always(service), to: .tcp(host: address.host, port: address.port),

@@ -59,7 +59,7 @@ extension HTTP2Session {
 
     /// Server: a request begins.
     func requestBegan(_ stream: StreamID) -> Admission {
-        // An honest client may have sent a stream before it knew of GOAWAY, so its frames are not idle ones.
+        // An honest client may have sent a stream before it knew of GOAWAY, so this is no idle frame.
         if let last = lastStreamOfGoAway, stream > last {
             // GOAWAY says that it was not processed, also while it still waits to be sent. It closes the stream.
             flood.streamOpened()
