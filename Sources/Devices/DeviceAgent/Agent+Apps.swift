@@ -34,7 +34,13 @@ extension Agent {
         guard registrationRates.admits(bundleID, at: now.uptimeNanoseconds) else {
             throw AgentError(.tooMany, "The app registers too often; it has to register at its start.")
         }
-        if let record = try registerAsBefore(bundleID, registration) { return record }
+        // The later one of two registrations counts, so it waits for an earlier one that may still change the record.
+        if registering[bundleID] == nil, let record = try registerAsBefore(bundleID, registration) { return record }
+        registering[bundleID, default: 0] += 1
+        defer {
+            registering[bundleID, default: 1] -= 1
+            if registering[bundleID] == 0 { registering[bundleID] = nil }
+        }
         let answer = await TimeLimit.run(AgentLimits.registering, ContinuousClock()) {
             () -> Result<AppRecord, AgentError> in
             do throws(AgentError) {

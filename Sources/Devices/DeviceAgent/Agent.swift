@@ -49,6 +49,8 @@ package actor Agent {
     var overflowing: Set<String> = []
     private var manifestReadings = RateBucket()
     var registrationRates = RateTable<String>(AgentLimits.registrations)
+    /// The apps that register and have no answer yet, each with the number of these registrations.
+    var registering: [String: Int] = [:]
     /// The apps about which the service is being asked, each with those that wait until that is over.
     var asking: [String: [CheckedContinuation<Void, Never>]] = [:]
     var device: Device?

@@ -52,4 +52,17 @@ import Testing
             #expect(subscribed == [rig.bundleID: [channels[1]]], "\(device.text)")
         }
     }
+
+    @Test func `A registration that is as before also waits for an earlier one that is not`() async throws {
+        try await run { rig, gate in
+            let channel = try await rig.service.makeChannel()
+            async let first = rig.register(["channels": [.string(channel)]])
+            try await wait(while: await rig.agent.asking[rig.bundleID] == nil)
+            async let second = rig.register()
+            try await wait(while: await rig.agent.asking[rig.bundleID]?.isEmpty != false)
+            gate.open()
+            _ = try await (first, second)
+            #expect(await rig.agent.records[rig.bundleID]?.registration.channels == nil)
+        }
+    }
 }
