@@ -70,11 +70,11 @@ extension Agent {
     }
 
     /// Registers an app at the service when it is asked nothing else about the app.
-    private func registerInTurn(
+    func registerInTurn(
         _ bundleID: String,
         _ registration: AppRegistration,
     ) async throws(AgentError) -> AppRecord {
-        await takeTurn(of: bundleID)
+        guard await takeTurn(of: bundleID) else { throw Self.notReached }
         defer { endTurn(of: bundleID) }
         guard !Task.isCancelled else { throw Self.notReached }
         // Another registration may have asked for the same.
@@ -135,26 +135,42 @@ extension Agent {
 
     /// Waits until the service is asked nothing else about an app: answers in another order than that of the requests
     /// would leave other tokens and channels here than there. Call ``endTurn(of:)`` afterwards.
-    func takeTurn(of bundleID: String) async {
+    /// - Returns: false if the task was cancelled before its turn. It then has none to end.
+    func takeTurn(of bundleID: String) async -> Bool {
         guard asking[bundleID] != nil else {
             asking[bundleID] = []
-            return
+            return true
         }
-        // Whoever ends a turn gives it to the first that waits.
-        await withCheckedContinuation { asking[bundleID]?.append($0) }
+        lastTurn += 1
+        let name = lastTurn
+        // Without a network a turn does not end, so a task that is cancelled must not wait for it.
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                guard !Task.isCancelled else { return continuation.resume(returning: false) }
+                asking[bundleID]?.append((name, continuation))
+            }
+        } onCancel: {
+            Task { await self.giveUpTurn(name, of: bundleID) }
+        }
     }
 
+    private func giveUpTurn(_ name: UInt64, of bundleID: String) {
+        guard let index = asking[bundleID]?.firstIndex(where: { $0.name == name }) else { return }
+        asking[bundleID]?.remove(at: index).continuation.resume(returning: false)
+    }
+
+    /// Gives the turn to the first that waits.
     func endTurn(of bundleID: String) {
         guard asking[bundleID]?.isEmpty == false else {
             asking[bundleID] = nil
             return
         }
-        asking[bundleID]?.removeFirst().resume()
+        asking[bundleID]?.removeFirst().continuation.resume(returning: true)
     }
 
     /// Registers an app again. If a device token has changed, the app is told.
     func refresh(_ bundleID: String) async {
-        await takeTurn(of: bundleID)
+        guard await takeTurn(of: bundleID) else { return }
         defer { endTurn(of: bundleID) }
         guard let old = records[bundleID], let device else { return }
         do throws(DeviceError) {
@@ -217,7 +233,7 @@ extension Agent {
         guard let device else { return }
         do {
             for bundleID in try store.removedApps() {
-                await takeTurn(of: bundleID)
+                guard await takeTurn(of: bundleID) else { return }
                 defer { endTurn(of: bundleID) }
                 // It may have registered again.
                 guard records[bundleID] == nil else { continue }

@@ -52,7 +52,9 @@ package actor Agent {
     /// The apps that register and have no answer yet, each with the number of these registrations.
     var registering: [String: Int] = [:]
     /// The apps about which the service is being asked, each with those that wait until that is over.
-    var asking: [String: [CheckedContinuation<Void, Never>]] = [:]
+    var asking: [String: [(name: UInt64, continuation: CheckedContinuation<Bool, Never>)]] = [:]
+    /// The name of the last one that waited.
+    var lastTurn: UInt64 = 0
     var device: Device?
     var waker: Waker?
     var desktop: (any Desktop)?

@@ -65,4 +65,23 @@ import Testing
             #expect(await rig.agent.records[rig.bundleID]?.registration.channels == nil)
         }
     }
+
+    @Test func `A registration that is cancelled stops waiting, and the next one gets the turn`() async throws {
+        try await run { rig, _ in
+            let agent = rig.agent
+            let id = rig.bundleID
+            #expect(await agent.takeTurn(of: id))
+            let cancelled = Task { try await agent.registerInTurn(id, AppRegistration(services: ["voip"])) }
+            try await wait(while: await agent.asking[id]?.count != 1)
+            let next = Task { await agent.takeTurn(of: id) }
+            try await wait(while: await agent.asking[id]?.count != 2)
+            cancelled.cancel()
+            await #expect(throws: AgentError.self) { try await cancelled.value }
+            #expect(await agent.asking[id]?.count == 1)
+            await agent.endTurn(of: id)
+            #expect(await next.value)
+            await agent.endTurn(of: id)
+            #expect(await agent.asking[id] == nil)
+        }
+    }
 }
