@@ -121,10 +121,11 @@ extension Agent {
             for service in (registration.services ?? []).compactMap(PushService.init(rawValue:)) {
                 record.services[service.rawValue] = try await device.register(bundleID, for: service)
             }
-            for channel in channels where !earlier.contains(channel) {
+            // After the time limit nothing is stored, so do not change the service either.
+            for channel in channels where !earlier.contains(channel) && !Task.isCancelled {
                 try await device.subscribe(bundleID, to: channel)
             }
-            for channel in earlier where !channels.contains(channel) {
+            for channel in earlier where !channels.contains(channel) && !Task.isCancelled {
                 try await device.unsubscribe(bundleID, from: channel)
             }
             return record

@@ -18,6 +18,8 @@ import Testing
                 try await AgentRig.run(on: service, folder: folder) { rig in try await rig.register() }
                 try await Gate.with(to: try service.courier.port) { gate in
                     try await AgentRig.run(on: service, folder: folder, courierPort: gate.port) { rig in
+                        // Before that, the agent refuses what the service has to be asked for.
+                        try await wait(while: await rig.agent.device == nil)
                         try await body(rig, gate)
                     }
                 }
@@ -82,6 +84,20 @@ import Testing
             #expect(await next.value)
             await agent.endTurn(of: id)
             #expect(await agent.asking[id] == nil)
+        }
+    }
+
+    @Test func `A registration that is cancelled subscribes to no channels`() async throws {
+        try await run { rig, gate in
+            let registration = AppRegistration(channels: [try await rig.service.makeChannel()])
+            let cancelled = Task { try await rig.agent.registerInTurn(rig.bundleID, registration) }
+            try await wait(while: await rig.agent.asking[rig.bundleID] == nil)
+            cancelled.cancel()
+            gate.open()
+            await #expect(throws: AgentError.self) { try await cancelled.value }
+            let device = try await rig.service.ask("GET", "/v1/devices/\(rig.agent.identity.deviceID)")
+            let subscribed = device.problem?["channels"] as? [String: [String]]
+            #expect(subscribed?[rig.bundleID] == nil, "\(device.text)")
         }
     }
 }
