@@ -74,17 +74,28 @@ extension Agent {
         _ bundleID: String,
         _ registration: AppRegistration,
     ) async throws(AgentError) -> AppRecord {
+        let isUpdate = records[bundleID] != nil
         guard await takeTurn(of: bundleID) else { throw Self.notReached }
         defer { endTurn(of: bundleID) }
-        guard !Task.isCancelled else { throw Self.notReached }
+        try checkGoesOn(bundleID, isUpdate: isUpdate)
         // Another registration may have asked for the same.
         if let record = try registerAsBefore(bundleID, registration) { return record }
         var record = try await askForTokens(bundleID, registration)
-        // After the time limit, the app has been told that it is not registered.
-        guard !Task.isCancelled else { throw Self.notReached }
+        try checkGoesOn(bundleID, isUpdate: isUpdate)
         // Read these here, because the user may change them while the service is asked.
         record.settings = records[bundleID]?.settings
         return try keep(record, of: bundleID, registration)
+    }
+
+    /// - Parameter isUpdate: whether the app was registered when it began to register.
+    /// - Throws: ``AgentError`` if the registration must not be stored.
+    private func checkGoesOn(_ bundleID: String, isUpdate: Bool) throws(AgentError) {
+        // After the time limit, the app has been told that it is not registered.
+        guard !Task.isCancelled else { throw Self.notReached }
+        // The removal has a later turn, and then tells the service.
+        guard !isUpdate || records[bundleID] != nil else {
+            throw AgentError(.refused, "The app was removed while it registered.")
+        }
     }
 
     /// Stores an app that registers.

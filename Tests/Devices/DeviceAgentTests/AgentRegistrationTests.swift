@@ -100,4 +100,16 @@ import Testing
             #expect(subscribed?[rig.bundleID] == nil, "\(device.text)")
         }
     }
+
+    @Test func `An app that is removed while it registers does not come back`() async throws {
+        try await run { rig, gate in
+            let registering = Task { try await rig.register(["services": ["voip"]]) }
+            try await wait(while: await rig.agent.asking[rig.bundleID] == nil)
+            _ = try await rig.client.ask(.DELETE, rig.path)
+            gate.open()
+            let refused = await #expect(throws: AgentRig.Refused.self) { try await registering.value }
+            #expect(refused?.status == 409)
+            #expect(await rig.agent.records.isEmpty)
+        }
+    }
 }
