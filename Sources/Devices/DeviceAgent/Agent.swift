@@ -239,7 +239,9 @@ package actor Agent {
     }
 
     private func readManifests() {
-        let contents = ManifestFolder(path: settings.manifests, agentUser: agentUser).read()
+        var contents = ManifestFolder(path: settings.manifests, agentUser: agentUser).read()
+        // Otherwise all apps would lose their streams because too many files were open for a moment.
+        if contents.isUnread { contents.manifests = manifests }
         let changed = contents.manifests.filter { manifests[$0.key] != $0.value }.keys
         manifests = contents.manifests
         endStreamsOfOthers()

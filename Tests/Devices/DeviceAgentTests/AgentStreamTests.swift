@@ -41,6 +41,24 @@ import Testing
         }
     }
 
+    @Test func `Streams stay while the folder of the manifests cannot be read, and end when it is missing`()
+        async throws
+    {
+        try await run { rig in
+            _ = try await rig.token()
+            let stream = rig.events()
+            try await wait(while: await rig.agent.streams.isEmpty)
+            let folder = rig.folder + "/apps.d"
+            try FileManager.default.moveItem(atPath: folder, toPath: folder + ".away")
+            // A symbolic link to itself cannot be opened, not even by root.
+            symlink("apps.d", folder)
+            #expect(try await rig.app()?["streams"] == 1)
+            unlink(folder)
+            _ = try await rig.client.ask(.GET, "/v1/status")
+            await stream.ended()
+        }
+    }
+
     @Test func `An app that says it is in the foreground is there when it holds a stream`() async throws {
         try await run { rig in
             let token = try await rig.token()
