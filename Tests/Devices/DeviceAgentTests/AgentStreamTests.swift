@@ -71,6 +71,18 @@ import Testing
         }
     }
 
+    @Test func `An app that starts again is not in the foreground because it said so before`() async throws {
+        try await run { rig in
+            _ = try await rig.token()
+            _ = try await rig.client.ask(.POST, rig.path + "/state", ["state": "foreground"])
+            _ = try await rig.token()
+            let stream = rig.events()
+            defer { stream.close() }
+            try await wait(while: await rig.agent.streams.isEmpty)
+            #expect(await rig.agent.state.life(of: rig.bundleID) == .background)
+        }
+    }
+
     @Test func `A client that reads slowly does not get the rest of a queue that is another user's`() async throws {
         try await run { rig in
             _ = try await rig.token()
