@@ -34,7 +34,13 @@ extension Agent {
         guard registrationRates.admits(bundleID, at: now.uptimeNanoseconds) else {
             throw AgentError(.tooMany, "The app registers too often; it has to register at its start.")
         }
-        if let record = try registerAsBefore(bundleID, registration) { return record }
+        // The later one of two registrations counts, so it waits for an earlier one that may still change the record.
+        if registering[bundleID] == nil, let record = try registerAsBefore(bundleID, registration) { return record }
+        registering[bundleID, default: 0] += 1
+        defer {
+            registering[bundleID, default: 1] -= 1
+            if registering[bundleID] == 0 { registering[bundleID] = nil }
+        }
         let answer = await TimeLimit.run(AgentLimits.registering, ContinuousClock()) {
             () -> Result<AppRecord, AgentError> in
             do throws(AgentError) {
@@ -64,21 +70,32 @@ extension Agent {
     }
 
     /// Registers an app at the service when it is asked nothing else about the app.
-    private func registerInTurn(
+    func registerInTurn(
         _ bundleID: String,
         _ registration: AppRegistration,
     ) async throws(AgentError) -> AppRecord {
-        await takeTurn(of: bundleID)
+        let isUpdate = records[bundleID] != nil
+        guard await takeTurn(of: bundleID) else { throw Self.notReached }
         defer { endTurn(of: bundleID) }
-        guard !Task.isCancelled else { throw Self.notReached }
+        try checkGoesOn(bundleID, isUpdate: isUpdate)
         // Another registration may have asked for the same.
         if let record = try registerAsBefore(bundleID, registration) { return record }
         var record = try await askForTokens(bundleID, registration)
-        // After the time limit, the app has been told that it is not registered.
-        guard !Task.isCancelled else { throw Self.notReached }
+        try checkGoesOn(bundleID, isUpdate: isUpdate)
         // Read these here, because the user may change them while the service is asked.
         record.settings = records[bundleID]?.settings
         return try keep(record, of: bundleID, registration)
+    }
+
+    /// - Parameter isUpdate: whether the app was registered when it began to register.
+    /// - Throws: ``AgentError`` if the registration must not be stored.
+    private func checkGoesOn(_ bundleID: String, isUpdate: Bool) throws(AgentError) {
+        // After the time limit, the app has been told that it is not registered.
+        guard !Task.isCancelled else { throw Self.notReached }
+        // The removal has a later turn, and then tells the service.
+        guard !isUpdate || records[bundleID] != nil else {
+            throw AgentError(.refused, "The app was removed while it registered.")
+        }
     }
 
     /// Stores an app that registers.
@@ -115,10 +132,11 @@ extension Agent {
             for service in (registration.services ?? []).compactMap(PushService.init(rawValue:)) {
                 record.services[service.rawValue] = try await device.register(bundleID, for: service)
             }
-            for channel in channels where !earlier.contains(channel) {
+            // After the time limit nothing is stored, so do not change the service either.
+            for channel in channels where !earlier.contains(channel) && !Task.isCancelled {
                 try await device.subscribe(bundleID, to: channel)
             }
-            for channel in earlier where !channels.contains(channel) {
+            for channel in earlier where !channels.contains(channel) && !Task.isCancelled {
                 try await device.unsubscribe(bundleID, from: channel)
             }
             return record
@@ -129,26 +147,42 @@ extension Agent {
 
     /// Waits until the service is asked nothing else about an app: answers in another order than that of the requests
     /// would leave other tokens and channels here than there. Call ``endTurn(of:)`` afterwards.
-    func takeTurn(of bundleID: String) async {
+    /// - Returns: false if the task was cancelled before its turn. It then has none to end.
+    func takeTurn(of bundleID: String) async -> Bool {
         guard asking[bundleID] != nil else {
             asking[bundleID] = []
-            return
+            return true
         }
-        // Whoever ends a turn gives it to the first that waits.
-        await withCheckedContinuation { asking[bundleID]?.append($0) }
+        lastTurn += 1
+        let name = lastTurn
+        // Without a network a turn does not end, so a task that is cancelled must not wait for it.
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                guard !Task.isCancelled else { return continuation.resume(returning: false) }
+                asking[bundleID]?.append((name, continuation))
+            }
+        } onCancel: {
+            Task { await self.giveUpTurn(name, of: bundleID) }
+        }
     }
 
+    private func giveUpTurn(_ name: UInt64, of bundleID: String) {
+        guard let index = asking[bundleID]?.firstIndex(where: { $0.name == name }) else { return }
+        asking[bundleID]?.remove(at: index).continuation.resume(returning: false)
+    }
+
+    /// Gives the turn to the first that waits.
     func endTurn(of bundleID: String) {
         guard asking[bundleID]?.isEmpty == false else {
             asking[bundleID] = nil
             return
         }
-        asking[bundleID]?.removeFirst().resume()
+        asking[bundleID]?.removeFirst().continuation.resume(returning: true)
     }
 
     /// Registers an app again. If a device token has changed, the app is told.
     func refresh(_ bundleID: String) async {
-        await takeTurn(of: bundleID)
+        guard await takeTurn(of: bundleID) else { return }
         defer { endTurn(of: bundleID) }
         guard let old = records[bundleID], let device else { return }
         do throws(DeviceError) {
@@ -211,7 +245,7 @@ extension Agent {
         guard let device else { return }
         do {
             for bundleID in try store.removedApps() {
-                await takeTurn(of: bundleID)
+                guard await takeTurn(of: bundleID) else { return }
                 defer { endTurn(of: bundleID) }
                 // It may have registered again.
                 guard records[bundleID] == nil else { continue }

@@ -49,8 +49,12 @@ package actor Agent {
     var overflowing: Set<String> = []
     private var manifestReadings = RateBucket()
     var registrationRates = RateTable<String>(AgentLimits.registrations)
+    /// The apps that register and have no answer yet, each with the number of these registrations.
+    var registering: [String: Int] = [:]
     /// The apps about which the service is being asked, each with those that wait until that is over.
-    var asking: [String: [CheckedContinuation<Void, Never>]] = [:]
+    var asking: [String: [(name: UInt64, continuation: CheckedContinuation<Bool, Never>)]] = [:]
+    /// The name of the last one that waited.
+    var lastTurn: UInt64 = 0
     var device: Device?
     var waker: Waker?
     var desktop: (any Desktop)?
@@ -235,7 +239,9 @@ package actor Agent {
     }
 
     private func readManifests() {
-        let contents = ManifestFolder(path: settings.manifests, agentUser: agentUser).read()
+        var contents = ManifestFolder(path: settings.manifests, agentUser: agentUser).read()
+        // Otherwise all apps would lose their streams because too many files were open for a moment.
+        if contents.isUnread { contents.manifests = manifests }
         let changed = contents.manifests.filter { manifests[$0.key] != $0.value }.keys
         manifests = contents.manifests
         endStreamsOfOthers()

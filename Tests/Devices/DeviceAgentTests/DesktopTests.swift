@@ -155,19 +155,29 @@ struct DesktopTests {
     @Test func `The agent keeps no connection to a bus without a notification service`() async throws {
         try await withAgentFolder { folder in
             try await DesktopSession.runBus(folder) { address in
+                let bus = "org.freedesktop.DBus"
+                let (appeared, appear) = AsyncStream.makeStream(of: String.self)
+                let own = try await BusConnection.open(address) { message, body in
+                    var body = body
+                    if message.member == "NameOwnerChanged", let name = body.text() { appear.yield(name) }
+                }
+                var match = BusMessage.call(bus, "/org/freedesktop/DBus", bus, "AddMatch")
+                match.signature = "s"
+                match.body.write("type='signal',interface='\(bus)',member='NameOwnerChanged'")
+                _ = try await own.call(match)
                 let desktop = DesktopNotifications(
                     address: address, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 ) { _, _ in }
                 await desktop.setBadge(3, of: DesktopApp(name: "Kiosk", desktopEntry: "com.example.Kiosk"))
-                let own = try await BusConnection.open(address) { _, _ in }
                 /// The names of the bus's connections.
                 func names() async throws -> [String] {
-                    let bus = "org.freedesktop.DBus"
                     var answer = try await own.call(.call(bus, "/org/freedesktop/DBus", bus, "ListNames"))
                     return try required(answer.texts()).filter { $0.hasPrefix(":") }
                 }
                 try await wait(while: try await names().count != 1)
                 own.close()
+                appear.finish()
+                #expect(await appeared.contains { $0.hasPrefix(":") })
             }
         }
     }

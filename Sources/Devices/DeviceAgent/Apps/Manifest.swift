@@ -42,6 +42,8 @@ extension Manifest {
     /// Why a manifest is refused.
     struct Refusal: Error, Sendable, Hashable {
         let cause: String
+        /// Whether the system could not read what is there.
+        var isUnread = false
     }
 
     private static let schema = Schema.object([

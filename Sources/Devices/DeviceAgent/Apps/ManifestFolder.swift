@@ -11,6 +11,8 @@ struct ManifestFolder: Sendable {
         var manifests: [String: Manifest] = [:]
         /// The files that are not used, and why.
         var refused: [Refused] = []
+        /// Whether the folder is there and could not be read, for example because too many files are open.
+        var isUnread = false
     }
 
     struct Refused: Sendable, Hashable {
@@ -44,6 +46,7 @@ struct ManifestFolder: Sendable {
             }
         } catch {
             contents.refused.append(Refused(file: path, cause: error.cause))
+            contents.isUnread = error.isUnread
         }
         return contents
     }
@@ -52,7 +55,7 @@ struct ManifestFolder: Sendable {
         do {
             return try Files.names(in: path).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
         } catch {
-            throw Manifest.Refusal(cause: error.cause)
+            throw Manifest.Refusal(cause: error.cause, isUnread: true)
         }
     }
 
@@ -81,8 +84,10 @@ struct ManifestFolder: Sendable {
         do {
             return try Files.open(path, flags)
         } catch {
+            let code = errno
             throw Manifest.Refusal(
-                cause: errno == ELOOP ? "It is a symbolic link; put the file itself here." : error.cause)
+                cause: code == ELOOP ? "It is a symbolic link; put the file itself here." : error.cause,
+                isUnread: code != ENOENT && code != ENOTDIR)
         }
     }
 
