@@ -472,7 +472,7 @@ let package = Package(
             ] + postgresCampaignStore + postgresTesting),
         tests(
             "Tests/ProviderServer/CampaignStoreTests",
-            ["Notifications", "Storage", "CommonTesting", "CampaignStore", grdb] + postgresCampaignStore
+            ["Notifications", "Storage", "SQLSupport", "CommonTesting", "CampaignStore", grdb] + postgresCampaignStore
                 + postgresTesting, exclude: ["Databases"]),
         // MARK: Tests/carillon
         tests(

@@ -26,7 +26,9 @@ class WireTests(unittest.IsolatedAsyncioTestCase):
         self.proxy.close()
         self.server.close()
         # What serves the connections ends with them. Python 3.11 prints the error of each that it has to cancel.
-        await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()}, timeout=self.PATIENCE)
+        if tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+            _, pending = await asyncio.wait(tasks, timeout=self.PATIENCE)
+            self.assertFalse(pending)
 
     async def serve(self, reader, writer):
         while data := await reader.read(100):

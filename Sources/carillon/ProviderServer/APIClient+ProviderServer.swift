@@ -99,7 +99,11 @@ extension APIClient {
     /// Sends a file unchanged, in parts, and shows the progress.
     func upload(_ path: String, file: String, contentType: String) async throws -> JSONValue {
         let (handle, known) = try InputFile.open(file, "file")
-        let size = known ?? 0
+        // The request declares its length before the first part.
+        guard let size = known else {
+            throw CommandError(
+                "The size of \(file) is not known, because it is no regular file. Write it to a file first.")
+        }
         let bar = ProgressBar()
         let sent = Mutex(0)
         let parts = AsyncStream<ByteBuffer>(unfolding: {

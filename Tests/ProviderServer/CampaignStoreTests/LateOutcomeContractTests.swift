@@ -1,5 +1,8 @@
 import CampaignStore
 import Notifications
+import SQLSupport
+import Storage
+import Synchronization
 import Testing
 
 /// Outcomes that are stored after something else has changed.
@@ -32,4 +35,74 @@ import Testing
             #expect(try await store.outcomes(of: message.number, .all, after: 0, limit: 10).isEmpty)
         }
     }
+
+    @Test(arguments: StoreKind.allCases, [false, true])
+    func `Outcomes that come in the middle of a deletion are deleted with their message`(
+        _ kind: StoreKind, _ isOfApp: Bool
+    ) async throws {
+        try await kind.with { store in
+            let app = try await store.put(Sample.app()).number
+            var message = try await store.add(Sample.message("m", app: app), idempotency: nil)
+            message.state = .cancelled
+            let cancelled = message
+            _ = try await store.changeMessage(message.id) { stored in
+                stored = cancelled
+                return nil
+            }
+            let late = LateStore(try #require(store as? any SQLCampaignStore)) {
+                _ = try await store.record(
+                    [Sample.accepted(1)], of: cancelled, position: cancelled.position, event: Sample.event)
+                #expect(try await store.outcomes(of: cancelled.number, .all, after: 0, limit: 10).count == 1)
+            }
+            if isOfApp { try await late.deleteApp(app) } else { try await late.deleteMessage(message.number) }
+            #expect(try await store.message(message.id) == nil)
+            #expect(try await store.outcomes(of: message.number, .all, after: 0, limit: 10).isEmpty)
+        }
+    }
+}
+
+/// A store that calls a test once, when a step of a deletion has found nothing more.
+private struct LateStore: SQLCampaignStore {
+    let database: any SQLDatabase
+    let identity: [UInt8]?
+    let now: @Sendable () -> Timestamp
+    let waitingDeliveries: Int64
+
+    init(_ base: any SQLCampaignStore, _ emptied: @escaping @Sendable () async throws -> Void) {
+        database = LateDatabase(base.database, emptied)
+        (identity, now, waitingDeliveries) = (base.identity, base.now, base.waitingDeliveries)
+    }
+}
+
+private final class LateDatabase: SQLDatabase {
+    private let base: any SQLDatabase
+    private let emptied: @Sendable () async throws -> Void
+    private let isCalled = Mutex(false)
+
+    init(_ base: any SQLDatabase, _ emptied: @escaping @Sendable () async throws -> Void) {
+        (self.base, self.emptied) = (base, emptied)
+    }
+
+    func read<Value: Sendable>(
+        _ statement: SQLStatement,
+        _ value: @escaping @Sendable (any SQLRow) throws -> Value,
+    ) async throws(StoreError) -> [Value] { try await base.read(statement, value) }
+
+    func write(_ statements: [SQLStatement]) async throws(StoreError) -> [Int] {
+        let counts = try await base.write(statements)
+        let isFirst = isCalled.withLock { isCalled in
+            defer { isCalled = isCalled || counts == [0] }
+            return counts == [0] && !isCalled
+        }
+        guard isFirst else { return counts }
+        do { try await emptied() } catch { throw StoreError(.unavailable, "\(error)") }
+        return counts
+    }
+
+    func transact<Value: Sendable>(
+        _ body: @escaping @Sendable (any SQLTransaction) throws -> Value,
+    ) async throws -> Value { try await base.transact(body) }
+
+    func trouble() async -> StoreError? { await base.trouble() }
+    func close() async { await base.close() }
 }

@@ -125,7 +125,7 @@ import Testing
         recipients: Int = 1,
         rate: Int64? = 1,
         rules: String = #"{"when":{"first":1},\#(badDeviceToken)}"#,
-        _ interrupt: @escaping @Sendable (RunControl) -> Void = { _ in },
+        _ interrupt: @escaping @Sendable (RunControl) throws(StoreError) -> Void = { _ in },
         sleep: @escaping @Sendable (RunControl) -> Void = { _ in },
     ) async throws -> (end: MessageRun.End, requests: Int, outcomes: [KeptOutcome]) {
         let result = Shared<(end: MessageRun.End, requests: Int, outcomes: [KeptOutcome])?>(nil)
@@ -151,7 +151,7 @@ import Testing
                         if let own = control.value { sleep(own) }
                     })
                 control.value = own
-                setting.store.reads = { query throws(StoreError) in if query.after > 0 { interrupt(own) } }
+                setting.store.reads = { query throws(StoreError) in if query.after > 0 { try interrupt(own) } }
                 let clients = setting.clients()
                 var message = setting.message
                 // After its first answers, bad device tokens do not pause a message.
@@ -201,6 +201,13 @@ import Testing
             recipients: count, rate: nil, rules: #"\#(silence),{\#(Self.badDeviceToken)}"#)
         #expect(end == .finished && requests == 2 * count)
         #expect(outcomes.count { $0.outcome.reason == "BadDeviceToken" } == count)
+    }
+
+    @Test func `Recipients are tried in the other environment also if no more can be found`() async throws {
+        let (_, requests, outcomes) = try await sendElsewhere(rules: "{\(Self.badDeviceToken)}") {
+            _ throws(StoreError) in throw .tookTooLong
+        }
+        #expect(requests == 2 && outcomes.map(\.outcome.reason) == ["BadDeviceToken"])
     }
 
     @Test func `Nobody is tried in the other environment while another server may hold the message`() async throws {

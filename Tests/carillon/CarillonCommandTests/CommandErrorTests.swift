@@ -145,6 +145,14 @@ import Testing
         #expect(finished.errors == "Error: The file \(path) cannot be read: \(cause).\n")
     }
 
+    @Test func `Installations from a pipe, whose size nobody knows`() async throws {
+        let finished = try await BuiltCommand.run(
+            ["provider", "installation", "import", "--bundle-id", "com.example.app", "/dev/stdin"],
+            environment: ["CARILLON_PROVIDER_URL": "http://127.0.0.1:1", "CARILLON_PROVIDER_KEY": "ak_x"])
+        #expect(finished.status != 0)
+        #expect(finished.errors.hasPrefix("Error: The size of /dev/stdin is not known"), "\(finished.errors)")
+    }
+
     /// A device identity that cannot be used. The TLS library's own errors name its types and its source files.
     @Test func `An identity that cannot be used`() async throws {
         try await CarillonProcess.with { service in

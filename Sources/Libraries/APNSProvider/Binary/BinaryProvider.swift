@@ -5,9 +5,9 @@ import NIOSSL
 /// A provider that uses the legacy binary API, for servers that support nothing else. In all other cases, use
 /// ``ProviderClient``.
 ///
-/// Notifications are sent in large writes, and kept until the service has confirmed them. Those that the service
-/// discarded are sent again. All that are unconfirmed are sent again if a connection ends without an error packet,
-/// so the device may then receive some of them twice.
+/// Notifications are sent in large writes, and kept until the service has confirmed them. If a connection ends, all
+/// that are unconfirmed are sent again. If it ended without an error packet, for a shutdown, or with a processing
+/// error, the service may have accepted some of them, so the device may receive these twice.
 public struct BinaryProvider: Sendable {
     private let environment: APNSEnvironment
     private let credentials: ProviderCredentials

@@ -2,9 +2,9 @@
 /// (Guide, 3.1.2).
 ///
 /// A connection sends a limited number of notifications in order, and then a probe. The probe's error packet
-/// confirms all notifications before it. An error packet for another notification confirms those before that one;
-/// the service discarded those after it, so they are sent again on the next connection. A pure state machine over
-/// positions in the caller's list.
+/// confirms all notifications before it. An error packet for another notification confirms those before that one.
+/// Those after it are sent again on the next connection: the service discarded them, but after a shutdown or a
+/// processing error it may have accepted some. A pure state machine over positions in the caller's list.
 struct BinaryWindow {
     /// The first position without an outcome.
     private(set) var first = 0

@@ -47,11 +47,6 @@ extension SQLCampaignStore {
                 SELECT number FROM installation WHERE app = \(number) LIMIT \(limit))
             """
         }
-        try await database.write { transaction in
-            // Another server may have stored the last answers meanwhile. The messages' rows are the locks for them.
-            _ = try transaction.number("SELECT 1 FROM message WHERE app = \(number) ORDER BY number \(.forUpdate)")
-            while try transaction.run(outcomes(Self.deletedTogether)) > 0 {}
-            try transaction.run("DELETE FROM app WHERE number = \(number)")
-        }
+        try await delete("DELETE FROM app WHERE number = \(number)", after: outcomes, ofMessages: "app = \(number)")
     }
 }

@@ -112,13 +112,15 @@ extension SQLCampaignStore {
             """
         ) { _ in true }
         guard open.isEmpty else { throw StoreError.notOver }
-        try await deleteInSteps { limit in
+        let outcomes: @Sendable (Int) -> SQLStatement = { limit in
             """
             DELETE FROM outcome WHERE message = \(number)
                 AND installation IN (SELECT installation FROM outcome WHERE message = \(number) LIMIT \(limit))
             """
         }
-        _ = try await database.write("DELETE FROM message WHERE number = \(number)")
+        try await deleteInSteps(outcomes)
+        let isThis: SQLStatement = "number = \(number)"
+        try await delete("DELETE FROM message WHERE \(isThis)", after: outcomes, ofMessages: isThis)
     }
 
     package func endedMessages(before: Timestamp, limit: Int) async throws(StoreError) -> [Int64] {

@@ -44,11 +44,29 @@ extension SQLCampaignStore {
 
     /// The largest number of rows that one transaction deletes. Requests that register installations wait for it, and a
     /// statement has a time limit.
-    static var deletedTogether: Int { 20_000 }
+    private static var deletedTogether: Int { 20_000 }
 
     /// Deletes rows until there are no more.
     /// - Parameter statement: deletes some of the rows, up to a limit.
     func deleteInSteps(_ statement: (_ limit: Int) -> SQLStatement) async throws(StoreError) {
         while try await database.write(statement(Self.deletedTogether)) > 0 {}
+    }
+
+    /// Deletes messages, or what they belong to, in one transaction with the outcomes that another server has stored
+    /// since ``deleteInSteps(_:)``. The messages' rows are the locks for their outcomes.
+    /// - Parameters:
+    ///   - last: deletes the messages.
+    ///   - outcomes: deletes some of their outcomes, up to a limit.
+    ///   - messages: the condition for the messages.
+    func delete(
+        _ last: SQLStatement,
+        after outcomes: @escaping @Sendable (_ limit: Int) -> SQLStatement,
+        ofMessages messages: SQLStatement,
+    ) async throws(StoreError) {
+        try await database.write { transaction in
+            _ = try transaction.number("SELECT 1 FROM message WHERE \(messages) ORDER BY number \(.forUpdate)")
+            while try transaction.run(outcomes(Self.deletedTogether)) > 0 {}
+            try transaction.run(last)
+        }
     }
 }

@@ -218,16 +218,17 @@ struct MessageRun: Sendable {
                 guard ledger.add(id, outcome.result) == .tryElsewhere, let other else { continue }
                 misplaced.append(outcome.item)
                 guard misplaced.count >= together else { continue }
-                let isAnswered = try await send(misplaced, with: other, in: elsewhere, ledger)
+                let isAnswered = await send(misplaced, with: other, in: elsewhere, ledger)
                 together =
                     isAnswered
                     ? ProviderServerLimits.triedTogether : ProviderServerLimits.triedTogetherAfterSilence
                 misplaced = []
             }
-            if let other, !misplaced.isEmpty { _ = try await send(misplaced, with: other, in: elsewhere, ledger) }
         } catch {
             trouble = error
         }
+        // If the store failed, those that were found before have an outcome all the same.
+        if let other, !misplaced.isEmpty { _ = await send(misplaced, with: other, in: elsewhere, ledger) }
         writing.cancel()
         watching.cancel()
         await writing.value
@@ -257,12 +258,12 @@ struct MessageRun: Sendable {
         with client: ProviderClient,
         in environment: Environment,
         _ ledger: OutcomeLedger,
-    ) async throws -> Bool {
+    ) async -> Bool {
         // Another server may have taken the message over while this one could not renew its hold.
         while !control.isHeld, !control.isStopped { await control.sleep(for: .milliseconds(50)) }
         guard !control.isStopped else { return true }
         var isAnswered = false
-        for try await outcome in client.send(pushes, deadline: ProviderServerLimits.elsewhereDeadline) {
+        for await outcome in client.send(pushes, deadline: ProviderServerLimits.elsewhereDeadline) {
             guard let id = outcome.item.notification.id else { continue }
             switch outcome.result {
             case .success: isAnswered = true
