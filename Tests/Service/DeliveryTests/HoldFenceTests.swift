@@ -163,7 +163,7 @@ struct HoldFenceTests {
         shared.attach(stream, of: Example.device)
         holds.state.withLock { $0.endsTermInTake = true }
         let running = Task { await shared.run() }
-        #expect(await stream.ends.first(1) == [.revoked])
+        #expect(await stream.ends.first(1) == [.storeUnavailable])
         #expect(local.connectedDevices == 0)
         running.cancel()
         await running.value
