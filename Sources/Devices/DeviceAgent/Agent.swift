@@ -53,7 +53,7 @@ package actor Agent {
     var registering: [String: Int] = [:]
     /// The apps about which the service is being asked, each with those that wait until that is over.
     var asking: [String: [(name: UInt64, continuation: CheckedContinuation<Bool, Never>)]] = [:]
-    /// The name of the last one that waited.
+    /// The name of the last task that had to wait for a turn.
     var lastTurn: UInt64 = 0
     var device: Device?
     var waker: Waker?

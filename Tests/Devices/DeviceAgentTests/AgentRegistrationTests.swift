@@ -103,12 +103,13 @@ import Testing
 
     @Test func `An app that is removed while it registers does not come back`() async throws {
         try await run { rig, gate in
-            let registering = Task { try await rig.register(["services": ["voip"]]) }
+            let registration = AppRegistration(services: ["voip"])
+            let registering = Task { try await rig.agent.registerInTurn(rig.bundleID, registration) }
             try await wait(while: await rig.agent.asking[rig.bundleID] == nil)
             _ = try await rig.client.ask(.DELETE, rig.path)
             gate.open()
-            let refused = await #expect(throws: AgentRig.Refused.self) { try await registering.value }
-            #expect(refused?.status == 409)
+            let refused = await #expect(throws: AgentError.self) { try await registering.value }
+            #expect(refused?.code == .refused)
             #expect(await rig.agent.records.isEmpty)
         }
     }

@@ -206,6 +206,51 @@ struct BroadcastNodesTests {
     }
 
     @Test
+    func `A device that subscribes for the first time on an open stream counts as one with its power`() async throws {
+        let rig = try await Rig(ChannelLimits())
+        let now = Moment(time: Timestamp(milliseconds: 1_700_000_000_000), uptime: Uptime(nanoseconds: 0))
+        let broadcasts = Broadcasts(channels: rig.store, accounts: rig.store, clock: ServiceClock { now })
+        let local = LocalSwitchboard(mailboxes: rig.store, clock: { now })
+        broadcasts.respectPower(of: local)
+        let subscription = Subscription(device: Self.device, app: rig.channel.key.list.app, channel: rig.channel.key.id)
+        try await broadcasts.unsubscribe(subscription)
+        let stream = Stream()
+        broadcasts.attach(stream, of: Self.device)
+        local.attachNew(RecordingStream(), of: Self.device, power: .low)
+        let entry = BroadcastEntry(
+            channel: rig.channel.key, notification: rig.notification(1, .low), expires: Timestamp(milliseconds: .max))
+        _ = try await rig.store.store([entry])[0].get()
+        try await broadcasts.subscribe(subscription)
+        #expect(stream.scores.withLock { $0 } == [])
+        local.changePower(of: Self.device, to: .awake)
+        #expect(stream.scores.withLock { $0 } == [1])
+    }
+
+    @Test
+    func `A stored broadcast that found no room among those that wait is read when the device is awake`() async throws {
+        var limits = ChannelLimits()
+        limits.unacknowledgedPerDevice = 2
+        let rig = try await Rig(limits)
+        let now = Moment(time: Timestamp(milliseconds: 1_700_000_000_000), uptime: Uptime(nanoseconds: 0))
+        let local = LocalSwitchboard(mailboxes: rig.store, clock: { now })
+        local.attachNew(RecordingStream(), of: Self.device, power: .low)
+        rig.broadcasts.respectPower(of: local)
+        // Nothing of it is stored, so the channel is not read because of it.
+        for number in 1...2 as ClosedRange<UInt64> {
+            _ = rig.broadcasts.fanOut(
+                try #require(
+                    rig.broadcasts.message(rig.notification(number, .low), to: rig.channel.key, version: nil)))
+        }
+        let entry = BroadcastEntry(
+            channel: rig.channel.key, notification: rig.notification(3, .low), expires: Timestamp(milliseconds: .max))
+        let version = try await rig.store.store([entry])[0].get()
+        let stored = StoredBroadcast(entry: entry, version: version)
+        _ = rig.broadcasts.fanOut(try #require(rig.broadcasts.message(stored)), isStored: true)
+        local.changePower(of: Self.device, to: .awake)
+        #expect(try await rig.stream.received(2) == [2, 3])
+    }
+
+    @Test
     func `What was not sent directly is found in the store, page by page and once`() async throws {
         try await withRig { rig in
             rig.news.failures.withLock { $0 = 3 }

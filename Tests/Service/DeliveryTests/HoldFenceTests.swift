@@ -158,6 +158,22 @@ struct HoldFenceTests {
     }
 
     @Test
+    func `A device that another node takes before the claim is answered gets no stream`() async throws {
+        let local = local
+        holds.state.withLock { state in
+            state.announcements = [.success([.claimed(Example.device, epoch: 2)])]
+            state.drainsBeforeClaim = 2
+        }
+        let stream = RecordingStream()
+        shared.attach(stream, of: Example.device)
+        let running = Task { await shared.run() }
+        #expect(await stream.ends.first(1) == [.takenOver])
+        #expect(local.connectedDevices == 0)
+        running.cancel()
+        await running.value
+    }
+
+    @Test
     func `A device that was taken before the lease ran out gets no stream after it`() async throws {
         let stream = RecordingStream()
         shared.attach(stream, of: Example.device)
@@ -176,6 +192,10 @@ final class TestHolds: DeviceHolds {
         var term: UInt64 = 0
         var epoch: UInt64 = 0
         var endsTermInTake = false
+        /// How often announcements are read before a claim is answered. When they are read for the second time, the first
+        /// ones were handled.
+        var drainsBeforeClaim = 0
+        var drains = 0
         var isStopped = false
         var waiting: [CheckedContinuation<Void, Never>] = []
         /// What the next readings of announcements return.
@@ -188,7 +208,9 @@ final class TestHolds: DeviceHolds {
     var holdTerm: UInt64 { state.withLock { $0.term } }
 
     func claim(_ devices: [DeviceKey]) async throws(StoreError) -> [DeviceHold] {
-        state.withLock { state in
+        // It fails only if the task is cancelled.
+        try? await wait(while: state.withLock { $0.drains < $0.drainsBeforeClaim })
+        return state.withLock { state in
             if state.endsTermInTake { state.term += 1 }
             state.epoch += 1
             return devices.map { DeviceHold(device: $0, epoch: state.epoch, previousNumber: 0) }
@@ -200,6 +222,7 @@ final class TestHolds: DeviceHolds {
     func drainAnnouncements(limit: Int) async throws(StoreError) -> [Announcement] {
         await withCheckedContinuation { continuation in
             let isStopped = state.withLock { state in
+                state.drains += 1
                 if state.isStopped { state.waiting.append(continuation) }
                 return state.isStopped
             }

@@ -42,6 +42,7 @@ struct ManifestFolder: Sendable {
                     contents.manifests[manifest.bundleID] = manifest
                 } catch {
                     contents.refused.append(Refused(file: path + "/" + name, cause: error.cause))
+                    contents.isUnread = contents.isUnread || error.isUnread
                 }
             }
         } catch {
@@ -85,9 +86,11 @@ struct ManifestFolder: Sendable {
             return try Files.open(path, flags)
         } catch {
             let code = errno
+            // These say nothing about what is there.
+            let isUnread = [EMFILE, ENFILE, ENOMEM, EIO].contains(code)
             throw Manifest.Refusal(
                 cause: code == ELOOP ? "It is a symbolic link; put the file itself here." : error.cause,
-                isUnread: code != ENOENT && code != ENOTDIR)
+                isUnread: isUnread || flags & O_DIRECTORY != 0 && code != ENOENT && code != ENOTDIR)
         }
     }
 

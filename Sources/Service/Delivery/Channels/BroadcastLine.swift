@@ -11,8 +11,9 @@ final class BroadcastLine {
     let device: DeviceKey
     /// Whether the store is being asked for the device's subscriptions.
     var isLoading = false
-    /// Whether the device has what was stored when it opened its stream. Until then it counts as awake.
-    var hasLoaded = false
+    /// Whether the device counts as awake for what is read from the store next. It does when it has just opened its stream,
+    /// and when what had to be left out is read after a burst.
+    var isAwakeForLoad = true
     /// Whether the subscriptions have changed since the store was asked.
     var isStale = false
     private(set) var channels: [ChannelKey: State] = [:]
@@ -36,9 +37,13 @@ final class BroadcastLine {
         /// Whether a broadcast was left out because there was no room.
         var hasMissed = false
 
+        func needs(_ message: BroadcastMessage, isStored: Bool) -> Bool {
+            message.version.map { !had($0, orNewer: isStored) } ?? true
+        }
+
         /// Whether the device has had a stored broadcast.
         /// - Parameter orNewer: whether one that it has had may also be newer.
-        func had(_ version: BroadcastVersion, orNewer: Bool) -> Bool {
+        private func had(_ version: BroadcastVersion, orNewer: Bool) -> Bool {
             if let seen, seen == version || orNewer && seen > version { return true }
             if let sent, sent == version || orNewer && sent > version { return true }
             return false
@@ -57,7 +62,7 @@ final class BroadcastLine {
     /// - Parameter isStored: whether it comes from the store. Then the device has had it too if it has had a newer one.
     func needs(_ message: BroadcastMessage, isStored: Bool) -> Bool {
         guard let state = channels[message.channel] else { return false }
-        return message.version.map { !state.had($0, orNewer: isStored) } ?? true
+        return state.needs(message, isStored: isStored)
     }
 
     /// Takes over the device's subscriptions.
@@ -95,11 +100,12 @@ final class BroadcastLine {
     func drop(_ channel: ChannelKey) {
         channels[channel] = nil
         waiting.removeAll { $0.message.channel == channel }
+        leftOut.remove(channel)
     }
 
     /// Decides whether a broadcast that the device needs is sent on the stream.
     func admit(_ message: BroadcastMessage, isStored: Bool) -> Admission {
-        guard needs(message, isStored: isStored), var state = channels[message.channel] else { return .unneeded }
+        guard var state = channels[message.channel], state.needs(message, isStored: isStored) else { return .unneeded }
         guard hasRoom else {
             // A broadcast without a version is not kept by its channel, so it is lost for this device.
             state.hasMissed = state.hasMissed || message.version != nil
@@ -148,7 +154,13 @@ final class BroadcastLine {
     }
 
     /// Whether a broadcast was left out that can be read from the store, and there is room for it.
-    var canCatchUp: Bool { underWay.count <= limit / 2 && channels.values.contains { $0.hasMissed } }
+    var canCatchUp: Bool {
+        underWay.count <= limit / 2
+            && channels.contains { key, state in
+                // See `claimChannelsToRead()`.
+                state.hasMissed && !waiting.contains { $0.message.channel == key }
+            }
+    }
 
     enum Admission {
         case send

@@ -114,7 +114,7 @@ struct BroadcastLines: @unchecked Sendable {
     ) {
         // Only what is sent may wake the device.
         guard let line = line(of: device, on: stream), line.needs(message, isStored: true) else { return }
-        guard !line.hasLoaded || isAwake?(device) ?? true else {
+        guard line.isAwakeForLoad || isAwake?(device) ?? true else {
             _ = line.hold(message, isStored: true)
             return
         }
@@ -128,7 +128,7 @@ struct BroadcastLines: @unchecked Sendable {
         guard let line = line(of: device, on: stream) else { return false }
         line.isLoading = line.isStale
         line.isStale = false
-        line.hasLoaded = line.hasLoaded || !line.isLoading
+        if !line.isLoading { line.isAwakeForLoad = false }
         return line.isLoading
     }
 
@@ -184,6 +184,7 @@ struct BroadcastLines: @unchecked Sendable {
     func release(_ device: DeviceKey, at now: Timestamp) -> (count: Int, readsAgain: Bool) {
         guard let line = lines[device] else { return (0, false) }
         let count = release(line, at: now)
+        if line.canCatchUp { line.isAwakeForLoad = true }
         return (count, line.canCatchUp)
     }
 

@@ -119,7 +119,7 @@ extension Broadcasts {
     package func begin(_ device: DeviceKey) {
         guard channels.maySubscribe(device) else {
             // Nothing is stored for it. What it subscribes to later does not come to a stream that was just opened.
-            shard(device).lines.withLock { $0.line(of: device)?.hasLoaded = true }
+            shard(device).lines.withLock { $0.line(of: device)?.isAwakeForLoad = false }
             return
         }
         reload(device)

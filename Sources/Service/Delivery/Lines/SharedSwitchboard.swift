@@ -29,10 +29,12 @@ package final class SharedSwitchboard: Switchboard {
         var waiting: [DeviceKey: Waiting] = [:]
         /// The devices in `waiting` that were not yet requested from the store.
         var toClaim: [DeviceKey] = []
-        /// The device that gets its line at this moment, and its newest power.
-        var attaching: (device: DeviceKey, power: DevicePower)?
-        /// Why the last device that got its line was disconnected before it had one.
+        /// The device that gets its line at this moment, with its stream and its newest power.
+        var attaching: (device: DeviceKey, stream: any NotificationStream, power: DevicePower)?
+        /// Why the stream of the last device that got its line ended before it had one.
         var endBeforeLine: StreamEnd?
+        /// The newest claims by other nodes of devices that wait.
+        var claimedElsewhere: [DeviceKey: UInt64] = [:]
         var held: [DeviceKey: DeviceHold] = [:]
         var toRelease: [DeviceHold] = []
     }
@@ -80,6 +82,7 @@ package final class SharedSwitchboard: Switchboard {
     package func detach(_ stream: any NotificationStream, of device: DeviceKey) {
         state.withLock { state in
             if state.waiting[device]?.stream === stream { state.waiting[device] = nil }
+            if state.attaching?.stream === stream { state.endBeforeLine = .storeUnavailable }
         }
         local.detach(stream, of: device)
         release(device)
@@ -212,7 +215,11 @@ package final class SharedSwitchboard: Switchboard {
         } else {
             // Either the store has failed, or the lease has run out, which gives up what was claimed before.
             for device in devices {
-                state.withLock { $0.waiting.removeValue(forKey: device) }?.stream.end(.storeUnavailable)
+                let waiting = state.withLock { state in
+                    state.claimedElsewhere[device] = nil
+                    return state.waiting.removeValue(forKey: device)
+                }
+                waiting?.stream.end(.storeUnavailable)
             }
         }
     }
@@ -223,8 +230,9 @@ package final class SharedSwitchboard: Switchboard {
         let waiting = state.withLock { state in
             state.held[device] = hold
             let waiting = state.waiting.removeValue(forKey: device)
-            state.attaching = waiting.map { (device, $0.power) }
-            state.endBeforeLine = nil
+            state.attaching = waiting.map { (device, $0.stream, $0.power) }
+            let other = state.claimedElsewhere.removeValue(forKey: device)
+            state.endBeforeLine = other.flatMap { $0 > hold.epoch ? .takenOver : nil }
             return waiting
         }
         // The device's connection may have ended meanwhile.
@@ -238,7 +246,7 @@ package final class SharedSwitchboard: Switchboard {
         }
         // If the hold was given up before the line began, nothing else ends the line.
         let (isHeld, end) = state.withLock { ($0.held[device] == hold, $0.endBeforeLine) }
-        guard isHeld, holds.holdTerm == term else {
+        guard isHeld, end == nil, holds.holdTerm == term else {
             local.disconnect(device, because: end ?? .storeUnavailable)
             return release(device)
         }
@@ -301,6 +309,8 @@ package final class SharedSwitchboard: Switchboard {
                 if local.isAttached(destination.deviceKey) { broadcasts.withLock { $0 }?.begin(destination.deviceKey) }
             case .claimed(let device, let epoch):
                 let isOlder = state.withLock { state in
+                    // The store may have given the device to this node before, and the answer is not there yet.
+                    if state.waiting[device] != nil { state.claimedElsewhere[device] = epoch }
                     guard let hold = state.held[device], hold.epoch < epoch else { return false }
                     state.held[device] = nil
                     if state.attaching?.device == device { state.endBeforeLine = .takenOver }
