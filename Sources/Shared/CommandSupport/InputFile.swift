@@ -1,14 +1,6 @@
 import Connections
 package import Foundation
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// Reads a file that an option names.
 package enum InputFile {
     /// - Parameter meaning: what the file should contain, for the error message.

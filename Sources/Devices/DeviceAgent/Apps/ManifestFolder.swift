@@ -2,14 +2,6 @@ import Foundation
 import PrivateFiles
 import Storage
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// The folder with the manifests, `apps.d`. Whoever can write there decides who may be which app. So the folder and its
 /// files have to belong to root or to the agent's user, and nobody else may write to them.
 struct ManifestFolder: Sendable {
