@@ -45,24 +45,45 @@ package enum Confinement {
                 case "..": place = String(place.prefix(upTo: place.lastIndex(of: "/") ?? place.startIndex))
                 default:
                     let next = place + "/" + name
-                    var status = stat()
-                    guard lstat(next, &status) == 0 else {
-                        guard errno == ENOENT else { throw failed("find \(path)") }
-                        return places
+                    switch try entry(next) {
+                    case .nothing: return places
+                    case .other: place = next
+                    case .link(let target):
+                        guard places.count < maximumLinks else {
+                            throw Failed(description: "\(path) has too many links")
+                        }
+                        places.append(next)
+                        if target.hasPrefix("/") { place = "" }
+                        rest += parts(target)
                     }
-                    guard status.st_mode & S_IFMT == S_IFLNK else {
-                        place = next
-                        continue
-                    }
-                    guard places.count < maximumLinks,
-                        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: next)
-                    else { throw Failed(description: "the link \(next) leads nowhere") }
-                    places.append(next)
-                    if target.hasPrefix("/") { place = "" }
-                    rest += parts(target)
                 }
             }
             return places + [place]
+        }
+
+        private enum Entry {
+            case nothing
+            case link(to: String)
+            case other
+        }
+
+        /// Finds what is at a path of which only the last part may be a link.
+        private static func entry(_ path: String) throws(Failed) -> Entry {
+            var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink(path, &target, target.count)
+            guard count < 0 else {
+                let bytes = target.prefix(count).map { UInt8(bitPattern: $0) }
+                guard let text = String(validating: bytes, as: UTF8.self) else {
+                    throw Failed(description: "the target of the link \(path) is not UTF-8")
+                }
+                return .link(to: text)
+            }
+            switch errno {
+            case ENOENT: return .nothing
+            // It is no link (readlink(2)).
+            case EINVAL: return .other
+            default: throw failed("find \(path)")
+            }
         }
 
         /// The links that Linux follows in a path (path_resolution(7)).
