@@ -69,7 +69,7 @@ package enum Confinement {
 
         /// Finds what is at a path of which only the last part may be a link.
         private static func entry(_ path: String) throws(Failed) -> Entry {
-            var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+            var target = [CChar](repeating: 0, count: maximumTargetBytes)
             let count = readlink(path, &target, target.count)
             guard count < 0 else {
                 let bytes = target.prefix(count).map { UInt8(bitPattern: $0) }
@@ -88,6 +88,8 @@ package enum Confinement {
 
         /// The links that Linux follows in a path (path_resolution(7)).
         private static let maximumLinks = 40
+        /// The size in bytes of a path, and so of what a link leads to (`PATH_MAX` of Linux).
+        private static let maximumTargetBytes = 4096
 
         private static func hide(place hidden: String) throws(Failed) {
             let version = carillon_landlock_version()
