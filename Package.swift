@@ -363,7 +363,7 @@ let package = Package(
             [
                 "CommonTesting", "Notifications", "Storage", "Connections", "HTTPAPI", "APNSDevice", "DeviceAgent",
                 "CPages", "HTTPAPIClient", "Service", "ServiceTesting", "carillon", "CarillonAgent", nioCore, nioPosix,
-                httpTypes, logging,
+                httpTypes, hummingbird, logging,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         // MARK: Tests/Service

@@ -2,10 +2,13 @@ import APNSDevice
 import CommonTesting
 import Foundation
 import HTTPAPIClient
+import HTTPTypes
+import Hummingbird
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Notifications
+import Synchronization
 import Testing
 
 @testable import DeviceAgent
@@ -86,30 +89,34 @@ import Testing
     @Test func `A client that reads slowly does not get the rest of a queue that is another user's`() async throws {
         try await run { rig in
             _ = try await rig.token()
-            // Longer than what the agent, the system and the client hold of an answer that nobody reads.
-            let text = String(repeating: "x", count: 15_000)
-            var events = Array(repeating: #"{"event":"shown","text":"\#(text)"}"#, count: AgentLimits.queuedEvents - 1)
-            events.append(#"{"event":"newest"}"#)
-            _ = try rig.agent.store.add(events, of: rig.bundleID)
-            let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .connect(unixDomainSocketPath: rig.agent.settings.socket) { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
-                    }
-                }
-            let (beginning, rest) = try await client.executeThenClose { inbound, outbound in
-                let request = "GET \(rig.path)/events HTTP/1.1\r\nHost: agent\r\nConnection: close\r\n\r\n"
-                try await outbound.write(ByteBuffer(string: request))
-                var parts = inbound.makeAsyncIterator()
-                var (beginning, rest) = (ByteBuffer(), ByteBuffer())
-                while !String(buffer: beginning).contains("shown"), let part = try await parts.next() {
-                    beginning.writeImmutableBuffer(part)
-                }
-                try await giveAway(rig)
-                while let part = try await parts.next() { rest.writeImmutableBuffer(part) }
-                return (String(buffer: beginning), String(buffer: rest))
-            }
-            #expect(beginning.contains("shown") && !rest.contains("newest"))
+            let page = Array(repeating: #"{"event":"shown"}"#, count: AgentLimits.pageEvents)
+            _ = try rig.agent.store.add(page + [#"{"event":"newest"}"#], of: rig.bundleID)
+            let peer = LocalPeer(user: geteuid(), groups: [getegid()])
+            let connectionEnd = MultiThreadedEventLoopGroup.singleton.next().makePromise(of: Void.self)
+            let stream = EventStream(
+                stream: try await rig.agent.openStream(of: rig.bundleID, for: peer),
+                connectionEnd: connectionEnd.futureResult)
+            let client = SlowClient { try await giveAway(rig) }
+            var writer: any ResponseBodyWriter = client
+            try await stream.write(to: &writer)
+            connectionEnd.succeed()
+            let text = client.text.withLock { $0 }
+            #expect(text.contains("shown") && !text.contains("newest"))
         }
+    }
+
+    /// A client that takes what is written to it when something else has happened.
+    private final class SlowClient: ResponseBodyWriter, Sendable {
+        let text = Mutex("")
+        let happens: @Sendable () async throws -> Void
+
+        init(_ happens: @escaping @Sendable () async throws -> Void) { self.happens = happens }
+
+        func write(_ buffer: ByteBuffer) async throws {
+            try await happens()
+            text.withLock { $0 += String(buffer: buffer) }
+        }
+
+        func finish(_ trailingHeaders: HTTPFields?) {}
     }
 }
