@@ -157,6 +157,19 @@ struct BroadcastLineTests {
 
     // MARK: Power
 
+    /// Makes the lines of a device that has just opened its stream, and whose subscriptions were read.
+    private static func lines(
+        _ stream: Stream,
+        _ channels: [BroadcastChannel],
+        seen: [ChannelKey: BroadcastVersion] = [:],
+    ) -> BroadcastLines {
+        var lines = BroadcastLines()
+        _ = lines.attach(BroadcastLine(stream, of: device, limit: 4))
+        _ = lines.beginLoading(device)
+        _ = lines.subscribe(device, on: stream, to: channels.map { SubscribedChannel(channel: $0, seen: seen[$0.key]) })
+        return lines
+    }
+
     @Test
     func `What waited for the power is sent in its order, unless the subscription has ended`() throws {
         let (channel, other) = (try Self.channel(), try Self.channel(.none))
@@ -188,14 +201,10 @@ struct BroadcastLineTests {
     func `A device that has just opened its stream gets what is stored, whatever its power`() throws {
         let (channel, other) = (try Self.channel(), try Self.channel(.none))
         let stream = Stream()
-        var lines = BroadcastLines()
+        let lines = Self.lines(stream, [channel, other])
         func send(_ message: BroadcastMessage) {
             lines.send(message, to: Self.device, on: stream, at: Timestamp(milliseconds: 0)) { _ in false }
         }
-        _ = lines.attach(BroadcastLine(stream, of: Self.device, limit: 4))
-        _ = lines.beginLoading(Self.device)
-        let subscribed = [channel, other].map { SubscribedChannel(channel: $0, seen: nil) }
-        _ = lines.subscribe(Self.device, on: stream, to: subscribed)
         send(try Self.message(1, to: channel, version: 1))
         #expect(stream.numbers.withLock(\.self) == [1])
         #expect(!lines.continueLoading(Self.device, on: stream))
@@ -209,10 +218,7 @@ struct BroadcastLineTests {
     func `What waits is sent before an urgent broadcast that is read from the store`() throws {
         let channel = try Self.channel()
         let stream = Stream()
-        var lines = BroadcastLines()
-        _ = lines.attach(BroadcastLine(stream, of: Self.device, limit: 4))
-        _ = lines.beginLoading(Self.device)
-        _ = lines.subscribe(Self.device, on: stream, to: [SubscribedChannel(channel: channel, seen: nil)])
+        let lines = Self.lines(stream, [channel])
         let waits = lines.admit(
             try Self.message(1, to: channel, version: 1), isStored: false, at: Timestamp(milliseconds: 0)
         ) { _ in false }
@@ -254,13 +260,7 @@ struct BroadcastLineTests {
     func `A stored broadcast that the device has had does not wake it`() throws {
         let (keeping, other) = (try Self.channel(), try Self.channel(.none))
         let stream = Stream()
-        var lines = BroadcastLines()
-        _ = lines.attach(BroadcastLine(stream, of: Self.device, limit: 4))
-        _ = lines.beginLoading(Self.device)
-        let seen = BroadcastVersion(rawValue: 1)
-        _ = lines.subscribe(
-            Self.device, on: stream,
-            to: [SubscribedChannel(channel: keeping, seen: seen), SubscribedChannel(channel: other, seen: nil)])
+        let lines = Self.lines(stream, [keeping, other], seen: [keeping.key: BroadcastVersion(rawValue: 1)])
         _ = lines.continueLoading(Self.device, on: stream)
         let now = Timestamp(milliseconds: 0)
         #expect(lines.admit(try Self.message(1, to: other), isStored: false, at: now) { _ in false }.held == 1)

@@ -103,6 +103,22 @@ struct BroadcastNodesTests {
                 payload: Payload(stored: Array("{}".utf8), contents: []))
         }
 
+        /// Stores a broadcast that is not urgent, without sending it.
+        func store(_ number: UInt64) async throws -> StoredBroadcast {
+            let entry = BroadcastEntry(
+                channel: channel.key, notification: notification(number, .low), expires: Timestamp(milliseconds: .max))
+            return StoredBroadcast(entry: entry, version: try await store.store([entry])[0].get())
+        }
+
+        /// Lets the device have low power, which its broadcasts respect.
+        func lowPower() -> LocalSwitchboard {
+            let now = Moment(time: Timestamp(milliseconds: 1_700_000_000_000), uptime: Uptime(nanoseconds: 0))
+            let local = LocalSwitchboard(mailboxes: store, clock: { now })
+            local.attachNew(RecordingStream(), of: device, power: .low)
+            broadcasts.respectPower(of: local)
+            return local
+        }
+
         /// A broadcast on its direct way.
         func direct(_ number: UInt64, version: UInt64?) -> PeerBroadcast {
             PeerBroadcast(
@@ -192,13 +208,8 @@ struct BroadcastNodesTests {
         async throws
     {
         let rig = try await Rig(ChannelLimits())
-        let now = Moment(time: Timestamp(milliseconds: 1_700_000_000_000), uptime: Uptime(nanoseconds: 0))
-        let local = LocalSwitchboard(mailboxes: rig.store, clock: { now })
-        local.attachNew(RecordingStream(), of: Self.device, power: .low)
-        rig.broadcasts.respectPower(of: local)
-        let entry = BroadcastEntry(
-            channel: rig.channel.key, notification: rig.notification(1, .low), expires: Timestamp(milliseconds: .max))
-        _ = try await rig.store.store([entry])[0].get()
+        let local = rig.lowPower()
+        _ = try await rig.store(1)
         await rig.broadcasts.applySubscriptions(of: Self.device)
         #expect(rig.stream.scores.withLock { $0 } == [])
         local.changePower(of: Self.device, to: .awake)
@@ -217,9 +228,7 @@ struct BroadcastNodesTests {
         let stream = Stream()
         broadcasts.attach(stream, of: Self.device)
         local.attachNew(RecordingStream(), of: Self.device, power: .low)
-        let entry = BroadcastEntry(
-            channel: rig.channel.key, notification: rig.notification(1, .low), expires: Timestamp(milliseconds: .max))
-        _ = try await rig.store.store([entry])[0].get()
+        _ = try await rig.store(1)
         try await broadcasts.subscribe(subscription)
         #expect(stream.scores.withLock { $0 } == [])
         local.changePower(of: Self.device, to: .awake)
@@ -231,20 +240,14 @@ struct BroadcastNodesTests {
         var limits = ChannelLimits()
         limits.unacknowledgedPerDevice = 2
         let rig = try await Rig(limits)
-        let now = Moment(time: Timestamp(milliseconds: 1_700_000_000_000), uptime: Uptime(nanoseconds: 0))
-        let local = LocalSwitchboard(mailboxes: rig.store, clock: { now })
-        local.attachNew(RecordingStream(), of: Self.device, power: .low)
-        rig.broadcasts.respectPower(of: local)
+        let local = rig.lowPower()
         // Nothing of it is stored, so the channel is not read because of it.
         for number in 1...2 as ClosedRange<UInt64> {
             _ = rig.broadcasts.fanOut(
                 try #require(
                     rig.broadcasts.message(rig.notification(number, .low), to: rig.channel.key, version: nil)))
         }
-        let entry = BroadcastEntry(
-            channel: rig.channel.key, notification: rig.notification(3, .low), expires: Timestamp(milliseconds: .max))
-        let version = try await rig.store.store([entry])[0].get()
-        let stored = StoredBroadcast(entry: entry, version: version)
+        let stored = try await rig.store(3)
         _ = rig.broadcasts.fanOut(try #require(rig.broadcasts.message(stored)), isStored: true)
         local.changePower(of: Self.device, to: .awake)
         #expect(try await rig.stream.received(2) == [2, 3])

@@ -105,24 +105,32 @@ struct HoldFenceTests {
         #expect(local.connectedDevices == 0)
     }
 
-    /// - Parameter power: what it reports.
-    @Test(arguments: [DevicePower.low, .charging])
-    func `The power that a device reports while it gets its line counts`(power: DevicePower) async throws {
+    /// Makes switchboards of a node to which something happens while the first device gets its line.
+    private func switchboards(
+        _ happens: @escaping @Sendable (SharedSwitchboard) -> Void,
+    ) -> (local: LocalSwitchboard, shared: SharedSwitchboard) {
         let (clock, fence) = (clock, HoldFence(holds))
-        let report = Mutex<(@Sendable () -> Void)?>(nil)
+        let next = Mutex<(@Sendable () -> Void)?>(nil)
         // A line reads the clock before it begins.
         let local = LocalSwitchboard(
             mailboxes: store, fence: fence,
             clock: {
-                let first = report.withLock { report in
-                    defer { report = nil }
-                    return report
+                let first = next.withLock { next in
+                    defer { next = nil }
+                    return next
                 }
                 first?()
                 return clock.now
             })
         let shared = SharedSwitchboard(local, holds, fence, store, pollInterval: .milliseconds(1))
-        report.withLock { $0 = { shared.changePower(of: Example.device, to: power) } }
+        next.withLock { $0 = { happens(shared) } }
+        return (local, shared)
+    }
+
+    /// - Parameter power: what it reports.
+    @Test(arguments: [DevicePower.low, .charging])
+    func `The power that a device reports while it gets its line counts`(power: DevicePower) async throws {
+        let (local, shared) = switchboards { $0.changePower(of: Example.device, to: power) }
         shared.attach(RecordingStream(), of: Example.device, power: .awake)
         let running = Task { await shared.run() }
         try await wait(while: local.connected(among: [Example.device]).isEmpty)
@@ -133,21 +141,7 @@ struct HoldFenceTests {
 
     @Test
     func `A device whose hold is given up while it gets its line keeps no stream`() async throws {
-        let (clock, fence) = (clock, HoldFence(holds))
-        let giveUp = Mutex<(@Sendable () -> Void)?>(nil)
-        // A line reads the clock before it begins.
-        let local = LocalSwitchboard(
-            mailboxes: store, fence: fence,
-            clock: {
-                let first = giveUp.withLock { giveUp in
-                    defer { giveUp = nil }
-                    return giveUp
-                }
-                first?()
-                return clock.now
-            })
-        let shared = SharedSwitchboard(local, holds, fence, store, pollInterval: .milliseconds(1))
-        giveUp.withLock { $0 = { shared.disconnect(Example.device, because: .revoked) } }
+        let (local, shared) = switchboards { $0.disconnect(Example.device, because: .revoked) }
         let stream = RecordingStream()
         shared.attach(stream, of: Example.device, power: .awake)
         let running = Task { await shared.run() }
