@@ -78,7 +78,7 @@ extension Agent {
         guard await takeTurn(of: bundleID) else { throw Self.notReached }
         defer { endTurn(of: bundleID) }
         try checkGoesOn(bundleID, isUpdate: isUpdate)
-        // Another registration may have asked for the same.
+        // A registration with an earlier turn may have asked for the same.
         if let record = try registerAsBefore(bundleID, registration) { return record }
         var record = try await askForTokens(bundleID, registration)
         try checkGoesOn(bundleID, isUpdate: isUpdate)
@@ -196,7 +196,7 @@ extension Agent {
             }
             // A device whose tokens changed was reset, so its subscriptions have ended as well.
             for channel in old.registration.channels ?? [] { try await device.subscribe(bundleID, to: channel) }
-            // The user may have changed its settings meanwhile, and the app may have been removed.
+            // While the service was asked, the user may have changed the settings or removed the app.
             guard var record = records[bundleID] else { return }
             var lines: [JSONLine] = []
             if token != record.token { lines.append(EventLine.registered(bundleID, nil, token)) }

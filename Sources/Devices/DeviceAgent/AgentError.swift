@@ -20,7 +20,7 @@ package struct AgentError: Error, Sendable, Hashable, CustomStringConvertible {
         case tooMany
         /// The service cannot be reached, or the disk is full.
         case unavailable
-        /// The service refuses the request, or the app was removed meanwhile.
+        /// The service refuses the request, or the app was removed while it registered.
         case refused
     }
 

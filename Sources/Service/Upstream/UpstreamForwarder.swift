@@ -144,8 +144,8 @@ package final class UpstreamForwarder: Forwarding {
         for upstream: AppUpstream,
         _ key: PassedKey?,
     ) throws(UpstreamError) -> UpstreamPool {
-        // Keep the lock until the pool is recorded. Otherwise an upstream that is changed meanwhile would get a pool of
-        // its former URL.
+        // Keep the lock until the pool is recorded. Otherwise an upstream that is changed before that would get a pool
+        // of its former URL.
         try state.withLock { state throws(UpstreamError) in
             let place = try place(of: upstream, &state)
             if let pool = place.pool { return pool }

@@ -39,8 +39,8 @@ extension SQLCampaignStore {
         // A server that lost the message does not know how far the other one has come.
         let isOurs: SQLStatement = identity.map { "AND (holder IS NULL OR holder = \($0))" } ?? ""
         return try await database.write { transaction in
-            // The message's row first, as everywhere: it is the lock for its outcomes. If the app was deleted
-            // meanwhile, nothing would ever delete them.
+            // The message's row first, as everywhere: it is the lock for its outcomes. If the message was deleted before
+            // its answers came, nothing would ever delete the outcomes.
             let isThere = try transaction.number("SELECT 1 FROM message WHERE number = \(message.number) \(.forUpdate)")
             guard isThere != nil else { return 0 }
             let table = SendOutcome.table

@@ -138,7 +138,8 @@ actor CampaignScheduler {
             guard let taken = try await claim(message.number) else { return true }
             let last = try await store.lastInstallation()
             var (begun, known): (MessageRecord?, Int?) = (nil, nil)
-            // If a request came meanwhile, it did not find the message among the running ones. So read what it has changed.
+            // A request that came while the message was stored did not find it among the running ones. So read what it has
+            // changed.
             while known != changes {
                 known = changes
                 begun = try await store.changeMessage(message.id) { message in

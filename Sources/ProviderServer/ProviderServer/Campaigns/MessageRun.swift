@@ -143,7 +143,7 @@ struct MessageRun: Sendable {
             case .again(let cause, let isCounted, let hasProgress, let trouble):
                 failures = isCounted || hasProgress ? 1 : failures + 1
                 if isCounted { passes += 1 }
-                // What was found before is progress: the next search begins behind it.
+                // A search that has found somebody is progress: the next one begins behind them.
                 if hasProgress { slow.add(nil) }
                 slow.add(trouble)
                 if let refusal = slow.refusal { return .refused(cause: refusal) }
@@ -227,7 +227,7 @@ struct MessageRun: Sendable {
         } catch {
             trouble = error
         }
-        // If the store failed, those that were found before have an outcome all the same.
+        // If the search failed, those that it had found before are tried all the same.
         if let other, !misplaced.isEmpty { _ = await send(misplaced, with: other, in: elsewhere, ledger) }
         writing.cancel()
         watching.cancel()

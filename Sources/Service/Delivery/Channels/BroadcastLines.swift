@@ -118,7 +118,7 @@ struct BroadcastLines: @unchecked Sendable {
             _ = line.hold(message, isStored: true)
             return
         }
-        // What waits comes first, so that the order stays.
+        // Send those that have waited first, so that the order stays.
         release(line, at: now)
         if case .send = line.admit(message, isStored: true) { stream.send(message) }
     }
@@ -167,7 +167,7 @@ struct BroadcastLines: @unchecked Sendable {
         sending.streams.reserveCapacity(lines.count)
         for line in lines.values where line.needs(message, isStored: isStored) {
             let isHeld = isAwake.map { !$0(line.device) } ?? false
-            // What waits comes first, so that the order stays.
+            // Send those that have waited first, so that the order stays.
             if !isHeld { release(line, at: now) }
             switch isHeld ? line.hold(message, isStored: isStored) : line.admit(message, isStored: isStored) {
             case .send where isHeld: sending.held += 1

@@ -253,8 +253,8 @@ package final class SharedSwitchboard: Switchboard {
         broadcasts.withLock { $0 }?.begin(device)
     }
 
-    /// Returns what the device that gets its line has reported meanwhile. If that is nothing newer, its reports go to
-    /// the line alone from now on.
+    /// Returns the power that the device has reported since it began to get its line; nil if there is nothing newer. Its
+    /// reports then go to the line alone.
     private func newerPower(than power: DevicePower) -> DevicePower? {
         state.withLock { state in
             if let newer = state.attaching?.power, newer != power { return newer }
