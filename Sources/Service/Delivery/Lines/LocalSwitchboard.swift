@@ -54,10 +54,6 @@ package final class LocalSwitchboard: Switchboard {
         init(limits: DeliveryLimits, clocks: TeamClocks) { lines = Mutex(Lines(limits: limits, clocks: clocks)) }
     }
 
-    private struct WeakOutcomes {
-        weak var receiver: (any OfferOutcomes)?
-    }
-
     /// The number of connected devices.
     package var connectedDevices: Int {
         shards.reduce(0) { count, shard in count + shard.lines.withLock { $0.attached.count } }

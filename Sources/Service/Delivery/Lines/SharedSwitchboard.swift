@@ -39,10 +39,6 @@ package final class SharedSwitchboard: Switchboard {
         var toRelease: [DeviceHold] = []
     }
 
-    private struct WeakOutcomes {
-        weak var receiver: (any OfferOutcomes)?
-    }
-
     private struct Waiting {
         let stream: any NotificationStream
         var power: DevicePower

@@ -107,6 +107,11 @@ package protocol OfferOutcomes: AnyObject, Sendable {
     func returned(_ offer: OfferID, of destination: Destination)
 }
 
+/// The receiver of a switchboard's outcomes. The reference is weak, because the receiver owns the switchboard.
+struct WeakOutcomes {
+    weak var receiver: (any OfferOutcomes)?
+}
+
 /// One notification on one stream.
 package struct DeliveryAttempt: Sendable, Hashable {
     /// The number that the device acknowledges, unique for the device.
