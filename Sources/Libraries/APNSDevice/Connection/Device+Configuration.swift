@@ -64,7 +64,7 @@ extension Device {
         /// Returns the current date.
         package var now: @Sendable () -> Date = { Date() }
         var reconnection = Reconnection.Limits()
-        var keepAlive = KeepAlive.Limits()
+        var keepAlive = AdaptiveKeepAlive.Limits()
         var acknowledgements = Acknowledgements.Limits()
 
         /// A configuration that the devices of a fleet share. Only `received` differs between them.

@@ -4,7 +4,7 @@ import HTTP2
 import NIOCore
 import NIOPosix
 
-/// Keeps one device connected: carries out the decisions of `Reconnection`, `KeepAlive` and `Acknowledgements`.
+/// Keeps one device connected: carries out the decisions of `Reconnection`, `AdaptiveKeepAlive` and `Acknowledgements`.
 /// Confined to its event loop. A task calls the delegate; it exists only while there is something to report.
 final class DeviceLink {
     /// The largest number of requests that wait for a connection: one for each app on a device with many apps.
@@ -77,7 +77,7 @@ final class DeviceLink {
     /// Completed when the device has closed; nil before it begins to close. Work under way is finished first.
     var closing: EventLoopPromise<Void>?
     var reconnection: Reconnection
-    var keepAlive: KeepAlive
+    var keepAlive: AdaptiveKeepAlive
     var acknowledgements: Acknowledgements
     /// The open request with acknowledgements, if there is one.
     var openAcknowledgement: OpenAcknowledgement?
@@ -113,7 +113,7 @@ final class DeviceLink {
         shared = configuration.shared ?? SharedConfiguration(configuration)
         self.eventLoop = eventLoop
         reconnection = Reconnection(limits: configuration.reconnection)
-        keepAlive = KeepAlive(limits: configuration.keepAlive, now: eventLoop.now)
+        keepAlive = AdaptiveKeepAlive(limits: configuration.keepAlive, now: eventLoop.now)
         acknowledgements = Acknowledgements(limits: configuration.acknowledgements)
     }
 

@@ -5,7 +5,7 @@ import NIOCore
 /// Routers forget a silent connection after an unknown time, and frequent PINGs use power. So the interval begins
 /// short and grows while PINGs are answered. If one is not answered, the last interval that worked is used again,
 /// and a longer one is tried only much later.
-struct KeepAlive: Sendable, Hashable {
+struct AdaptiveKeepAlive: Sendable, Hashable {
     /// The limits of the interval, each with the reason for its value.
     struct Limits: Sendable, Hashable {
         /// The first interval. RFC 5382 (REQ-5) requires routers to remember a connection for two hours, but many
@@ -62,7 +62,7 @@ struct KeepAlive: Sendable, Hashable {
     mutating func networkIsBack(at now: NIODeadline) {
         // If such a PING is not answered yet, its time goes on: addresses may be added again and again.
         let open = isEarly ? asked : nil
-        self = KeepAlive(limits: limits, now: now)
+        self = AdaptiveKeepAlive(limits: limits, now: now)
         asked = open ?? now
         isEarly = true
     }

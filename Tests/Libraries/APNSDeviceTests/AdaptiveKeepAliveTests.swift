@@ -3,11 +3,11 @@ import Testing
 
 @testable import APNSDevice
 
-struct KeepAliveTests {
+struct AdaptiveKeepAliveTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
     /// Waits in silence until a PING is due, and answers it.
-    private func answer(_ keepAlive: inout KeepAlive, _ now: inout NIODeadline) {
+    private func answer(_ keepAlive: inout AdaptiveKeepAlive, _ now: inout NIODeadline) {
         now = now + keepAlive.interval
         #expect(keepAlive.check(at: now) == .ping(checkAgain: now + .seconds(20)))
         now = now + .milliseconds(50)
@@ -15,7 +15,7 @@ struct KeepAliveTests {
     }
 
     /// Leaves a PING without an answer.
-    private func lose(_ keepAlive: inout KeepAlive, _ now: inout NIODeadline) {
+    private func lose(_ keepAlive: inout AdaptiveKeepAlive, _ now: inout NIODeadline) {
         now = now + keepAlive.interval
         _ = keepAlive.check(at: now)
         now = now + .seconds(20)
@@ -24,13 +24,13 @@ struct KeepAliveTests {
     }
 
     @Test func `Received data postpones the PING`() {
-        var keepAlive = KeepAlive(now: start)
+        var keepAlive = AdaptiveKeepAlive(now: start)
         keepAlive.heard(at: start + .seconds(50))
         #expect(keepAlive.check(at: start + .seconds(60)) == .wait(until: start + .seconds(110)))
     }
 
     @Test func `The interval grows up to the longest as long as PINGs are answered`() {
-        var keepAlive = KeepAlive(now: start)
+        var keepAlive = AdaptiveKeepAlive(now: start)
         var now = start
         var intervals: [TimeAmount] = []
         for _ in 0..<9 {
@@ -42,7 +42,7 @@ struct KeepAliveTests {
     }
 
     @Test func `If a PING is not answered in time, the connection is dead`() {
-        var keepAlive = KeepAlive(now: start)
+        var keepAlive = AdaptiveKeepAlive(now: start)
         let asked = start + .seconds(60)
         #expect(keepAlive.check(at: asked) == .ping(checkAgain: asked + .seconds(20)))
         #expect(keepAlive.check(at: asked + .seconds(19)) == .wait(until: asked + .seconds(20)))
@@ -50,7 +50,7 @@ struct KeepAliveTests {
     }
 
     @Test func `After a loss the last interval that worked is used, and a longer one is tried much later`() {
-        var keepAlive = KeepAlive(now: start)
+        var keepAlive = AdaptiveKeepAlive(now: start)
         var now = start
         answer(&keepAlive, &now)
         answer(&keepAlive, &now)
@@ -66,7 +66,7 @@ struct KeepAliveTests {
     }
 
     @Test func `If the last interval that worked no longer works, the shortest one is used again`() {
-        var keepAlive = KeepAlive(now: start)
+        var keepAlive = AdaptiveKeepAlive(now: start)
         var now = start
         answer(&keepAlive, &now)
         lose(&keepAlive, &now)
@@ -75,7 +75,7 @@ struct KeepAliveTests {
     }
 
     @Test func `On another network the shortest interval is used again`() {
-        var keepAlive = KeepAlive(now: start)
+        var keepAlive = AdaptiveKeepAlive(now: start)
         var now = start
         for _ in 0..<5 { answer(&keepAlive, &now) }
         keepAlive.networkIsBack(at: now)
@@ -83,7 +83,7 @@ struct KeepAliveTests {
     }
 
     @Test func `After a change of the network an answer is expected at once, and does not lengthen the interval`() {
-        var keepAlive = KeepAlive(now: start)
+        var keepAlive = AdaptiveKeepAlive(now: start)
         keepAlive.networkIsBack(at: start)
         #expect(keepAlive.check(at: start) == .wait(until: start + .seconds(20)))
         keepAlive.heard(at: start + .seconds(1))
@@ -97,7 +97,7 @@ struct KeepAliveTests {
     }
 
     @Test func `Further changes of the network give an answer that is missing no more time`() {
-        var keepAlive = KeepAlive(now: start)
+        var keepAlive = AdaptiveKeepAlive(now: start)
         for second in [0, 7, 14] { keepAlive.networkIsBack(at: start + .seconds(Int64(second))) }
         #expect(keepAlive.check(at: start + .seconds(20)) == .dead)
     }
