@@ -175,9 +175,9 @@ struct DeliveryLogTests {
 
     @Test
     func `Sixteen identifiers are remembered for each app`() {
-        var recent = RecentIdentifiers()
+        var sent = SentIdentifiers()
         func insert(_ number: UInt64, app: UInt32 = 1) -> Bool {
-            recent.insert(NotificationID(high: 0, low: number), of: AppID(rawValue: app))
+            sent.insert(NotificationID(high: 0, low: number), of: AppID(rawValue: app))
         }
         for number in 1...16 as ClosedRange<UInt64> { #expect(!insert(number)) }
         #expect(insert(1) && insert(16))

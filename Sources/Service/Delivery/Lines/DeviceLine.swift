@@ -32,7 +32,7 @@ struct DeviceLine: ~Copyable {
     let epoch: UInt64
     /// The identifiers of the last notifications that were sent. If another notification has one of them, it is a
     /// duplicate.
-    var recent = RecentIdentifiers()
+    var sentIdentifiers = SentIdentifiers()
     let limit: Int
     let deferredLimit: Int
     /// A notification expires by the clock of its app's team.
@@ -314,7 +314,7 @@ extension DeviceLine {
             version: version)
         underWay.append(attempt, number: lastNumber)
         if let version { versions[destination.app] = version }
-        let isDuplicate = recent.insert(notification.id, of: destination.app)
+        let isDuplicate = sentIdentifiers.insert(notification.id, of: destination.app)
         return DeliveryAttempt(
             number: lastNumber, destination: destination, notification: notification, isDuplicate: isDuplicate)
     }

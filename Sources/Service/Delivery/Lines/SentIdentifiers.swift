@@ -2,7 +2,7 @@ import Notifications
 
 /// The identifiers of the last notifications on a stream. If a provider gives several requests the same identifier,
 /// they count as one notification (Guide, Table 8-2), and the device shows only the first.
-struct RecentIdentifiers {
+struct SentIdentifiers {
     /// The number of identifiers to keep. A small number is enough, because providers that repeat a request do so
     /// soon. Each identifier costs time for each attempt, and memory for each device.
     static let capacity = 16
