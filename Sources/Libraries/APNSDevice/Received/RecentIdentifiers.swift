@@ -2,15 +2,12 @@ import DequeModule
 import Notifications
 
 /// The identifiers of the newest notifications, so that a notification that is sent again is not shown again.
-package struct RecentIdentifiers: Sendable {
-    /// The largest number of notifications that the service has under way to a device.
-    package static let defaultCapacity = 1000
-
+struct RecentIdentifiers: Sendable {
     private let capacity: Int
     private var order = Deque<NotificationID>()
     private var identifiers: Set<NotificationID> = []
 
-    package init(capacity: Int = defaultCapacity) { self.capacity = max(1, capacity) }
+    init(capacity: Int) { self.capacity = max(1, capacity) }
 
     var all: Deque<NotificationID> { order }
 
@@ -33,7 +30,7 @@ package struct RecentIdentifiers: Sendable {
     /// Inserts an identifier.
     /// - Returns: Whether the identifier is new. A text that is not a UUID always counts as new.
     @discardableResult
-    package mutating func insert(_ identifier: String) -> Bool {
+    mutating func insert(_ identifier: String) -> Bool {
         NotificationID(identifier).map { insert($0) } ?? true
     }
 }
