@@ -17,7 +17,7 @@ final class ChannelConnection: AuthenticatingConnection {
     /// The server name in the TLS handshake, if that was observed.
     let serverName: String?
     private(set) var session: HTTP2Session?
-    var requests = StreamTable<ChannelRequest>()
+    var requests = StreamTable<ChannelManagementRequest>()
     private var response: ProviderResponse
     var memory: ProviderMemory
     /// Makes what the service does not know; nil if the client may not use it.
@@ -58,7 +58,7 @@ final class ChannelConnection: AuthenticatingConnection {
         guard admitUntrusted(weight: ProviderLimits.untrustedChannelWeight) else {
             return session?.reset(stream, .refusedStream) ?? ()
         }
-        var request = ChannelRequest(began: second)
+        var request = ChannelManagementRequest(began: second)
         if provider.observation?.isActive ?? false { request.watched = WatchedRequest([]) }
         requests.append(stream, request)
     }
@@ -182,7 +182,7 @@ final class ChannelConnection: AuthenticatingConnection {
 extension ChannelConnection {
     /// Makes the checks that need no store.
     /// - Returns: what answers the request.
-    private func work(of request: ChannelRequest) throws(Rejection) -> Work {
+    private func work(of request: ChannelManagementRequest) throws(Rejection) -> Work {
         let (action, bundleID) = try request.action()
         if let header = request.repeated {
             throw Rejection(.duplicateHeaders, detail: "The request has \(header.name) more than once.")
@@ -194,7 +194,7 @@ extension ChannelConnection {
         let broadcasts = provider.broadcasts
         switch action {
         case .create:
-            let policy = try ChannelRequest.policy(request.body)
+            let policy = try ChannelManagementRequest.policy(request.body)
             return { () async throws(Rejection) in
                 let channel = try await broadcasts.create(policy, in: list)
                 return Answer(
@@ -224,7 +224,7 @@ extension ChannelConnection {
     }
 
     /// The app of a request that nobody has created, and the team for which it is made (`carillon serve --accept any`).
-    private func unknownApp(of request: ChannelRequest) -> (BundleID, TeamID)? {
+    private func unknownApp(of request: ChannelManagementRequest) -> (BundleID, TeamID)? {
         guard firstSight != nil, !request.hasWaited, let team = request.sender.team,
             let bundleID = (try? request.action())?.bundleID, memory.current(provider).apps[bundleID] == nil
         else { return nil }
@@ -255,7 +255,7 @@ extension ChannelConnection {
         memory.endBatch()
     }
 
-    private func checkTrust(_ request: ChannelRequest) throws(Rejection) {
+    private func checkTrust(_ request: ChannelManagementRequest) throws(Rejection) {
         // The certificate or the key may have been revoked since the request's headers.
         if let certificate { try memory.check(certificate, gateway: provider) }
         if case .token(let token) = request.sender, memory.version(provider) != request.accountsVersion {

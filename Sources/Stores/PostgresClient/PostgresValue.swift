@@ -24,6 +24,19 @@ package enum PostgresValue: Sendable, Hashable {
         }
     }
 
+    /// The name of the type in a statement.
+    package var typeName: String {
+        switch self {
+        case .bool: "boolean"
+        case .bytes: "bytea"
+        case .integer: "bigint"
+        case .text: "text"
+        case .byteArrays: "bytea[]"
+        case .texts: "text[]"
+        case .integers: "bigint[]"
+        }
+    }
+
     /// The value's bytes; nil for NULL.
     var bytes: [UInt8]? {
         switch self {

@@ -44,13 +44,16 @@ extension Destination {
 }
 
 extension Array where Element == Destination {
-    /// The parameters `devices`, `environments` and `apps`.
-    var values: [PostgresValue] {
+    var columns: [BoundColumn] {
         [
-            .integers(map { $0.device.column }), .integers(map { $0.environment.column }),
-            .integers(map { $0.app.column }),
+            BoundColumn("device", .integers(map { $0.device.column })),
+            BoundColumn("environment", .integers(map { $0.environment.column })),
+            BoundColumn("app", .integers(map { $0.app.column })),
         ]
     }
+
+    /// The parameters `devices`, `environments` and `apps`.
+    var values: [PostgresValue] { columns.values }
 }
 
 extension PostgresRow {

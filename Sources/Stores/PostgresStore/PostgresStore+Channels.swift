@@ -132,37 +132,36 @@ extension PostgresStore: Channels {
 
     private func store(_ entry: BroadcastEntry) async -> Result<BroadcastVersion, StoreError> {
         let notification = entry.notification
+        let columns = [
+            BoundColumn("node", .bytes(configuration.node.identity)),
+            BoundColumn("expires", .integer(entry.expires.column)),
+            BoundColumn("id", .bytes(notification.id.column)),
+            BoundColumn("priority", .integer(Int64(notification.priority.rawValue))),
+            BoundColumn("expiration", .integer(notification.expiration.seconds.map { Int64(bitPattern: $0) })),
+            BoundColumn("contents", .integer(Int64(notification.payload.contents.rawValue))),
+            BoundColumn("push_type", .text(notification.pushType?.rawValue)),
+            BoundColumn("topic", .bytes(Array(notification.topic.utf8))),
+            BoundColumn("payload", .bytes(Array(notification.payload.json))),
+        ]
         let statements = [
             // Whoever removes the channel waits for this lock, and removes the broadcast with it.
             PostgresStatement(
                 "SELECT 1 FROM carillon.channel WHERE app = $1 AND environment = $2 AND id = $3 FOR KEY SHARE",
                 entry.channel.values),
             PostgresStatement(
-                """
-                WITH change AS (
-                    INSERT INTO carillon.channel_change AS change (last)
-                    SELECT 1 FROM carillon.channel WHERE app = $1 AND environment = $2 AND id = $3
-                    ON CONFLICT (is_only) DO UPDATE SET last = change.last + 1
-                    RETURNING last
-                )
-                INSERT INTO carillon.broadcast AS b (
-                    app, environment, channel, version, node, expires, id, priority, expiration, contents, push_type,
-                    topic, payload
-                )
-                SELECT $1, $2, $3, change.last, $4, $5, $6, $7, $8, $9, $10, $11, $12 FROM change
-                ON CONFLICT (app, environment, channel) DO UPDATE SET
-                    version = excluded.version, node = excluded.node, expires = excluded.expires, id = excluded.id,
-                    priority = excluded.priority, expiration = excluded.expiration, contents = excluded.contents,
-                    push_type = excluded.push_type, topic = excluded.topic, payload = excluded.payload
-                RETURNING version
-                """,
-                entry.channel.values + [
-                    .bytes(configuration.node.identity), .integer(entry.expires.column),
-                    .bytes(notification.id.column), .integer(Int64(notification.priority.rawValue)),
-                    .integer(notification.expiration.seconds.map { Int64(bitPattern: $0) }),
-                    .integer(Int64(notification.payload.contents.rawValue)), .text(notification.pushType?.rawValue),
-                    .bytes(Array(notification.topic.utf8)), .bytes(Array(notification.payload.json)),
-                ]),
+                assembled: """
+                    WITH change AS (
+                        INSERT INTO carillon.channel_change AS change (last)
+                        SELECT 1 FROM carillon.channel WHERE app = $1 AND environment = $2 AND id = $3
+                        ON CONFLICT (is_only) DO UPDATE SET last = change.last + 1
+                        RETURNING last
+                    )
+                    INSERT INTO carillon.broadcast AS b (app, environment, channel, version, \(columns.names))
+                    SELECT $1, $2, $3, change.last, \(columns.parameters(from: 4)) FROM change
+                    ON CONFLICT (app, environment, channel) DO UPDATE SET
+                        version = excluded.version, \(columns.assignments(from: "excluded"))
+                    RETURNING version
+                    """, entry.channel.values + columns.values),
         ]
         return await Self.result { () throws(StoreError) in
             let answers = try await Self.execute(statements, on: self.writers[0])

@@ -31,13 +31,14 @@ extension PostgresStore: CopyableStore {
     ) async throws(StoreError) -> [CopiedDestination] {
         let start = destination?.values ?? [.integer(.min), .integer(-1), .integer(0)]
         let rows = try await read(
-            """
-            SELECT device, environment, app, generation, token_key, token_since, active, changed,
-                app, version, expires, id, priority, expiration, contents, push_type, topic, collapse_id, payload
-            FROM carillon.destination
-            WHERE (device, environment, app) > ($1, $2, $3)
-            ORDER BY device, environment, app LIMIT $4
-            """, start + [.integer(Int64(clamping: limit))])
+            PostgresStatement(
+                assembled: """
+                    SELECT device, environment, app, generation, token_key, token_since, active, changed,
+                        \(MailboxColumns.reading(from: "d"))
+                    FROM carillon.destination AS d
+                    WHERE (device, environment, app) > ($1, $2, $3)
+                    ORDER BY device, environment, app LIMIT $4
+                    """, start + [.integer(Int64(clamping: limit))]))
         return try rows.map { row throws(StoreError) in
             guard let destination = row.destination(0), let registration = row.registration(3) else {
                 throw PostgresError.damaged("a registration").storeError
@@ -124,69 +125,53 @@ extension PostgresStore: CopyableStore {
     }
 
     package func fill(_ destinations: [CopiedDestination]) async throws(StoreError) {
-        let (registrations, mailboxes) = (destinations.map(\.registration), destinations.map(\.mailbox))
-        let notifications = mailboxes.map { $0?.entry.notification }
+        let registrations = destinations.map(\.registration)
+        let columns =
+            destinations.map(\.destination).columns + [
+                BoundColumn("generation", .integers(registrations.map { Int64($0.generation) })),
+                BoundColumn("token_key", .integers(registrations.map { Int64($0.tokenKeyID) })),
+                BoundColumn("token_since", .integers(registrations.map(\.tokenSince.column))),
+                BoundColumn("changed", .integers(registrations.map(\.changed.column))),
+                BoundColumn(
+                    "version", .integers(destinations.map { Int64(clamping: $0.mailbox?.version.rawValue ?? 0) })),
+            ] + MailboxColumns.columns(of: destinations.map { $0.mailbox?.entry })
+        // There is no parameter for an array of booleans.
+        let rows = columns + [BoundColumn("is_active", .integers(registrations.map { $0.isActive ? 1 : 0 }))]
         let statement = PostgresStatement(
-            """
-            INSERT INTO carillon.destination (
-                device, environment, app, generation, token_key, token_since, active, changed, version, sweep,
-                expires, expiration, priority, contents, id, push_type, topic, collapse_id, payload
-            )
-            SELECT device, environment, app, generation, token_key, token_since, active = 1, changed, version, expires,
-                expires, expiration, priority, contents, id, push_type, topic, collapse_id, payload
-            FROM unnest(
-                $1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
-                $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bytea[],
-                $15::text[], $16::bytea[], $17::bytea[], $18::bytea[]
-            ) AS item (
-                device, environment, app, generation, token_key, token_since, active, changed, version, expires,
-                expiration, priority, contents, id, push_type, topic, collapse_id, payload
-            )
-            """,
-            destinations.map(\.destination).values + [
-                .integers(registrations.map { Int64($0.generation) }),
-                .integers(registrations.map { Int64($0.tokenKeyID) }),
-                .integers(registrations.map(\.tokenSince.column)), .integers(registrations.map { $0.isActive ? 1 : 0 }),
-                .integers(registrations.map(\.changed.column)),
-                .integers(mailboxes.map { Int64(clamping: $0?.version.rawValue ?? 0) }),
-                .integers(mailboxes.map { $0?.entry.expires.column }),
-                .integers(notifications.map { $0?.expiration.seconds.map { Int64(bitPattern: $0) } }),
-                .integers(notifications.map { $0.map { Int64($0.priority.rawValue) } }),
-                .integers(notifications.map { $0.map { Int64($0.payload.contents.rawValue) } }),
-                .byteArrays(notifications.map { $0?.id.column }),
-                .texts(notifications.map { $0.flatMap { StoredPushType($0).text } }),
-                .byteArrays(notifications.map { $0.map { Array($0.topic.utf8) } }),
-                .byteArrays(notifications.map { $0?.collapseID.map { Array($0.rawValue.utf8) } }),
-                .byteArrays(notifications.map { $0.map { Array($0.payload.json) } }),
-            ])
+            assembled: """
+                INSERT INTO carillon.destination (\(columns.names), active, sweep)
+                SELECT \(columns.names), is_active = 1, expires
+                FROM unnest(\(rows.parameters())) AS item (\(rows.names))
+                """, rows.values)
         _ = try await Self.execute([statement], on: writers[0])
     }
 
     /// A list's entries keep their numbers, which grow in each list.
     package func fill(_ feedback: [CopiedFeedback]) async throws(StoreError) {
         let entries = feedback.map(\.entry)
-        let values =
-            entries.map(\.destination).values + [
-                .integers(entries.map { Int64($0.generation) }),
-                .integers(feedback.map { Int64(clamping: $0.mark.rawValue) }),
-                .integers(entries.map(\.moment.column)), .byteArrays(entries.map(\.token.array)),
+        let columns =
+            entries.map(\.destination).columns + [
+                BoundColumn("generation", .integers(entries.map { Int64($0.generation) })),
+                BoundColumn("number", .integers(feedback.map { Int64(clamping: $0.mark.rawValue) })),
+                BoundColumn("moment", .integers(entries.map(\.moment.column))),
+                BoundColumn("token", .byteArrays(entries.map(\.token.array))),
             ]
+        let numbers = columns.filter { ["environment", "app", "number"].contains($0.name) }
         _ = try await Self.execute(
             [
                 PostgresStatement(
-                    """
-                    INSERT INTO carillon.feedback (device, environment, app, generation, number, moment, token)
-                    SELECT * FROM unnest(
-                        $1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[])
-                    """, values),
+                    assembled: """
+                        INSERT INTO carillon.feedback (\(columns.names))
+                        SELECT * FROM unnest(\(columns.parameters()))
+                        """, columns.values),
                 PostgresStatement(
-                    """
-                    INSERT INTO carillon.feedback_list AS list (environment, app, last)
-                    SELECT environment, app, max(number)
-                    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS item (environment, app, number)
-                    GROUP BY environment, app
-                    ON CONFLICT (environment, app) DO UPDATE SET last = greatest(list.last, excluded.last)
-                    """, [values[1], values[2], values[4]]),
+                    assembled: """
+                        INSERT INTO carillon.feedback_list AS list (environment, app, last)
+                        SELECT environment, app, max(number)
+                        FROM unnest(\(numbers.parameters())) AS item (\(numbers.names))
+                        GROUP BY environment, app
+                        ON CONFLICT (environment, app) DO UPDATE SET last = greatest(list.last, excluded.last)
+                        """, numbers.values),
             ], on: writers[0])
     }
 

@@ -27,6 +27,12 @@ extension PostgresStore: Feedback {
     private func noting(_ entries: [FeedbackEntry], on list: FeedbackList) -> [PostgresStatement] {
         let sorted = entries.sorted { Destination.isOrderedInTable($0.destination, $1.destination) }
         let key: [PostgresValue] = [.integer(list.environment.column), .integer(list.app.column)]
+        let columns =
+            sorted.map(\.destination).columns + [
+                BoundColumn("generation", .integers(sorted.map { Int64($0.generation) })),
+                BoundColumn("moment", .integers(sorted.map(\.moment.column))),
+                BoundColumn("token", .byteArrays(sorted.map(\.token.array))),
+            ]
         return [
             PostgresStatement(
                 """
@@ -41,24 +47,19 @@ extension PostgresStore: Feedback {
                 ON CONFLICT (environment, app) DO UPDATE SET last = list.last + excluded.last
                 """, key + [.integer(Int64(sorted.count))]),
             PostgresStatement(
-                """
-                INSERT INTO carillon.feedback (device, environment, app, generation, number, moment, token)
-                SELECT item.device, item.environment, item.app, item.generation, list.last - $9 + item.place,
-                    item.moment, item.token
-                FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[])
-                    WITH ORDINALITY AS item (device, environment, app, generation, moment, token, place)
-                JOIN carillon.destination AS d
-                    ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
-                JOIN carillon.feedback_list AS list ON list.environment = $7 AND list.app = $8
-                WHERE (d.generation = item.generation & $10 AND NOT d.active AND d.changed = item.moment)
-                    OR (d.generation > item.generation & $10 AND d.token_since = item.moment)
-                ORDER BY item.place
-                ON CONFLICT DO NOTHING
-                """,
-                sorted.map(\.destination).values + [
-                    .integers(sorted.map { Int64($0.generation) }), .integers(sorted.map(\.moment.column)),
-                    .byteArrays(sorted.map(\.token.array)),
-                ] + key + [.integer(Int64(sorted.count)), .integer(Int64(TokenNumber.lastGeneration))]),
+                assembled: """
+                    INSERT INTO carillon.feedback (\(columns.names), number)
+                    SELECT \(columns.names(of: "item")), list.last - $3 + item.place
+                    FROM unnest(\(columns.parameters(from: 5))) WITH ORDINALITY AS item (\(columns.names), place)
+                    JOIN carillon.destination AS d
+                        ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
+                    JOIN carillon.feedback_list AS list ON list.environment = $1 AND list.app = $2
+                    WHERE (d.generation = item.generation & $4 AND NOT d.active AND d.changed = item.moment)
+                        OR (d.generation > item.generation & $4 AND d.token_since = item.moment)
+                    ORDER BY item.place
+                    ON CONFLICT DO NOTHING
+                    """,
+                key + [.integer(Int64(sorted.count)), .integer(Int64(TokenNumber.lastGeneration))] + columns.values),
             PostgresStatement(
                 """
                 DELETE FROM carillon.feedback AS f USING carillon.feedback_list AS list

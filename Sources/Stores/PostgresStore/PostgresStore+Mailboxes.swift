@@ -32,14 +32,7 @@ extension PostgresStore: Mailboxes {
     /// transaction may have looked up the device's node before this node took the device. It holds the locks of the
     /// rows until its commit. The rows are locked in the order that all transactions use.
     package func entries(of device: DeviceKey) async throws(StoreError) -> [StoredMailboxEntry] {
-        let rows = try await read(
-            """
-            WITH held AS (
-                SELECT app, version, expires, id, priority, expiration, contents, push_type, topic, collapse_id, payload
-                FROM carillon.destination WHERE device = $1 AND environment = $2 ORDER BY app FOR SHARE
-            )
-            SELECT * FROM held WHERE expires IS NOT NULL ORDER BY version, app
-            """, device.values)
+        let rows = try await read(PostgresStatement(assembled: Self.entriesSQL, device.values))
         return try rows.map { row throws(StoreError) in
             guard let entry = row.mailboxEntry(of: device) else {
                 throw PostgresError.damaged("a mailbox of device \(device.device)").storeError
@@ -48,21 +41,20 @@ extension PostgresStore: Mailboxes {
         }
     }
 
+    private static let entriesSQL = """
+        WITH held AS (
+            SELECT \(MailboxColumns.reading(from: "d")) FROM carillon.destination AS d
+            WHERE d.device = $1 AND d.environment = $2 ORDER BY d.app FOR SHARE
+        )
+        SELECT * FROM held WHERE expires IS NOT NULL ORDER BY version, app
+        """
+
     /// In one statement, which waits for no lock. Whoever reads after an announcement finds what was announced, because
     /// both were committed together.
     package func contents(of destinations: [Destination]) async -> [Result<StoredMailboxEntry?, StoreError>] {
         let rows: PostgresRows
         do throws(StoreError) {
-            rows = try await read(
-                """
-                SELECT item.place, d.app, version, expires, id, priority, expiration, contents, push_type, topic,
-                    collapse_id, payload
-                FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY
-                    AS item (device, environment, app, place)
-                JOIN carillon.destination AS d
-                    ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
-                WHERE d.expires IS NOT NULL
-                """, destinations.values)
+            rows = try await read(PostgresStatement(assembled: Self.contentsSQL, destinations.values))
         } catch {
             return destinations.map { _ in .failure(error) }
         }
@@ -79,6 +71,15 @@ extension PostgresStore: Mailboxes {
         }
         return results
     }
+
+    private static let contentsSQL = """
+        SELECT item.place, \(MailboxColumns.reading(from: "d"))
+        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY
+            AS item (device, environment, app, place)
+        JOIN carillon.destination AS d
+            ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
+        WHERE d.expires IS NOT NULL
+        """
 
     package func removeExpired(before moment: Timestamp, limit: Int) async throws(StoreError) -> Int {
         var removed = 0
@@ -105,28 +106,26 @@ extension PostgresStore: Mailboxes {
         let answers = try await Self.execute(
             [
                 PostgresStatement(
-                    """
-                    WITH due AS (
-                        SELECT device, environment, app, expires, id, topic FROM carillon.destination
-                        WHERE sweep < $1 ORDER BY sweep LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
-                    ), gone AS (
-                        SELECT * FROM due WHERE expires < $1 LIMIT $3
-                    ), later AS (
-                        UPDATE carillon.destination AS d SET sweep = due.expires
-                        FROM due
-                        WHERE d.device = due.device AND d.environment = due.environment AND d.app = due.app
-                            AND coalesce(due.expires >= $1, true)
-                    ), emptied AS (
-                        UPDATE carillon.destination AS d SET
-                            sweep = NULL, expires = NULL, expiration = NULL, priority = NULL, contents = NULL, id = NULL,
-                            push_type = NULL, topic = NULL, collapse_id = NULL, payload = NULL
-                        FROM gone
-                        WHERE d.device = gone.device AND d.environment = gone.environment AND d.app = gone.app
-                    )
-                    SELECT device, environment, app, id, topic, true FROM gone
-                    UNION ALL
-                    SELECT device, environment, app, NULL, NULL, false FROM due WHERE coalesce(expires >= $1, true)
-                    """,
+                    assembled: """
+                        WITH due AS (
+                            SELECT device, environment, app, expires, id, topic FROM carillon.destination
+                            WHERE sweep < $1 ORDER BY sweep LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
+                        ), gone AS (
+                            SELECT * FROM due WHERE expires < $1 LIMIT $3
+                        ), later AS (
+                            UPDATE carillon.destination AS d SET sweep = due.expires
+                            FROM due
+                            WHERE d.device = due.device AND d.environment = due.environment AND d.app = due.app
+                                AND coalesce(due.expires >= $1, true)
+                        ), emptied AS (
+                            UPDATE carillon.destination AS d SET sweep = NULL, \(MailboxColumns.emptying)
+                            FROM gone
+                            WHERE d.device = gone.device AND d.environment = gone.environment AND d.app = gone.app
+                        )
+                        SELECT device, environment, app, id, topic, true FROM gone
+                        UNION ALL
+                        SELECT device, environment, app, NULL, NULL, false FROM due WHERE coalesce(expires >= $1, true)
+                        """,
                     [
                         .integer(moment.column), .integer(Int64(clamping: limit)), .integer(Int64(clamping: maximum)),
                     ])
@@ -189,26 +188,7 @@ extension PostgresStore: Mailboxes {
             let answers = try await execute(
                 [
                     PostgresStatement(
-                        """
-                        WITH item AS (
-                            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
-                                WITH ORDINALITY AS item (device, environment, app, version, place)
-                        ), held AS (
-                            SELECT item.place, item.version, d.device, d.environment, d.app
-                            FROM item JOIN carillon.destination AS d
-                                ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
-                                AND d.version = item.version AND d.expires IS NOT NULL
-                            ORDER BY d.device, d.environment, d.app
-                            FOR NO KEY UPDATE OF d
-                        )
-                        UPDATE carillon.destination AS d SET
-                            expires = NULL, expiration = NULL, priority = NULL, contents = NULL, id = NULL,
-                            push_type = NULL, topic = NULL, collapse_id = NULL, payload = NULL
-                        FROM held
-                        WHERE d.device = held.device AND d.environment = held.environment AND d.app = held.app
-                            AND d.version = held.version AND d.expires IS NOT NULL
-                        RETURNING held.place
-                        """,
+                        assembled: removingSQL,
                         unique.map(\.destination).values + [
                             .integers(unique.map { Int64(clamping: $0.version.rawValue) })
                         ])
@@ -227,6 +207,25 @@ extension PostgresStore: Mailboxes {
             return references.map { _ in .failure(error) }
         }
     }
+
+    private static let removingSQL = """
+        WITH item AS (
+            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+                WITH ORDINALITY AS item (device, environment, app, version, place)
+        ), held AS (
+            SELECT item.place, item.version, d.device, d.environment, d.app
+            FROM item JOIN carillon.destination AS d
+                ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
+                AND d.version = item.version AND d.expires IS NOT NULL
+            ORDER BY d.device, d.environment, d.app
+            FOR NO KEY UPDATE OF d
+        )
+        UPDATE carillon.destination AS d SET \(MailboxColumns.emptying)
+        FROM held
+        WHERE d.device = held.device AND d.environment = held.environment AND d.app = held.app
+            AND d.version = held.version AND d.expires IS NOT NULL
+        RETURNING held.place
+        """
 }
 
 extension PostgresRow {
@@ -237,40 +236,5 @@ extension PostgresRow {
             return nil
         }
         return EndedNotification(id: id, destination: destination, topic: text(4) ?? "", step: step)
-    }
-
-    /// A row with the columns of a mailbox, from this one on; nil if not even its destination can be read.
-    func mailboxEntry(of device: DeviceKey, from first: Int = 0) -> StoredMailboxEntry? {
-        guard let app = integer(first).flatMap(AppID.init(column:)),
-            let version = integer(first + 1).flatMap(UInt64.init(exactly:)).map(MailboxVersion.init(rawValue:)),
-            let expires = moment(first + 2)
-        else { return nil }
-        let destination = Destination(environment: device.environment, device: device.device, app: app)
-        guard let notification = self.notification(from: first) else {
-            return .damaged(
-                destination, version, id: bytes(first + 3).flatMap(NotificationID.init(column:)),
-                topic: text(first + 8) ?? "",
-                expires: expires)
-        }
-        return StoredMailboxEntry(
-            entry: MailboxEntry(destination: destination, notification: notification, expires: expires),
-            version: version)
-    }
-
-    /// Nil if this store did not write the columns.
-    func notification(from first: Int) -> Notification? {
-        guard let id = bytes(first + 3).flatMap(NotificationID.init(column:)),
-            let priority = integer(first + 4).flatMap(UInt8.init(exactly:)).flatMap(Priority.init(rawValue:)),
-            let contents = integer(first + 6).flatMap(UInt8.init(exactly:)), let topic = text(first + 8),
-            let payload = bytes(first + 10)
-        else { return nil }
-        let type = text(first + 7).flatMap { StoredPushType($0) }
-        let collapseID = text(first + 9).flatMap(CollapseIdentifier.init(rawValue:))
-        guard isNull(first + 7) || type != nil, isNull(first + 9) || collapseID != nil else { return nil }
-        return Notification(
-            id: id, topic: topic, pushType: type?.pushType, priority: priority,
-            expiration: integer(first + 5).map { Expiration(seconds: UInt64(bitPattern: $0)) } ?? .unspecified,
-            collapseID: collapseID, activity: type?.activity,
-            payload: Payload(stored: payload, contents: Payload.Contents(rawValue: contents)))
     }
 }

@@ -108,20 +108,19 @@ extension PostgresStore: Registrations {
             try await Self.execute(
                 [
                     PostgresStatement(
-                        """
-                        WITH held AS (
-                            SELECT device, environment, app, id, topic FROM carillon.destination
-                            WHERE device = $1 AND environment = $2 AND app = $3 FOR NO KEY UPDATE
-                        )
-                        UPDATE carillon.destination AS d SET
-                            active = false, changed = CASE WHEN d.active THEN $4 ELSE d.changed END,
-                            expires = NULL, expiration = NULL, priority = NULL, contents = NULL, id = NULL,
-                            push_type = NULL, topic = NULL, collapse_id = NULL, payload = NULL
-                        FROM held
-                        WHERE d.device = $1 AND d.environment = $2 AND d.app = $3
-                        RETURNING held.device, held.environment, held.app, held.id, held.topic, d.generation,
-                            d.token_key, d.token_since, d.active, d.changed
-                        """, destination.values + [.integer(moment.column)]),
+                        assembled: """
+                            WITH held AS (
+                                SELECT device, environment, app, id, topic FROM carillon.destination
+                                WHERE device = $1 AND environment = $2 AND app = $3 FOR NO KEY UPDATE
+                            )
+                            UPDATE carillon.destination AS d SET
+                                active = false, changed = CASE WHEN d.active THEN $4 ELSE d.changed END,
+                                \(MailboxColumns.emptying)
+                            FROM held
+                            WHERE d.device = $1 AND d.environment = $2 AND d.app = $3
+                            RETURNING held.device, held.environment, held.app, held.id, held.topic, d.generation,
+                                d.token_key, d.token_since, d.active, d.changed
+                            """, destination.values + [.integer(moment.column)]),
                     self.announcingEnd(of: destination.app, on: destination.deviceKey),
                 ], on: self.writer(of: destination.deviceKey))
         }
@@ -168,25 +167,24 @@ extension PostgresStore: Registrations {
             PostgresStatement(
                 "SELECT 1 FROM carillon.device WHERE device = $1 AND environment = $2 FOR UPDATE", device.values),
             PostgresStatement(
-                """
-                WITH held AS (
-                    SELECT device, environment, app, id, topic FROM carillon.destination
-                    WHERE device = $1 AND environment = $2 ORDER BY app FOR NO KEY UPDATE
-                )
-                UPDATE carillon.destination AS d SET
-                    generation = d.generation + 1, token_key = $3, token_since = $4,
-                    active = false, changed = CASE WHEN d.active THEN $4 ELSE d.changed END,
-                    expires = NULL, expiration = NULL, priority = NULL, contents = NULL, id = NULL,
-                    push_type = NULL, topic = NULL, collapse_id = NULL, payload = NULL
-                FROM held
-                WHERE d.device = held.device AND d.environment = held.environment AND d.app = held.app
-                    AND NOT EXISTS (
-                        SELECT FROM carillon.destination AS last
-                        WHERE last.device = $1 AND last.environment = $2 AND last.generation >= $5
+                assembled: """
+                    WITH held AS (
+                        SELECT device, environment, app, id, topic FROM carillon.destination
+                        WHERE device = $1 AND environment = $2 ORDER BY app FOR NO KEY UPDATE
                     )
-                RETURNING held.device, held.environment, held.app, held.id, held.topic, d.generation, d.token_key,
-                    d.token_since, d.active, d.changed
-                """,
+                    UPDATE carillon.destination AS d SET
+                        generation = d.generation + 1, token_key = $3, token_since = $4,
+                        active = false, changed = CASE WHEN d.active THEN $4 ELSE d.changed END,
+                        \(MailboxColumns.emptying)
+                    FROM held
+                    WHERE d.device = held.device AND d.environment = held.environment AND d.app = held.app
+                        AND NOT EXISTS (
+                            SELECT FROM carillon.destination AS last
+                            WHERE last.device = $1 AND last.environment = $2 AND last.generation >= $5
+                        )
+                    RETURNING held.device, held.environment, held.app, held.id, held.topic, d.generation, d.token_key,
+                        d.token_since, d.active, d.changed
+                    """,
                 device.values + [
                     .integer(Int64(tokenKeyID)), .integer(moment.column), .integer(Int64(TokenNumber.lastGeneration)),
                 ]),

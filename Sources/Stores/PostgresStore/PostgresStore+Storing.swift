@@ -116,68 +116,58 @@ extension PostgresStore {
         margin: Duration,
         waits: Bool,
     ) -> PostgresStatement {
-        let notifications = written.map(\.entry.notification)
-        return PostgresStatement(
-            assembled: waits ? waitingSQL : skippingSQL,
-            written.map(\.entry.destination).values + [
-                .integers(written.map { Int64(clamping: $0.count) }),
-                .integers(written.map { $0.entry.expires.column }),
-                // The expiration has to reach the device unchanged, so store the same 64 bits as a signed number.
-                .integers(notifications.map { $0.expiration.seconds.map { Int64(bitPattern: $0) } }),
-                .integers(notifications.map { Int64($0.priority.rawValue) }),
-                .integers(notifications.map { Int64($0.payload.contents.rawValue) }),
-                .byteArrays(notifications.map(\.id.column)),
-                .texts(notifications.map { StoredPushType($0).text }),
-                .byteArrays(notifications.map { Array($0.topic.utf8) }),
-                .byteArrays(notifications.map { $0.collapseID.map { Array($0.rawValue.utf8) } }),
-                .byteArrays(notifications.map { Array($0.payload.json) }),
+        PostgresStatement(
+            assembled: waits ? waitingSQL : skippingSQL, columns(of: written, margin: margin).values)
+    }
+
+    private static func columns(
+        of written: [(entry: MailboxEntry, count: Int)],
+        margin: Duration,
+    ) -> [BoundColumn] {
+        written.map(\.entry.destination).columns + MailboxColumns.columns(of: written.map { $0.entry }) + [
+            BoundColumn("count", .integers(written.map { Int64(clamping: $0.count) })),
+            BoundColumn(
+                "age",
                 .integers(
                     written.map { item in
                         item.entry.age.map { Int64(clamping: ($0 + margin).attoseconds / 1_000_000_000_000) }
-                    }),
-            ])
+                    })),
+        ]
     }
 
     private static let waitingSQL = storingSQL(locking: "FOR NO KEY UPDATE OF d")
     private static let skippingSQL = storingSQL(locking: "FOR NO KEY UPDATE OF d SKIP LOCKED")
 
     private static func storingSQL(locking: String) -> String {
-        """
-        WITH held AS (
-            SELECT
-                item.*, d.active, d.changed, d.id AS old_id, d.topic AS old_topic, d.collapse_id AS old_collapse_id,
-                coalesce(
-                    d.expires IS NOT NULL AND d.id <> item.id
-                    AND d.version > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - item.age,
-                    false) AS is_overtaken
-            FROM unnest(
-                $1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
-                $8::bigint[], $9::bytea[], $10::text[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bigint[]
-            ) WITH ORDINALITY AS item (
-                device, environment, app, count, expires, expiration, priority, contents, id, push_type, topic,
-                collapse_id, payload, age, place
+        let item = columns(of: [], margin: .zero)
+        return """
+            WITH held AS (
+                SELECT
+                    item.*, d.active, d.changed, d.id AS old_id, d.topic AS old_topic, d.collapse_id AS old_collapse_id,
+                    coalesce(
+                        d.expires IS NOT NULL AND d.id <> item.id
+                        AND d.version > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - item.age,
+                        false) AS is_overtaken
+                FROM unnest(\(item.parameters())) WITH ORDINALITY AS item (\(item.names), place)
+                JOIN carillon.destination AS d
+                    ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
+                ORDER BY d.device, d.environment, d.app
+                \(locking)
+            ), stored AS (
+                UPDATE carillon.destination AS d SET
+                    version = greatest(
+                        d.version + held.count, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
+                    sweep = least(d.sweep, held.expires), \(MailboxColumns.filling(from: "held"))
+                FROM held
+                WHERE d.device = held.device AND d.environment = held.environment AND d.app = held.app
+                    AND held.active AND NOT held.is_overtaken
+                RETURNING
+                    held.place, held.active, held.changed, d.version, held.old_id, held.old_topic, held.old_collapse_id
             )
-            JOIN carillon.destination AS d
-                ON d.device = item.device AND d.environment = item.environment AND d.app = item.app
-            ORDER BY d.device, d.environment, d.app
-            \(locking)
-        ), stored AS (
-            UPDATE carillon.destination AS d SET
-                version = greatest(
-                    d.version + held.count, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
-                sweep = least(d.sweep, held.expires), expires = held.expires, expiration = held.expiration,
-                priority = held.priority, contents = held.contents, id = held.id, push_type = held.push_type,
-                topic = held.topic, collapse_id = held.collapse_id, payload = held.payload
-            FROM held
-            WHERE d.device = held.device AND d.environment = held.environment AND d.app = held.app
-                AND held.active AND NOT held.is_overtaken
-            RETURNING
-                held.place, held.active, held.changed, d.version, held.old_id, held.old_topic, held.old_collapse_id
-        )
-        SELECT * FROM stored
-        UNION ALL
-        SELECT place, active, changed, NULL, NULL, NULL, NULL FROM held WHERE NOT active OR is_overtaken
-        """
+            SELECT * FROM stored
+            UNION ALL
+            SELECT place, active, changed, NULL, NULL, NULL, NULL FROM held WHERE NOT active OR is_overtaken
+            """
     }
 
     /// The largest difference between the clocks of two machines that are PostgreSQL's primary one after the other. A

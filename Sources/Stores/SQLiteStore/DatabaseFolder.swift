@@ -59,7 +59,7 @@ final class DatabaseFolder: Sendable {
                 "\(databasePath) is not an SQLite database, or is damaged: move it away or restore a backup.",
             )
         }
-        guard header.applicationID == Schema.applicationID else {
+        guard header.applicationID == SQLiteSchema.applicationID else {
             throw StoreError(
                 .unreadable,
                 "\(databasePath) is another program's database: move it away, or choose another folder.",

@@ -28,9 +28,9 @@ enum DatabaseOpening {
             do {
                 let queue = try DatabaseQueue(path: path)
                 try queue.inDatabase { database in
-                    try database.execute(sql: "PRAGMA application_id = \(Schema.applicationID)")
+                    try database.execute(sql: "PRAGMA application_id = \(SQLiteSchema.applicationID)")
                 }
-                try Schema.migrator.migrate(queue)
+                try SQLiteSchema.migrator.migrate(queue)
                 try queue.close()
             } catch {
                 throw SQLiteFailure(error)
@@ -57,7 +57,7 @@ enum DatabaseOpening {
         var readOnly = Configuration()
         readOnly.readonly = true
         let inspection = try DatabaseQueue(path: path, configuration: readOnly)
-        let isNewer = try inspection.inDatabase { try Schema.migrator.hasBeenSuperseded($0) }
+        let isNewer = try inspection.inDatabase { try SQLiteSchema.migrator.hasBeenSuperseded($0) }
         try inspection.close()
         guard !isNewer else { return nil }
 
@@ -66,7 +66,7 @@ enum DatabaseOpening {
             // GRDB sets NORMAL, which could lose the newest transactions in a power cut.
             try database.execute(sql: "PRAGMA synchronous = FULL")
         }
-        try Schema.migrator.migrate(pool)
+        try SQLiteSchema.migrator.migrate(pool)
         // Copy the log's contents into the database, so that the next transaction begins at the start of the log's
         // file. `WriteAheadLog` requires that no earlier transaction with the same salt follows the end of the log.
         // If a full disk has no room for the copy, the database can still be read. Do not empty the file: GRDB would
@@ -79,7 +79,7 @@ enum DatabaseOpening {
     static func inMemory() throws(SQLiteFailure) -> DatabaseQueue {
         do {
             let queue = try DatabaseQueue(configuration: configuration)
-            try Schema.migrator.migrate(queue)
+            try SQLiteSchema.migrator.migrate(queue)
             return queue
         } catch {
             throw SQLiteFailure(error)

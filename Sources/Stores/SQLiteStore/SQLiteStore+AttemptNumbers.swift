@@ -30,8 +30,8 @@ extension SQLiteStore: AttemptNumbers {
                 ON CONFLICT (key) DO UPDATE SET value = excluded.value
                 """,
                 [
-                    Schema.Meta.attemptsBound.rawValue, bound,
-                    Schema.Meta.attemptsTime.rawValue, mark.time.column,
+                    SQLiteSchema.Meta.attemptsBound.rawValue, bound,
+                    SQLiteSchema.Meta.attemptsTime.rawValue, mark.time.column,
                 ])
         } committed: { _ in
         }.get()

@@ -96,7 +96,8 @@ extension SQLiteStore: CopyableStore {
             guard present == source || (present == nil && !hasAccounts && !hasSecrets) else { return false }
             try Self.removeEverything(from: database)
             try database.run(
-                "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", [Schema.Meta.copySource.rawValue, source])
+                "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)",
+                [SQLiteSchema.Meta.copySource.rawValue, source])
             return true
         } committed: {
             $0
@@ -170,7 +171,7 @@ extension SQLiteStore: CopyableStore {
 
     package func endCopy() async throws(StoreError) {
         try await write { database throws(SQLiteFailure) in
-            try database.run("DELETE FROM meta WHERE key = ?", [Schema.Meta.copySource.rawValue])
+            try database.run("DELETE FROM meta WHERE key = ?", [SQLiteSchema.Meta.copySource.rawValue])
         }
     }
 

@@ -205,14 +205,14 @@ final class VersionCounter: Sendable {
 // MARK: - Meta
 
 extension SQLiteStore {
-    static func meta(_ key: Schema.Meta, in database: Database) throws(SQLiteFailure) -> Int64 {
+    static func meta(_ key: SQLiteSchema.Meta, in database: Database) throws(SQLiteFailure) -> Int64 {
         guard let value = try metaIfPresent(key, in: database) else {
             throw .damaged("\(key.rawValue) is missing")
         }
         return value
     }
 
-    static func metaIfPresent(_ key: Schema.Meta, in database: Database) throws(SQLiteFailure) -> Int64? {
+    static func metaIfPresent(_ key: SQLiteSchema.Meta, in database: Database) throws(SQLiteFailure) -> Int64? {
         try database.firstRow("SELECT value FROM meta WHERE key = ?", [key.rawValue]) { $0.integer(0) }
     }
 
@@ -220,7 +220,7 @@ extension SQLiteStore {
         UInt64(clamping: try meta(.mailboxVersionsReserved, in: database))
     }
 
-    static func setMeta(_ key: Schema.Meta, to value: Int64, in database: Database) throws(SQLiteFailure) {
+    static func setMeta(_ key: SQLiteSchema.Meta, to value: Int64, in database: Database) throws(SQLiteFailure) {
         try database.run("UPDATE meta SET value = ? WHERE key = ?", [value, key.rawValue])
     }
 }

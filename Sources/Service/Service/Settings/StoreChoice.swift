@@ -144,7 +144,7 @@ package enum StoreChoice: Sendable, Hashable {
                 location: location, storeKey: try StoreKeyFile.read(settings.storeKeyFile),
                 node: PostgresNode(
                     name: settings.nodeName ?? ProcessInfo.processInfo.hostName,
-                    identity: try NodeIdentity.load(in: folder).bytes))
+                    identity: try NodeFile.identity(in: folder)))
             configuration.allowsAsynchronousCommit = settings.allowsAsynchronousCommit
             configuration.machineTime = { clock.machineTime }
             do {

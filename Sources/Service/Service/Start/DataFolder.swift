@@ -43,7 +43,7 @@ package struct DataFolder: Sendable {
     /// The folder of captured requests.
     var capturedFolder: String { path + "/" + CapturedRequests.folderName }
     /// The identity of this node in a store outside the folder.
-    var nodeFile: String { path + "/\(NodeIdentity.fileName)" }
+    var nodeFile: String { path + "/\(NodeFile.name)" }
     package var lockFile: String { path + "/lock" }
 
     /// What was there before the start, so that a failed start can restore it.
@@ -127,7 +127,7 @@ package struct DataFolder: Sendable {
             let ours: Set<String> = [
                 "lock", "log", "\(SQLiteStore.fileName).new", "\(SQLiteStore.fileName).new-journal",
                 SQLiteStore.secretsFolderName, "ca.pem", "development.json", "management.key", "service.json",
-                "admin.sock", NodeIdentity.fileName, VirtualDeviceFile.name, CapturedRequests.folderName,
+                "admin.sock", NodeFile.name, VirtualDeviceFile.name, CapturedRequests.folderName,
             ]
             let others = visible.filter { !ours.contains($0) && !($0.hasPrefix("AuthKey_") && $0.hasSuffix(".p8")) }
             guard others.isEmpty else {
@@ -138,7 +138,7 @@ package struct DataFolder: Sendable {
             }
             // The folder was used with a shared store. Another store would have another authority, which the clients
             // do not trust.
-            guard store.isShared || !visible.contains(NodeIdentity.fileName) else {
+            guard store.isShared || !visible.contains(NodeFile.name) else {
                 throw ServiceError(
                     .dataFolder,
                     "\(path) belongs to a PostgreSQL store; set that store, or name another folder with --data.")

@@ -3,8 +3,8 @@ import HTTP2
 import NIOCore
 import Notifications
 
-/// A request for the management of channels, as far as it has been read.
-struct ChannelRequest {
+/// A channel management request, as far as it has been read.
+struct ChannelManagementRequest {
     var method = ""
     var path = ""
     /// Whether the answer must not have a body (RFC 9110, 9.3.2).

@@ -1,26 +1,24 @@
 import Foundation
 import Notifications
 
-/// Random bytes that identify this data folder among those that use one store. Only a folder whose store is elsewhere
-/// contains the file.
-struct NodeIdentity {
-    static let fileName = "node.json"
+/// The file with random bytes that identify this data folder among those that use one store. Only a folder whose store is
+/// elsewhere contains the file.
+enum NodeFile {
+    static let name = "node.json"
     private static let byteCount = 16
-
-    let bytes: [UInt8]
 
     private struct Record: Codable {
         var identity: String
     }
 
     /// Reads the identity. The first start makes it.
-    static func load(in folder: DataFolder) throws(ServiceError) -> NodeIdentity {
+    static func identity(in folder: DataFolder) throws(ServiceError) -> [UInt8] {
         let file = folder.nodeFile
         guard let data = FileManager.default.contents(atPath: file) else {
             var random = SystemRandomNumberGenerator()
             let bytes = (0..<byteCount).map { _ in UInt8.random(in: .min ... .max, using: &random) }
             try DataFolder.write(#"{"identity":"\#(Hexadecimal.string(bytes))"}"# + "\n", to: file)
-            return NodeIdentity(bytes: bytes)
+            return bytes
         }
         guard let record = try? JSONDecoder().decode(Record.self, from: data),
             let bytes = Hexadecimal.bytes(record.identity), bytes.count == byteCount
@@ -28,6 +26,6 @@ struct NodeIdentity {
             throw ServiceError(
                 .dataFolder, "\(file) is damaged: remove it, and start 15 seconds after the service has ended.")
         }
-        return NodeIdentity(bytes: bytes)
+        return bytes
     }
 }

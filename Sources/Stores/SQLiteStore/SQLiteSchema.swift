@@ -1,7 +1,7 @@
 import GRDB
 
 /// The tables of the database, as migrations from each version to the next.
-enum Schema {
+enum SQLiteSchema {
     /// Marks a database file as one of Carillon's ("Cari" as a big-endian 32-bit integer, at offset 68 of the file).
     static let applicationID: UInt32 = 0x4361_7269
 
