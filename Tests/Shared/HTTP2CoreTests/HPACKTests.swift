@@ -167,6 +167,25 @@ struct HPACKTests {
         #expect((0..<4).map { decoded.form($0) } == [.incremental, .indexed, .withoutIndexing, .neverIndexed])
     }
 
+    @Test(arguments: [FieldForm.withoutIndexing, .neverIndexed])
+    func `RFC 7541, 6.2.2 and 6.2.3: a literal takes its name from the dynamic table`(_ form: FieldForm) throws {
+        var encoder = FieldEncoder(maximumTableBytes: 4_096)
+        var decoder = FieldDecoder()
+        var sizes: [Int] = []
+        for form in [FieldForm.incremental, form] {
+            var list = FieldList()
+            list.append(Array("apns-collapse-id".utf8).span, Array("0123456789".utf8).span, form)
+            var block: [UInt8] = []
+            encoder.encode(list, to: &block)
+            var decoded = FieldList()
+            try decoder.decode(block.span, into: &decoded, maximum: 1_000, bomb: 1_000)
+            #expect(decoded.form(0) == form)
+            #expect(decoded.bytes == list.bytes)
+            sizes.append(block.count)
+        }
+        #expect(sizes[1] < sizes[0] - 8)
+    }
+
     // MARK: Huffman code
 
     @Test func `RFC 7541, appendix B: the code is complete`() {

@@ -87,6 +87,16 @@ struct DynamicTable {
         for index in entries.indices { entries[index].start -= start }
     }
 
+    /// Finds the newest entry with a name.
+    func find(_ name: Span<UInt8>) -> Int? {
+        let bytes = bytes.span
+        for index in 0..<count {
+            guard let entry = self[index], entry.nameCount == name.count else { continue }
+            if bytes.extracting(entry.name).isEqual(to: name) { return index }
+        }
+        return nil
+    }
+
     /// Finds a field: the position of the newest entry with its name, and whether it has the value as well. An entry
     /// with the value is preferred.
     func find(_ name: Span<UInt8>, _ value: Span<UInt8>) -> (index: Int, hasValue: Bool)? {
