@@ -34,7 +34,7 @@ package struct Settings: Hashable, Sendable {
     mutating func apply(_ setting: Setting, _ value: UInt32, from role: Role) throws(Fault) {
         switch setting {
         case .headerTableSize:
-            headerTableBytes = Int(value)
+            headerTableBytes = Int(clamping: value)
         case .enablePush:
             guard value <= 1 else {
                 throw Fault(.protocolError, "RFC 9113, 6.5.2", "SETTINGS_ENABLE_PUSH is neither 0 nor 1")
@@ -44,19 +44,19 @@ package struct Settings: Hashable, Sendable {
             }
             enablesPush = value == 1
         case .maxConcurrentStreams:
-            maxConcurrentStreams = Int(value)
+            maxConcurrentStreams = Int(clamping: value)
         case .initialWindowSize:
             guard value <= UInt32(Window.maximum) else {
                 throw Fault(.flowControlError, "RFC 9113, 6.5.2", "SETTINGS_INITIAL_WINDOW_SIZE exceeds 2^31-1")
             }
             streamWindowBytes = Int(value)
         case .maxFrameSize:
-            guard Self.frameSizes.contains(Int(value)) else {
+            guard Self.frameSizes.contains(Int(clamping: value)) else {
                 throw Fault(.protocolError, "RFC 9113, 6.5.2", "SETTINGS_MAX_FRAME_SIZE is outside of its range")
             }
             maxFrameBytes = Int(value)
         case .maxHeaderListSize:
-            maxHeaderListBytes = Int(value)
+            maxHeaderListBytes = Int(clamping: value)
         case .noRFC7540Priorities:
             // RFC 9218, 2.1. Nobody's priorities have an effect here, so the value does not either.
             guard value <= 1 else {

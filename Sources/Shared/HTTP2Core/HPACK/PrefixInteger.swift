@@ -9,9 +9,10 @@ enum PrefixInteger {
     static func read(_ block: Span<UInt8>, at offset: inout Int, prefix: UInt8) throws(Fault) -> Int {
         guard offset < block.count else { throw truncated }
         let mask = UInt8(1) << prefix &- 1
-        var number = Int(block[offset] & mask)
+        // 64 bits, also where `Int` has 32.
+        var number = UInt64(block[offset] & mask)
         offset += 1
-        guard number == Int(mask) else { return number }
+        guard number == UInt64(mask) else { return Int(number) }
         var shift = 0
         while true {
             guard offset < block.count else { throw truncated }
@@ -20,9 +21,9 @@ enum PrefixInteger {
             }
             let byte = block[offset]
             offset += 1
-            number += Int(byte & 0x7f) << shift
+            number += UInt64(byte & 0x7f) << shift
             shift += 7
-            if byte & 0x80 == 0 { return number }
+            if byte & 0x80 == 0 { return Int(clamping: number) }
         }
     }
 
