@@ -101,6 +101,7 @@ final class DeviceConnection: HTTP2Connection {
     func tick(now: NIODeadline) {
         second = now
         let timeout = courier.limits.requestTimeout
+        if session?.closeIfFieldsAreOverdue(after: timeout, now: now) == true { return }
         for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil })
         where stream != listening?.stream && (stream != acknowledging || listening == nil) {
             // The table may have changed since.

@@ -151,6 +151,7 @@ final class ChannelConnection: AuthenticatingConnection {
     func tick(now: NIODeadline) {
         second = now
         let timeout = provider.limits.requestTimeout
+        if session?.closeIfFieldsAreOverdue(after: timeout, now: now) == true { return }
         for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil }) {
             guard let index = requests.index(of: stream) else { continue }
             switch requests[index].overdue(after: timeout, now: now) {

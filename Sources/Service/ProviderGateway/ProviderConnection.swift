@@ -266,6 +266,7 @@ final class ProviderConnection: AuthenticatingConnection {
     func tick(now: NIODeadline) {
         second = now
         let timeout = gateway.limits.requestTimeout
+        if session?.closeIfFieldsAreOverdue(after: timeout, now: now) == true { return }
         for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil }) {
             // The table of requests may have changed meanwhile.
             guard let request = requests[stream] else { continue }

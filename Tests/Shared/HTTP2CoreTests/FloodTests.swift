@@ -41,6 +41,9 @@ struct Flood: Sendable, CustomTestStringConvertible {
             name: "Empty DATA (CVE-2019-9518)", kind: .idleFrames, beginning: open,
             round: { _ in Wire.data(1, "") }, allowed: 2_000),
         Flood(
+            name: "DATA that is only padding (CVE-2019-9518)", kind: .idleFrames, beginning: open,
+            round: { _ in Wire.frame(0, Wire.padded, 1, [0]) }, allowed: 2_000),
+        Flood(
             name: "PRIORITY (CVE-2019-9513)", kind: .idleFrames, beginning: [],
             round: { _ in Wire.frame(2, 0, 1, [0, 0, 0, 0, 0]) }, allowed: 2_000),
         Flood(
@@ -135,6 +138,41 @@ struct FloodTests {
         #expect(server.list.bytes.count < 8_000)
         server.respond(1, [(":status", "431")])
         #expect(server.queued() == ["closed 1 NO_ERROR"])
+    }
+
+    @Test func `Requests that were under way when GOAWAY was sent are no flood`() {
+        let server = Side.server()
+        server.endpoint.goAway(lastStream: .connection, .noError)
+        for number in 0..<700 as Range<UInt32> {
+            let stream = 2 * number + 1
+            let request = Wire.headers(stream, Wire.post, endStream: false) + Wire.data(stream, "a")
+            #expect(server.receive(request + Wire.data(stream, "", endStream: true)) == [])
+        }
+    }
+
+    @Test func `Interim responses before one response are limited`() throws {
+        let client = Side.client()
+        let stream = try client.open()
+        let interim = Wire.headers(stream, [(":status", "103")], endStream: false)
+        var rounds = 0
+        var last: String?
+        while rounds < 10_000, last == nil {
+            last = client.receive(interim).last { $0.hasPrefix("failed") }
+            rounds += 1
+        }
+        #expect(last == "failed flood idle frames")
+        #expect(rounds > 2_000)
+    }
+
+    @Test func `A client's own requests allow the frames that belong to them`() throws {
+        let client = Side.client()
+        for _ in 0..<3_000 {
+            let stream = try client.open()
+            _ = client.output()
+            let answer = Wire.headers(stream, [(":status", "200")])
+            let frames = Wire.windowUpdate(0, 1) + answer + Wire.reset(stream, 0)
+            #expect(client.receive(frames).last?.hasPrefix("failed") != true)
+        }
     }
 
     @Test func `Zero windows hold back content, and nothing is kept for it`() {

@@ -57,6 +57,7 @@ struct Malformed: Sendable, CustomTestStringConvertible {
         Malformed("8.3.1", ":path is empty", get(with: ":path", "")),
         Malformed("8.3.1", ":path does not begin with /", get(with: ":path", "a")),
         Malformed("8.3.1", ":path is * without OPTIONS", get(with: ":path", "*")),
+        Malformed("8.3.1", "host is repeated", Wire.get + [("host", "b"), ("host", "a")]),
         Malformed("8.3.1", ":authority has userinfo", get(with: ":authority", "u@a")),
         Malformed("8.3.1", "host differs from :authority", get("host", "b")),
         Malformed("8.1.1", "content-length is not a number", get("content-length", "1x")),
@@ -182,6 +183,26 @@ struct MessageTests {
             events == [
                 "interim 1 :status=100", "interim 1 :status=100", "response 1 end :status=200", "closed 1 NO_ERROR",
             ])
+    }
+
+    @Test func `RFC 9113, 8.1: an interim response that is too large is not the final one`() throws {
+        let client = Side.client()
+        let stream = try client.open()
+        let long = String(repeating: "v", count: 100)
+        let links = (0..<70).map { ("a\($0)", long) }
+        let interim = Wire.headers(stream, [(":status", "103")] + links, endStream: false)
+        #expect(client.receive(interim).first?.hasPrefix("interim \(stream) :status=103") == true)
+        #expect(client.receive(Wire.headers(stream, [(":status", "200")])).first == "response \(stream) end :status=200")
+    }
+
+    @Test(arguments: [[(":path", "/")], [("a", "line\nline")], [("A", "a")], [("connection", "close")]])
+    func `RFC 9113, 8.2 and 8.3: the fields of a list that is too large are checked`(_ wrong: [(String, String)]) {
+        let server = Side.server()
+        let long = String(repeating: "v", count: 100)
+        let fields = Wire.get + wrong + (0..<70).map { ("a\($0)", long) }
+        let events = server.receive(Wire.headers(1, fields))
+        #expect(events.count == 1)
+        #expect(events.first?.hasPrefix("refused 1") == true)
     }
 
     @Test func `RFC 9113, 8.1: HEADERS after the final response without END_STREAM are malformed`() throws {

@@ -143,6 +143,11 @@ struct StreamTests {
         #expect(events.first?.hasPrefix("request 1 end :method=GET") == true)
     }
 
+    @Test func `RFC 9113, 6.2: padding that leaves no room for the priority is a PROTOCOL_ERROR`() {
+        let frame = Wire.frame(1, 0x2c, 1, [5, 0, 0, 0, 0, 0])
+        #expect(server.receive(frame).last?.hasPrefix("failed PROTOCOL_ERROR") == true)
+    }
+
     @Test func `RFC 9113, 6.2: a field block with only padding before it is empty`() {
         open()
         #expect(server.receive(Wire.frame(1, 0xd, 1, [0])) == ["trailers 1 "])
@@ -154,6 +159,18 @@ struct StreamTests {
             Wire.frame(1, 1, 1, Array(block.prefix(5))) + Wire.frame(9, 0, 1, Array(block[5..<9]))
             + Wire.frame(9, 4, 1, Array(block.dropFirst(9)))
         #expect(server.receive(frames) == ["request 1 end :method=GET :scheme=https :path=/ :authority=a"])
+    }
+
+    @Test func `An endpoint knows since when a field block is incomplete`() {
+        let frame = Wire.headers(1, Wire.get, endHeaders: false)
+        _ = server.receive(Array(frame.prefix(9)))
+        let began = server.now
+        #expect(server.endpoint.fieldsBegan == began)
+        server.now += 1
+        _ = server.receive(Array(frame.dropFirst(9)))
+        #expect(server.endpoint.fieldsBegan == began)
+        _ = server.receive(Wire.frame(9, 4, 1))
+        #expect(server.endpoint.fieldsBegan == nil)
     }
 
     @Test func `RFC 9113, 6.2 and 6.10: a large field block is sent in frames that follow each other`() {

@@ -117,6 +117,14 @@ extension HTTP2Session {
         }
     }
 
+    /// Server: closes the channel if the fields of a request of which the application was not told take too long.
+    /// - Returns: Whether it did.
+    package func closeIfFieldsAreOverdue(after timeout: TimeAmount, now: NIODeadline) -> Bool {
+        guard let since = unfinishedFieldsSince, since + timeout < now else { return false }
+        close()
+        return true
+    }
+
     /// Closes the channel at once with RST, as if the machine had failed. For rehearsals.
     package func abort() {
         guard let channel = context?.channel else { return }

@@ -86,6 +86,10 @@ extension HTTP2Endpoint {
             if !progress.isIgnored, let slot = streams.slot(of: progress.stream) {
                 _ = streams.update(slot) { $0.receiveWindow.consume(padding + 1) }
             }
+            // Padding alone is as idle as an empty frame (CVE-2019-9518).
+            if !progress.isIgnored, padding == progress.remaining, !progress.endStream {
+                try flood.countIdleFrame(at: now)
+            }
             try countContent(&progress, now)
         }
         let padding = progress.padding ?? 0
@@ -126,13 +130,14 @@ extension HTTP2Endpoint {
     ) throws(Fault) -> Event? {
         let stream = progress.stream
         let endStream = isEnd && progress.endStream
+        let isPaused = streams.stream(at: slot)?.flags.contains(.isPaused) ?? false
         _ = streams.update(slot) { stream in
-            if !stream.flags.contains(.isPaused) { stream.receiveWindow.consume(content.count) }
+            if !isPaused { stream.receiveWindow.consume(content.count) }
             if endStream { stream.flags.insert(.remoteEnded) }
         }
         if endStream {
             closeIfEnded(slot, stream)
-        } else if isEnd {
+        } else if isEnd, !isPaused {
             // Only at a frame's end, so that what is sent does not depend on how the bytes arrive.
             try openWindow(slot, stream)
         }

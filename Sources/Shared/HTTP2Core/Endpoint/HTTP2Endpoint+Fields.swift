@@ -4,21 +4,16 @@ extension HTTP2Endpoint {
         // A request allows further frames. Trailers and field blocks of closed streams do not.
         if role == .server { try flood.countIdleFrame(at: now) }
         try checkStream(of: head)
-        var range = 0..<payload.count
-        if head.has(FrameFlag.padded) {
-            guard payload.count > 0, Int(payload[0]) < payload.count else {
-                throw Self.tooMuchPadding("RFC 9113, 6.2")
-            }
-            range = 1..<payload.count - Int(payload[0])
+        let isPadded = head.has(FrameFlag.padded)
+        guard !isPadded || !payload.isEmpty else { throw Self.tooMuchPadding("RFC 9113, 6.2") }
+        // RFC 9113, 5.3.2: the five bytes of a priority are skipped.
+        let start = (isPadded ? 1 : 0) + (head.has(FrameFlag.priority) ? 5 : 0)
+        guard payload.count >= start else {
+            throw Fault(.frameSizeError, "RFC 9113, 4.2", "HEADERS is too short for its priority")
         }
-        if head.has(FrameFlag.priority) {
-            // RFC 9113, 5.3.2: the five bytes are skipped.
-            guard range.count >= 5 else {
-                throw Fault(.frameSizeError, "RFC 9113, 4.2", "HEADERS is too short for its priority")
-            }
-            range = range.lowerBound + 5..<range.upperBound
-        }
-        let fragment = payload.extracting(range)
+        let padding = isPadded ? Int(payload[0]) : 0
+        guard padding <= payload.count - start else { throw Self.tooMuchPadding("RFC 9113, 6.2") }
+        let fragment = payload.extracting(start..<payload.count - padding)
         let endStream = head.has(FrameFlag.endStream)
         if head.has(FrameFlag.endHeaders) { return try endBlock(head.stream, endStream, fragment, now) }
         var bytes: [UInt8] = []
@@ -61,6 +56,7 @@ extension HTTP2Endpoint {
     private mutating func endBlock(
         _ stream: StreamID, _ endStream: Bool, _ block: Span<UInt8>, _ now: UInt64
     ) throws(Fault) -> Event? {
+        fieldsBegan = nil
         let maximum = limits.maxHeaderListBytes
         let bomb = maximum.multipliedReportingOverflow(by: max(1, limits.headerBombFactor))
         try decoder.decode(
@@ -82,9 +78,9 @@ extension HTTP2Endpoint {
         _ stream: StreamID, _ endStream: Bool, _ now: UInt64
     ) throws(Fault) -> Event? {
         lastPeerStream = stream
+        flood.streamOpened()
         // RFC 9113, 6.8: streams above the last one of our GOAWAY are ignored.
         if let last = sentGoAway, stream > last { return nil }
-        flood.streamOpened()
         let allowed = min(local.maxConcurrentStreams ?? .max, limits.maxConcurrentStreams)
         guard streams.count < allowed else {
             let fault = Fault(.refusedStream, "RFC 9113, 5.1.2", "more streams are open than allowed")
@@ -93,17 +89,15 @@ extension HTTP2Endpoint {
         var new = Stream(
             stream, sendWindow: peerSettings.streamWindowBytes, receiveWindow: local.inForce.streamWindowBytes)
         new.flags = endStream ? [.hasMessage, .remoteEnded] : .hasMessage
-        if decoder.isTooLarge {
-            lastProcessedStream = stream
-            streams.insert(new)
-            return .fieldsTooLarge(stream, endStream: endStream)
-        }
         do throws(Fault) {
-            let rules = try MessageRules.check(fields, as: .request, allowsBlanks: limits.allowsBlanksAroundValues)
-            if rules.isConnect {
-                new.flags.insert(.isTunnel)
-            } else {
-                new.missingContent = rules.contentLength
+            let rules = try check(as: .request)
+            // What was left out of a list that is too large may be a content-length.
+            if !decoder.isTooLarge {
+                if rules.isConnect {
+                    new.flags.insert(.isTunnel)
+                } else {
+                    new.missingContent = rules.contentLength
+                }
             }
             guard !endStream || (new.missingContent ?? 0) == 0 else {
                 throw MessageRules.malformed("RFC 9113, 8.1.1", "the content does not have the content-length")
@@ -113,7 +107,14 @@ extension HTTP2Endpoint {
         }
         lastProcessedStream = stream
         streams.insert(new)
-        return .request(stream, endStream: endStream)
+        return decoder.isTooLarge
+            ? .fieldsTooLarge(stream, endStream: endStream) : .request(stream, endStream: endStream)
+    }
+
+    /// Checks the fields that were decoded: all of them, or as many as fit.
+    private func check(as kind: MessageRules.Kind) throws(Fault) -> MessageRules {
+        try MessageRules.check(
+            fields, as: kind, isComplete: !decoder.isTooLarge, allowsBlanks: limits.allowsBlanksAroundValues)
     }
 
     private mutating func refuse(_ stream: StreamID, _ fault: Fault, _ now: UInt64) throws(Fault) -> Event? {
@@ -127,6 +128,7 @@ extension HTTP2Endpoint {
         _ slot: Int, _ id: StreamID, _ endStream: Bool, _ now: UInt64
     ) throws(Fault) -> Event? {
         guard let stream = streams.stream(at: slot) else { return nil }
+        let event: Event?
         do throws(Fault) {
             guard !stream.flags.contains(.remoteEnded) else {
                 throw Fault(.streamClosed, "RFC 9113, 5.1", "HEADERS came on a stream that is half-closed (remote)")
@@ -134,12 +136,16 @@ extension HTTP2Endpoint {
             guard !stream.flags.contains(.isTunnel) else {
                 throw MessageRules.malformed("RFC 9113, 8.5", "HEADERS came on a tunnel")
             }
-            return stream.flags.contains(.hasMessage)
+            event =
+                stream.flags.contains(.hasMessage)
                 ? try endWithTrailers(slot, id, endStream) : try respond(slot, id, endStream)
         } catch {
             try streamError(slot, id, error, now)
             return nil
         }
+        // A response may have any number of interim ones before it.
+        if case .interimResponse? = event { try flood.countIdleFrame(at: now) }
+        return event
     }
 
     /// RFC 9113, 8.1: trailers end the stream.
@@ -147,33 +153,31 @@ extension HTTP2Endpoint {
         guard endStream else {
             throw MessageRules.malformed("RFC 9113, 8.1", "HEADERS after the message does not end the stream")
         }
-        if !decoder.isTooLarge {
-            _ = try MessageRules.check(fields, as: .trailers, allowsBlanks: limits.allowsBlanksAroundValues)
-        }
+        _ = try check(as: .trailers)
         try remoteEnds(slot, id)
         return decoder.isTooLarge ? .fieldsTooLarge(id, endStream: true) : .trailers(id)
     }
 
     /// Client: an interim or the final response (RFC 9113, 8.1).
     private mutating func respond(_ slot: Int, _ id: StreamID, _ endStream: Bool) throws(Fault) -> Event? {
+        let rules = try check(as: .response)
+        // 0: the status was left out of a list that is too large.
+        if rules.status > 0, rules.status < 200 {
+            guard !endStream else {
+                throw MessageRules.malformed("RFC 9113, 8.1", "an interim response ends the stream")
+            }
+            return .interimResponse(id)
+        }
         var missing: UInt64?
         var isTunnel = false
-        if !decoder.isTooLarge {
-            let rules = try MessageRules.check(fields, as: .response, allowsBlanks: limits.allowsBlanksAroundValues)
-            if rules.status < 200 {
-                guard !endStream else {
-                    throw MessageRules.malformed("RFC 9113, 8.1", "an interim response ends the stream")
-                }
-                return .interimResponse(id)
-            }
-            let flags = streams.stream(at: slot)?.flags ?? []
-            if flags.contains(.isConnect), rules.status < 300 {
-                isTunnel = true
-            } else {
-                // RFC 9113, 8.1.1: these have no content, whatever content-length says.
-                let hasNoContent = flags.contains(.isHead) || rules.status == 204 || rules.status == 304
-                missing = hasNoContent ? 0 : rules.contentLength
-            }
+        let flags = streams.stream(at: slot)?.flags ?? []
+        if flags.contains(.isConnect), (200..<300).contains(rules.status) {
+            isTunnel = true
+        } else if flags.contains(.isHead) || rules.status == 204 || rules.status == 304 {
+            // RFC 9113, 8.1.1: these have no content, whatever content-length says.
+            missing = 0
+        } else if !decoder.isTooLarge {
+            missing = rules.contentLength
         }
         _ = streams.update(slot) {
             $0.flags.insert(isTunnel ? [.hasMessage, .isTunnel] : .hasMessage)

@@ -69,6 +69,7 @@ extension HTTP2Endpoint {
             return try beginData(head, bytes, &position, now)
         case FrameType.headers...FrameType.continuation:
             try checkKind(head)
+            if head.type == FrameType.headers { fieldsBegan = now }
             reading = .payload(head)
             return try readPayload(head, bytes, &position, now)
         default:

@@ -105,6 +105,7 @@ extension HTTP2Endpoint {
         }
         if endStream { stream.flags.insert(.localEnded) }
         nextStream += 2
+        flood.streamOpened()
         streams.insert(stream)
         write(list, endStream: endStream, on: id)
         return id

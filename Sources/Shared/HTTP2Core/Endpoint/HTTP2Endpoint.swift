@@ -37,6 +37,9 @@ package struct HTTP2Endpoint: ~Copyable {
     /// The part of a head, or of a payload, that has come.
     var pending: [UInt8] = []
     var block: OpenBlock?
+    /// When the field block of which a part is missing began to come, in nanoseconds; nil if none is missing. Nobody is
+    /// told of its message before it is complete, so whoever limits the time of messages has to limit this too.
+    package internal(set) var fieldsBegan: UInt64?
     /// Events that came together with another one.
     private var queue: [Event] = []
     private var queueStart = 0
@@ -146,6 +149,7 @@ package struct HTTP2Endpoint: ~Copyable {
         }
         pending = []
         block = nil
+        fieldsBegan = nil
         enqueue(.failed(fault))
     }
 

@@ -42,14 +42,17 @@ struct MessageRules {
     }
 
     /// Checks all fields. A fault is a stream error (RFC 9113, 8.1.1).
-    static func check(_ list: FieldList, as kind: Kind, allowsBlanks: Bool) throws(Fault) -> MessageRules {
+    /// - Parameter isComplete: false if fields were left out, which are then not missed.
+    static func check(
+        _ list: FieldList, as kind: Kind, isComplete: Bool = true, allowsBlanks: Bool
+    ) throws(Fault) -> MessageRules {
         var rules = MessageRules(kind, allowsBlanks: allowsBlanks)
         let bytes = list.bytes.span
         for index in list.entries.indices {
             let (name, value) = (list.name(index), list.value(index))
             try rules.field(bytes.extracting(name), bytes.extracting(value), at: value)
         }
-        try rules.end(bytes)
+        if isComplete { try rules.end(bytes) }
         return rules
     }
 
@@ -159,7 +162,9 @@ struct MessageRules {
             guard kind != .response, Self.isTrailers(value) else {
                 throw Self.malformed("RFC 9113, 8.2.2", "te has another value than trailers")
             }
-        case 4 where name.isEqual(to: "host"):
+        case 4 where name.isEqual(to: "host") && kind == .request:
+            // RFC 9110, 7.2: one. Of two, only one could be compared with :authority.
+            guard host == nil else { throw Self.malformed("RFC 9113, 8.3.1", "host is repeated") }
             host = range
         case 7 where name.isEqual(to: "upgrade"), 10 where name.isEqual(to: "connection"),
             10 where name.isEqual(to: "keep-alive"), 16 where name.isEqual(to: "proxy-connection"),

@@ -58,6 +58,8 @@ final class CoreSession: HTTP2Session {
     override var peerMaxConcurrentStreams: Int { endpoint.peerSettings.maxConcurrentStreams ?? .max }
     override var hasUnacknowledgedSettings: Bool { endpoint.hasUnacknowledgedSettings }
 
+    override var unfinishedFieldsSince: NIODeadline? { endpoint.fieldsBegan.map { .uptimeNanoseconds($0) } }
+
     override func announceStreams(_ number: Int) {
         endpoint.announce(concurrentStreams: number)
         scheduleFlush()

@@ -103,7 +103,13 @@
             if isEnd || UInt32(head.type) != NGHTTP2_DATA.rawValue { hasNews = true }
             switch UInt32(head.type) {
             case NGHTTP2_DATA.rawValue:
-                if isEnd { remoteEnded(StreamID(head.stream_id)) }
+                if isEnd {
+                    remoteEnded(StreamID(head.stream_id))
+                    break
+                }
+                // Padding alone is as idle as an empty frame (CVE-2019-9518). The length of the padding is known only here.
+                let data = UnsafeRawPointer(frame).assumingMemoryBound(to: nghttp2_data.self)
+                if data.pointee.padlen > 0, data.pointee.padlen == head.length { return result(count(.idleFrames)) }
             case NGHTTP2_HEADERS.rawValue:
                 headersEnded(StreamID(head.stream_id), endStream: isEnd)
             case NGHTTP2_SETTINGS.rawValue:
