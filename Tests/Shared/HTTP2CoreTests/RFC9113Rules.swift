@@ -75,7 +75,8 @@ extension Rule {
             "RFC 7541, 4.2: the encoder announces the smallest and the last size"),
         Rule(
             "4.3.1", "A block that does not begin with the change is a connection error.",
-            "RFC 7541, 4.2: after a reduced limit the block has to begin with a change of the size"),
+            "RFC 7541, 4.2: after a reduced limit the block has to begin with a change of the size",
+            "RFC 9113, 4.3.1: until the peer has acknowledged the size 0, its table is as large as before"),
     ]
 
     private static let section5: [Rule] = [
