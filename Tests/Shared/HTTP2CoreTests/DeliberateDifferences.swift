@@ -24,9 +24,22 @@ struct DeliberateDifference: Sendable, CustomTestStringConvertible {
 
     static let all: [DeliberateDifference] = [
         DeliberateDifference(
-            reason: "libnghttp2 does not compare host with :authority, and allows userinfo. 8.3.1 wants both.",
+            reason: "libnghttp2 does not compare host with :authority. 8.3.1: a request is malformed if they differ.",
             example: [get("host", "b")]
-        ) { $0.ours.faults.contains("RFC 9113, 8.3.1") },
+        ) {
+            $0.ours.faults.contains("RFC 9113, 8.3.1")
+                && $0.library.events.contains { $0.hasPrefix("request") && $0.contains(" host=") }
+        },
+        DeliberateDifference(
+            reason: "libnghttp2 allows userinfo in :authority. 8.3.1 does not.",
+            example: [Wire.headers(1, Array(Wire.get.dropLast()) + [(":authority", "u@a")])]
+        ) {
+            $0.ours.faults.contains("RFC 9113, 8.3.1")
+                && $0.library.events.contains {
+                    $0.hasPrefix("request")
+                        && $0.split(separator: " ").contains { $0.hasPrefix(":authority=") && $0.contains("@") }
+                }
+        },
         DeliberateDifference(
             reason: "libnghttp2 allows trailers on a tunnel. 8.5: a stream error.",
             example: [
