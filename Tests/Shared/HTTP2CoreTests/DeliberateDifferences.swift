@@ -121,6 +121,10 @@ struct DeliberateDifference: Sendable, CustomTestStringConvertible {
             example: [Wire.frame(Wire.priority, 0, 0, [0, 0, 0, 0, 7])]
         ) { $0.type == Wire.priority && $0.ours.faults.contains("RFC 9113, 6.3") && !$0.library.isFailure },
         DeliberateDifference(
+            reason: "SETTINGS that make a window too large reset libnghttp2's stream. 6.9.2: a connection error.",
+            example: [post, Wire.windowUpdate(1, 0x7fff_0000), Wire.settings([(4, 65_536)])]
+        ) { $0.ours.faults.contains("RFC 9113, 6.9.2") && $0.library.says(closed: 3) },
+        DeliberateDifference(
             reason: "libnghttp2 refuses a request that has neither :authority nor host. 8.3.1 requires neither.",
             example: [Wire.headers(1, Wire.get.filter { $0.0 != ":authority" })]
         ) {
