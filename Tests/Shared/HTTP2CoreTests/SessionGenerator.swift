@@ -40,10 +40,15 @@ struct SessionGenerator {
     /// divide it among the streams in their own way.
     static let openedConnection = Wire.windowUpdate(0, 1 << 30)
 
+    /// The peer's first SETTINGS: none, or a window and the size of its table for what our side sends.
+    mutating func firstSettings() -> [UInt8] {
+        Wire.settings(chance(50) ? [] : [(4, 70_000), (1, pick([0, 100, 4_096]))])
+    }
+
     /// A valid session of a client.
     mutating func session() -> [Step] {
         var frames = [
-            Wire.preface, Wire.settings(chance(50) ? [] : [(4, 70_000), (1, 4_096)]), Wire.settingsAck,
+            Wire.preface, firstSettings(), Wire.settingsAck,
             Self.openedConnection,
         ]
         for _ in 0..<Int.random(in: 5...40, using: &random) { frames += step() }
