@@ -346,7 +346,7 @@ let package = Package(
         tests("Tests/Shared/HTTP2CoreTests", ["HTTP2Core", "CNghttp2"]),
         tests(
             "Tests/Shared/HTTP2Tests",
-            ["CommonTesting", "Rates", "Connections", "HTTP2", nioCore, nioPosix, nioEmbedded, nioSSL],
+            ["CommonTesting", "Rates", "Connections", "HTTP2", "HTTP2Core", nioCore, nioPosix, nioEmbedded, nioSSL],
             exclude: ["Programs"]),
         tests("Tests/Shared/PrivateFilesTests", ["Storage", "PrivateFiles", "CommonTesting"]),
         tests("Tests/Shared/PrometheusMetricsTests", ["PrometheusMetrics", coreMetrics]),

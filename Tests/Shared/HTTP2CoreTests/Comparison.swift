@@ -35,6 +35,8 @@ final class Pair {
 
     private let side: Side
     private let library: LibrarySide
+    private var ourBlocks = SentBlocks()
+    private var libraryBlocks = SentBlocks()
     /// The content that our side has to send, by stream. libnghttp2 asks for it.
     private var bodies: [UInt32: OutgoingBody] = [:]
 
@@ -98,10 +100,12 @@ final class Pair {
 
     private func compare(_ verdict: Verdict, _ frame: [UInt8] = [], _ isFinished: Bool = false) -> Result {
         var (ours, theirs) = (verdict, Verdict())
-        ours.sent = Verdict.sent(takeOutput())
+        let output = takeOutput()
+        ours.sent = Verdict.sent(output) + ourBlocks.decode(output, after: frame)
         while let event = side.endpoint.nextQueued() { ours.add(event, [], side) }
         // The library reports a stream's end when it has sent RST_STREAM.
-        theirs.sent = Verdict.sent(library.output())
+        let libraryOutput = library.output()
+        theirs.sent = Verdict.sent(libraryOutput) + libraryBlocks.decode(libraryOutput, after: frame)
         theirs.events = library.events
         ours.normalize()
         theirs.normalize()

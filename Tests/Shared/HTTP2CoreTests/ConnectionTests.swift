@@ -5,6 +5,13 @@ import Testing
 struct ConnectionTests {
     private let server = Side.server()
 
+    /// As the connections of APNSDevice have it.
+    private static let withoutTable: EndpointLimits = {
+        var limits = EndpointLimits()
+        limits.headerTableBytes = 0
+        return limits
+    }()
+
     @Test(arguments: [Role.client, .server])
     func `RFC 9113, 3.4: the first SETTINGS are acknowledged after the own preface`(_ role: Role) throws {
         let side = Side(role)
@@ -56,6 +63,36 @@ struct ConnectionTests {
         #expect(server.output() == (1...4).map { "SETTINGS 3=\($0)" })
         _ = server.receive(Wire.settingsAck)
         #expect(server.output() == ["SETTINGS 3=10"])
+    }
+
+    @Test func `Without a table, a client announces it, and no field enters the table of either side`() throws {
+        let client = Side(.client, Self.withoutTable)
+        _ = try client.open(Wire.get + [("a", "b")])
+        let output = client.takeOutput()
+        #expect(
+            Wire.describe(output) == [
+                "preface", "SETTINGS 2=0 1=0 6=8000", "WINDOW_UPDATE 0 983041", "HEADERS 1 end",
+            ])
+        // RFC 7541, 4.2: the block begins with the size 0. Then come indices of the static table and literals without
+        // indexing: GET, https, the path /, the authority a, and a=b.
+        let block: [UInt8] = [0x20, 0x82, 0x87, 0x84, 0x01, 0x01, 0x61, 0x00, 0x01, 0x61, 0x01, 0x62]
+        #expect(Array(output.suffix(9 + block.count)) == Wire.frame(1, 5, 1, block))
+        _ = client.receive(Wire.settings() + Wire.settingsAck)
+        // The server begins with the size 0 too, and adds a field to a table without room.
+        let answer = [0x20, 0x88, 0x40] + Wire.text("a") + Wire.text("b")
+        #expect(client.receive(Wire.frame(1, 5, 1, answer)) == ["response 1 end :status=200 a=b", "closed 1 NO_ERROR"])
+        #expect(client.tableBytes == 0)
+        #expect(client.receivingTableCapacity == 0)
+    }
+
+    @Test func `RFC 9113, 4.3.1: until the peer has acknowledged the size 0, its table is as large as before`() throws {
+        let client = Side(.client, Self.withoutTable)
+        for _ in 0..<3 { _ = try client.open() }
+        let added = [0x88, 0x40] + Wire.text("a") + Wire.text("b")
+        _ = client.receive(Wire.settings() + Wire.frame(1, 5, 1, added))
+        #expect(client.receive(Wire.frame(1, 5, 3, [0x88, 0xbe])).first == "response 3 end :status=200 a=b")
+        _ = client.receive(Wire.settingsAck)
+        #expect(client.receive(Wire.frame(1, 5, 5, [0x88])) == ["failed COMPRESSION_ERROR (RFC 9113, 4.3.1)"])
     }
 
     @Test func `RFC 9113, 6.7: PING is answered with its payload`() {

@@ -22,11 +22,67 @@ struct DeliberateDifference: Sendable, CustomTestStringConvertible {
     private static let get = Wire.headers(1, Wire.get)
     private static let post = Wire.headers(1, Wire.post, endStream: false)
 
-    static let all: [DeliberateDifference] = [
+    static let all = endings + others
+
+    /// Both end the connection. 5.4 does not say which of two broken rules is named.
+    private static let endings: [DeliberateDifference] = [
         DeliberateDifference(
-            reason: "libnghttp2 does not compare host with :authority, and allows userinfo. 8.3.1 wants both.",
+            reason: "libnghttp2 looks at a frame's length before its stream and its place, and we after them.",
+            example: [Wire.frame(Wire.settings, 0, 7, [0])]
+        ) { $0.ours.goAway == 1 && $0.library.goAway == 6 },
+        DeliberateDifference(
+            reason: "libnghttp2 counts the entries of SETTINGS before it looks at the stream.",
+            example: [Wire.frame(Wire.settings, 0, 7, [UInt8](repeating: 0, count: 198))]
+        ) { $0.ours.goAway == 1 && $0.library.goAway == 11 },
+        DeliberateDifference(
+            reason: "We compare a frame's length with SETTINGS_MAX_FRAME_SIZE before we look for CONTINUATION.",
+            example: [Wire.headers(1, Wire.get, endHeaders: false), Wire.frame(Wire.ping, length: 16_385)]
+        ) { $0.ours.faults.contains("RFC 9113, 4.2") && $0.ours.goAway == 6 && $0.library.goAway == 1 },
+        DeliberateDifference(
+            reason: "libnghttp2 finds the padding of HEADERS too long for the priority, and we what is left too short.",
+            example: [Wire.frame(Wire.headers, 0x2d, 1, [3, 0, 0, 0, 0, 0])]
+        ) { $0.type == Wire.headers && $0.ours.goAway == 6 && $0.library.goAway == 1 },
+        DeliberateDifference(
+            reason:
+                "A frame on a half-closed (remote) stream ends libnghttp2's connection. We read on, to another error.",
+            example: [get, Wire.frame(Wire.data, Wire.padded, 1, [9, 0])]
+        ) { $0.ours.goAway != nil && $0.library.goAway == 5 },
+        DeliberateDifference(
+            reason: "libnghttp2 decodes a field block while it comes. We find first that another frame interrupts it.",
+            example: [Wire.frame(Wire.headers, 0, 1, [0x80]) + Wire.ping()]
+        ) {
+            $0.library.goAway == 9 && !$0.ours.faults.isEmpty
+                && $0.ours.faults.allSatisfy { ["RFC 9113, 6.2", "RFC 9113, 4.2"].contains($0) }
+        },
+        DeliberateDifference(
+            reason: "libnghttp2 sends GOAWAY alone. We also send the answers to what came before in the same bytes.",
+            example: [Wire.settings() + Wire.data(0, "a")]
+        ) {
+            $0.library.sent.count == 1 && $0.library.goAway != nil && $0.ours.goAway == $0.library.goAway
+                && $0.ours.sent.allSatisfy { frame in
+                    ["GOAWAY ", "RST_STREAM ", "SETTINGS ack", "PING "].contains { frame.hasPrefix($0) }
+                }
+        },
+    ]
+
+    private static let others: [DeliberateDifference] = [
+        DeliberateDifference(
+            reason: "libnghttp2 does not compare host with :authority. 8.3.1: a request is malformed if they differ.",
             example: [get("host", "b")]
-        ) { $0.ours.faults.contains("RFC 9113, 8.3.1") },
+        ) {
+            $0.ours.faults.contains("RFC 9113, 8.3.1")
+                && $0.library.events.contains { $0.hasPrefix("request") && $0.contains(" host=") }
+        },
+        DeliberateDifference(
+            reason: "libnghttp2 allows userinfo in :authority. 8.3.1 does not.",
+            example: [Wire.headers(1, Array(Wire.get.dropLast()) + [(":authority", "u@a")])]
+        ) {
+            $0.ours.faults.contains("RFC 9113, 8.3.1")
+                && $0.library.events.contains {
+                    $0.hasPrefix("request")
+                        && $0.split(separator: " ").contains { $0.hasPrefix(":authority=") && $0.contains("@") }
+                }
+        },
         DeliberateDifference(
             reason: "libnghttp2 allows trailers on a tunnel. 8.5: a stream error.",
             example: [
@@ -65,10 +121,9 @@ struct DeliberateDifference: Sendable, CustomTestStringConvertible {
             example: [Wire.frame(Wire.priority, 0, 0, [0, 0, 0, 0, 7])]
         ) { $0.type == Wire.priority && $0.ours.faults.contains("RFC 9113, 6.3") && !$0.library.isFailure },
         DeliberateDifference(
-            reason:
-                "Both end the connection, with another code, because a frame breaks two rules. 5.4 allows any of them.",
-            example: [Wire.frame(Wire.settings, 0, 7, [0])]
-        ) { $0.ours.isFailure && $0.library.isFailure },
+            reason: "SETTINGS that make a window too large reset libnghttp2's stream. 6.9.2: a connection error.",
+            example: [post, Wire.windowUpdate(1, 0x7fff_0000), Wire.settings([(4, 65_536)])]
+        ) { $0.ours.faults.contains("RFC 9113, 6.9.2") && $0.library.says(closed: 3) },
         DeliberateDifference(
             reason: "libnghttp2 refuses a request that has neither :authority nor host. 8.3.1 requires neither.",
             example: [Wire.headers(1, Wire.get.filter { $0.0 != ":authority" })]
@@ -142,4 +197,11 @@ struct DeliberateDifference: Sendable, CustomTestStringConvertible {
             role: .client, example: [response("200", ("te", "trailers"))]
         ) { $0.ours.faults.contains("RFC 9113, 8.2.2") && !$0.library.says(closed: 1) },
     ]
+}
+
+extension Verdict {
+    /// The code of the GOAWAY that was sent; nil if none was.
+    fileprivate var goAway: Int? {
+        sent.first { $0.hasPrefix("GOAWAY ") }.flatMap { Int($0.dropFirst(7)) }
+    }
 }

@@ -3,6 +3,8 @@ import Testing
 
 /// A flood: frames that cost the peer little and us much (RFC 9113, 10.5).
 struct Flood: Sendable, CustomTestStringConvertible {
+    /// The side that is flooded. A client has begun a request on the stream 1.
+    var role = Role.server
     let name: String
     let kind: FloodKind
     /// What comes first.
@@ -12,12 +14,14 @@ struct Flood: Sendable, CustomTestStringConvertible {
     /// How many rounds are allowed at once, at least.
     let allowed: Int
 
-    var testDescription: String { name }
+    var testDescription: String { "\(role): \(name)" }
 
     private static let open = Wire.headers(1, Wire.post, endStream: false)
     private static func stream(_ round: UInt32) -> UInt32 { 2 * round + 3 }
 
-    static let all: [Flood] = [
+    static let all = ofServer + ofClient
+
+    private static let ofServer: [Flood] = [
         Flood(
             name: "Rapid reset (CVE-2023-44487)", kind: .resets, beginning: [],
             round: { Wire.headers(stream($0), Wire.get) + Wire.reset(stream($0)) }, allowed: 1_000),
@@ -70,64 +74,142 @@ struct Flood: Sendable, CustomTestStringConvertible {
             name: "CONTINUATION (CVE-2024-28182)", kind: .continuations,
             beginning: Wire.headers(1, Wire.get, endHeaders: false), round: { _ in Wire.frame(9, 0, 1) }, allowed: 8),
     ]
+
+    private static let status = [(":status", "200")]
+
+    /// Before each round with a reset, the client begins another request.
+    private static let ofClient: [Flood] = [
+        Flood(
+            role: .client, name: "Resets of requests", kind: .resets, beginning: [],
+            round: { Wire.reset(stream($0)) }, allowed: 1_000),
+        Flood(
+            role: .client, name: "Malformed responses", kind: .resets, beginning: [],
+            round: { Wire.headers(stream($0), []) }, allowed: 1_000),
+        Flood(
+            role: .client, name: "Increments of 0", kind: .resets, beginning: [],
+            round: { Wire.windowUpdate(stream($0), 0) }, allowed: 1_000),
+        Flood(
+            role: .client, name: "SETTINGS", kind: .settings, beginning: [], round: { _ in Wire.settings() },
+            allowed: 48),
+        Flood(role: .client, name: "PING", kind: .pings, beginning: [], round: { _ in Wire.ping() }, allowed: 200),
+        Flood(
+            role: .client, name: "Answers to PING that was not sent", kind: .pings, beginning: [],
+            round: { _ in Wire.ping(isAck: true) }, allowed: 200),
+        Flood(
+            role: .client, name: "Empty DATA", kind: .idleFrames,
+            beginning: Wire.headers(1, status, endStream: false), round: { _ in Wire.data(1, "") }, allowed: 2_000),
+        Flood(
+            role: .client, name: "PRIORITY", kind: .idleFrames, beginning: [],
+            round: { _ in Wire.frame(2, 0, 1, [0, 0, 0, 0, 0]) }, allowed: 2_000),
+        Flood(
+            role: .client, name: "WINDOW_UPDATE", kind: .idleFrames, beginning: [],
+            round: { _ in Wire.windowUpdate(0, 1) }, allowed: 2_000),
+        Flood(
+            role: .client, name: "Frames of unknown types", kind: .idleFrames, beginning: [],
+            round: { _ in Wire.frame(0xfe) }, allowed: 2_000),
+        Flood(
+            role: .client, name: "Resets of closed streams", kind: .idleFrames, beginning: Wire.reset(1),
+            round: { _ in Wire.reset(1) }, allowed: 2_000),
+        Flood(
+            role: .client, name: "Responses of closed streams", kind: .idleFrames, beginning: Wire.reset(1),
+            round: { _ in Wire.headers(1, status) }, allowed: 2_000),
+        Flood(
+            role: .client, name: "GOAWAY", kind: .idleFrames, beginning: [], round: { _ in Wire.goAway(1) },
+            allowed: 2_000),
+        Flood(
+            role: .client, name: "DATA of closed streams", kind: .ignoredBytes, beginning: Wire.reset(1),
+            round: { _ in Wire.frame(0, 0, 1, [UInt8](repeating: 0, count: 16_384)) }, allowed: 127),
+        Flood(
+            role: .client, name: "Large frames of unknown types", kind: .ignoredBytes, beginning: [],
+            round: { _ in Wire.frame(0xfe, 0, 0, [UInt8](repeating: 0, count: 16_384)) }, allowed: 127),
+        Flood(
+            role: .client, name: "CONTINUATION", kind: .continuations,
+            beginning: Wire.headers(1, status, endHeaders: false), round: { _ in Wire.frame(9, 0, 1) }, allowed: 8),
+    ]
 }
 
 struct FloodTests {
-    @Test(arguments: Flood.all) func `A flood ends the connection`(_ flood: Flood) {
+    /// A side that is flooded. A client has begun a request on the stream 1.
+    private func side(_ role: Role, _ limits: EndpointLimits = EndpointLimits()) throws -> Side {
+        guard role == .client else { return Side.server(limits) }
+        let client = Side.client(limits)
+        _ = try client.open()
+        _ = client.output()
+        return client
+    }
+
+    private func events(_ flood: Flood, round: Int, _ side: Side) throws -> [String] {
+        if flood.role == .client, flood.kind == .resets { _ = try side.open() }
+        return side.receive(flood.round(UInt32(round)))
+    }
+
+    @Test(arguments: Flood.all) func `A flood ends the connection`(_ flood: Flood) throws {
         var limits = EndpointLimits()
         limits.maxUnsentReplies = 100_000
-        let server = Side.server(limits)
-        _ = server.receive(flood.beginning)
+        let side = try side(flood.role, limits)
+        _ = side.receive(flood.beginning)
         var rounds = 0
         var last: String?
         while rounds < 10_000, last == nil {
-            last = server.receive(flood.round(UInt32(rounds))).last { $0.hasPrefix("failed") }
+            last = try events(flood, round: rounds, side).last { $0.hasPrefix("failed") }
             rounds += 1
         }
         #expect(last == "failed flood \(flood.kind.rawValue)")
         #expect(rounds > flood.allowed)
-        #expect(server.output().last == "GOAWAY \(server.lastProcessedStream) 11")
+        #expect(side.output().last == "GOAWAY \(side.lastProcessedStream) 11")
     }
 
     @Test(arguments: Flood.all.filter { ![.continuations].contains($0.kind) })
-    func `The same frames at a moderate rate are served`(_ flood: Flood) {
-        let server = Side.server()
-        _ = server.receive(flood.beginning)
+    func `The same frames at a moderate rate are served`(_ flood: Flood) throws {
+        let side = try side(flood.role)
+        _ = side.receive(flood.beginning)
         for round in 0..<3_000 {
-            server.now += 1_100_000_000
-            let events = server.receive(flood.round(UInt32(round)))
-            _ = server.output()
+            side.now += 1_100_000_000
+            let events = try events(flood, round: round, side)
+            _ = side.output()
             guard events.last?.hasPrefix("failed") == true else { continue }
             Issue.record("\(events) in round \(round)")
             return
         }
     }
 
-    @Test func `Entries of one SETTINGS are limited`() {
-        let server = Side.server()
-        #expect(server.receive(Wire.settings((0..<32).map { _ in (3, 1) })) == ["settings"])
-        #expect(server.receive(Wire.settings((0..<33).map { _ in (3, 1) })) == ["failed flood SETTINGS entries"])
+    @Test(arguments: [Role.server, .client]) func `Entries of one SETTINGS are limited`(_ role: Role) throws {
+        let side = try side(role)
+        #expect(side.receive(Wire.settings((0..<32).map { _ in (3, 1) })) == ["settings"])
+        #expect(side.receive(Wire.settings((0..<33).map { _ in (3, 1) })) == ["failed flood SETTINGS entries"])
     }
 
-    @Test func `Answers that the peer does not read are limited`() {
+    @Test(arguments: [Role.server, .client])
+    func `Answers that the peer does not read are limited`(_ role: Role) throws {
         var limits = EndpointLimits()
         limits.maxUnsentReplies = 150
-        let server = Side.server(limits)
-        _ = server.output()
-        for _ in 0..<150 { #expect(server.receive(Wire.ping()) == ["ping 7"]) }
-        #expect(server.receive(Wire.ping()) == ["failed flood unread answers"])
+        let side = try side(role, limits)
+        for _ in 0..<150 { #expect(side.receive(Wire.ping()) == ["ping 7"]) }
+        #expect(side.receive(Wire.ping()) == ["failed flood unread answers"])
     }
 
-    @Test func `An HPACK bomb ends the connection before it is unpacked`() {
-        let server = Side.server()
+    @Test func `The bytes of a field block are limited, whatever the size of a frame is`() {
+        var limits = EndpointLimits()
+        // Eight CONTINUATION frames of 16 KiB cannot exceed the limit.
+        limits.maxFrameBytes = 147_456
+        let server = Side.server(limits)
+        let block = [UInt8](repeating: 0, count: 147_455)
+        #expect(server.receive(Wire.frame(1, 1, 1, block)) == [])
+        #expect(server.receive(Wire.frame(9, 0, 1, [0])) == [])
+        #expect(server.receive(Wire.frame(9, 0, 1, [0])) == ["failed flood CONTINUATION"])
+    }
+
+    @Test(arguments: [Role.server, .client])
+    func `An HPACK bomb ends the connection before it is unpacked`(_ role: Role) throws {
+        let side = try side(role)
+        if role == .client { _ = try side.open() }
+        let fields = Wire.block(role == .server ? Wire.get : [(":status", "200")])
         // An entry of 4,000 bytes enters the table; then one byte stands for each copy.
         let large = [0x40] + Wire.text("a") + [0x7f, 0x81, 0x1e] + [UInt8](repeating: 0x62, count: 4_000 - 32)
-        let block = Wire.block(Wire.get) + large
-        _ = server.receive(Wire.frame(1, 5, 1, block))
-        let bomb = Wire.block(Wire.get) + [UInt8](repeating: 0xbe, count: 10_000)
-        let events = server.receive(Wire.frame(1, 5, 3, bomb))
+        _ = side.receive(Wire.frame(1, 5, 1, fields + large))
+        let events = side.receive(Wire.frame(1, 5, 3, fields + [UInt8](repeating: 0xbe, count: 10_000)))
         #expect(events == ["failed flood header bytes"])
-        #expect(server.list.bytes.capacity < 100_000)
+        #expect(side.list.bytes.capacity < 100_000)
     }
 
     @Test func `A list that is too large is told, and the fields beyond the limit are left out`() {

@@ -215,7 +215,7 @@ struct HPACKTests {
         }
     }
 
-    @Test func `Every list is the same after encoding and decoding, with tables of all sizes`() throws {
+    @Test func `RFC 7541, 3.1: every list is the same after encoding and decoding, with tables of all sizes`() throws {
         var random = SeededRandom(seed: 3)
         for _ in 0..<50 {
             var encoder = FieldEncoder(maximumTableBytes: Int.random(in: 0...500, using: &random))

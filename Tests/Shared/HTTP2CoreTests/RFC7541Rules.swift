@@ -10,10 +10,10 @@ extension Rule {
             "RFC 7541, 2.3.3: indices beyond both tables are errors"),
         Rule(
             "3.1", "Fields are encoded in the order of the list.",
-            "Every list is the same after encoding and decoding, with tables of all sizes"),
+            "RFC 7541, 3.1: every list is the same after encoding and decoding, with tables of all sizes"),
         Rule(
             "3.1", "Fields are decoded in the order of the block.",
-            "Every list is the same after encoding and decoding, with tables of all sizes"),
+            "RFC 7541, 3.1: every list is the same after encoding and decoding, with tables of all sizes"),
         Rule(
             "4.2", "An encoder's table is not larger than the peer's limit.",
             "RFC 7541, 4.2: the encoder announces the smallest and the last size",

@@ -5,7 +5,7 @@ import Testing
 struct Rule: Sendable, CustomTestStringConvertible {
     let section: String
     let text: String
-    /// The names of tests, or the texts of rows in a test's table. They are in this target, or in HTTP2Tests.
+    /// The names of tests in this target or in HTTP2Tests, or the texts of rows in their tables of broken rules.
     let tests: [String]
     /// Why no test shows it: the rule is for a part that is not here.
     let reason: String?
@@ -23,27 +23,32 @@ struct Rule: Sendable, CustomTestStringConvertible {
 
 /// Each rule has a test, or a reason why it has none.
 struct RuleTests {
-    /// The texts in backquotes and in quotes in the sources of the tests, without the rules themselves.
-    private static let texts: Set<Substring> = {
+    /// The names of the tests in the sources.
+    private static let tests: Set<Substring> = {
         let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         let folders = [here, here.deletingLastPathComponent().appendingPathComponent("HTTP2Tests")]
         let files = folders.flatMap { folder in
             (FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? [])
                 .compactMap { $0 as? URL }
         }
-        var texts: Set<Substring> = []
-        for file in files where file.pathExtension == "swift" && !file.lastPathComponent.hasSuffix("Rules.swift") {
+        var tests: Set<Substring> = []
+        for file in files where file.pathExtension == "swift" {
             guard let source = try? String(contentsOf: file, encoding: .utf8) else { continue }
-            texts.formUnion(source.split(separator: "`"))
-            texts.formUnion(source.split(separator: "\""))
+            for part in source.split(separator: "func `").dropFirst() { tests.insert(part.prefix { $0 != "`" }) }
         }
-        return texts
+        return tests
     }()
+
+    /// The rows of the tables whose rows are the arguments of a test.
+    private static let rows: [(text: String, description: String)] =
+        (ConnectionRule.ofServer + ConnectionRule.ofClient).map { ($0.text, $0.testDescription) }
+        + (Malformed.requests + Malformed.responses).map { ($0.text, $0.testDescription) }
 
     @Test(arguments: Rule.ofRFC9113 + Rule.ofRFC7541) func `A rule has a test, or a reason`(_ rule: Rule) {
         #expect(!rule.tests.isEmpty || rule.reason != nil)
         for test in rule.tests {
-            #expect(Self.texts.contains(Substring(test)), "no test: \(test)")
+            #expect(
+                Self.tests.contains(Substring(test)) || Self.rows.contains { $0.text == test }, "no test: \(test)")
         }
     }
 
@@ -51,7 +56,8 @@ struct RuleTests {
     @Test(arguments: [("RFC 9113", Rule.ofRFC9113), ("RFC 7541", Rule.ofRFC7541)])
     func `Each section that a test names has its rules in the list`(_ list: (String, [Rule])) {
         let (rfc, rules) = list
-        let names = Self.texts.filter { $0.hasPrefix("\(rfc), ") }
+        let all = Self.tests.map(String.init) + Self.rows.map(\.description)
+        let names = all.filter { $0.hasPrefix("\(rfc), ") }
         #expect(names.count > 10)
         let sections = Set(rules.map(\.section))
         for name in names {

@@ -17,7 +17,7 @@ extension SessionGenerator {
     /// A valid session.
     mutating func clientSession() -> [Step] {
         var steps: [Step] = [
-            .frame(Wire.settings(chance(50) ? [] : [(4, 70_000), (1, 4_096)])), .frame(Wire.settingsAck),
+            .frame(firstSettings()), .frame(Wire.settingsAck),
             .frame(Self.openedConnection),
         ]
         var exchanges: [Exchange] = []

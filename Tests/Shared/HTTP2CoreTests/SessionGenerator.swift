@@ -22,6 +22,8 @@ struct SessionGenerator {
     var nextStream: UInt32 = 1
     /// The streams whose requests have not ended.
     private var open: [UInt32] = []
+    /// The content that is missing by content-length, by stream.
+    private var missing: [UInt32: Int] = [:]
 
     init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
@@ -40,10 +42,15 @@ struct SessionGenerator {
     /// divide it among the streams in their own way.
     static let openedConnection = Wire.windowUpdate(0, 1 << 30)
 
+    /// The peer's first SETTINGS: none, or a window and the size of its table for what our side sends.
+    mutating func firstSettings() -> [UInt8] {
+        Wire.settings(chance(50) ? [] : [(4, 70_000), (1, pick([0, 100, 4_096]))])
+    }
+
     /// A valid session of a client.
     mutating func session() -> [Step] {
         var frames = [
-            Wire.preface, Wire.settings(chance(50) ? [] : [(4, 70_000), (1, 4_096)]), Wire.settingsAck,
+            Wire.preface, firstSettings(), Wire.settingsAck,
             Self.openedConnection,
         ]
         for _ in 0..<Int.random(in: 5...40, using: &random) { frames += step() }
@@ -81,23 +88,34 @@ struct SessionGenerator {
         let stream = nextStream + (chance(10) ? 2 : 0)
         nextStream = stream + 2
         let ends = chance(40)
+        let isOptions = ends && chance(20)
         var list = FieldList()
         func add(_ name: String, _ value: [UInt8], _ form: FieldForm) {
             list.append(Array(name.utf8).span, value.span, form)
         }
-        add(":method", Array((ends ? "GET" : "POST").utf8), form())
+        add(":method", Array((isOptions ? "OPTIONS" : ends ? "GET" : "POST").utf8), form())
         add(":scheme", Array("https".utf8), form())
-        add(":path", Array("/3/device/".utf8) + bytes(Int.random(in: 0...64, using: &random)), form())
+        let path = Array("/3/device/".utf8) + bytes(Int.random(in: 0...64, using: &random))
+        add(":path", isOptions && chance(50) ? Array("*".utf8) : path, form())
         add(":authority", Array("example.com".utf8), form())
         for _ in 0..<Int.random(in: 0...6, using: &random) {
             let name = pick(["apns-id", "apns-topic", "authorization", "user-agent", "cookie", "x-a", "x-b"])
             add(name, bytes(Int.random(in: 0...40, using: &random)), form())
+        }
+        // Each is the host of :authority (RFC 9113, 8.3.1; RFC 3986, 6.2).
+        if chance(20) { add("host", Array(pick(["example.com", "EXAMPLE.com", "example.com:443"]).utf8), form()) }
+        if chance(20) { add("te", Array("trailers".utf8), form()) }
+        if chance(30) {
+            let count = ends ? 0 : Int.random(in: 0...900, using: &random)
+            add("content-length", Array(String(count).utf8), form())
+            missing[stream] = count
         }
         if !ends { open.append(stream) }
         return block(list, stream, endStream: ends)
     }
 
     private mutating func trailers(_ stream: UInt32) -> [[UInt8]] {
+        if let rest = missing[stream], rest > 0 { return content(stream) }
         open.removeAll { $0 == stream }
         var list = FieldList()
         list.append(Array("x-trailer".utf8).span, bytes(5).span, form())
@@ -137,9 +155,16 @@ struct SessionGenerator {
     }
 
     private mutating func content(_ stream: UInt32) -> [[UInt8]] {
-        let ends = chance(50)
+        var ends = chance(50)
+        var count = Int.random(in: ends ? 0...600 : 1...600, using: &random)
+        if let rest = missing[stream] {
+            count = min(max(1, count), rest)
+            missing[stream] = rest - count
+            // When no content is missing, only an empty frame that ends the stream can follow.
+            ends = count == rest && (ends || rest == 0)
+        }
         if ends { open.removeAll { $0 == stream } }
-        return data(bytes(Int.random(in: ends ? 0...600 : 1...600, using: &random)), stream, ends)
+        return data(bytes(count), stream, ends)
     }
 
     /// DATA with or without padding.

@@ -117,6 +117,19 @@ struct StreamTests {
         #expect(throws: HTTP2Endpoint.OpenFailure.self) { try client.open() }
     }
 
+    @Test(arguments: [3, 100])
+    func `Before SETTINGS came, a client opens no more streams than its own limit`(_ limit: Int) throws {
+        var limits = EndpointLimits()
+        limits.concurrentStreamsBeforeSettings = limit
+        let client = Side(.client, limits)
+        for _ in 0..<limit { _ = try client.open() }
+        #expect(client.availableStreams == 0)
+        #expect(throws: HTTP2Endpoint.OpenFailure.self) { try client.open() }
+        _ = client.receive(Wire.settings())
+        #expect(client.availableStreams == 1_000 - limit)
+        #expect(try client.open() == UInt32(limit) * 2 + 1)
+    }
+
     @Test func `RFC 9113, 5.4.2: RST_STREAM does not answer RST_STREAM`() {
         open()
         #expect(server.receive(Wire.reset(1) + Wire.reset(1)) == ["closed 1 CANCEL"])

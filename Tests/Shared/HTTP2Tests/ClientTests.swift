@@ -106,7 +106,7 @@ import Testing
         #expect(peer.recorder.closed == [.closed(1, .enhanceYourCalm)])
     }
 
-    @Test func `A push is refused`() throws {
+    @Test func `RFC 9113, 6.5.2: a push is a connection error`() throws {
         let peer = try EmbeddedPeer.connectedClient()
         _ = try peer.session.request(.post("/"))
         try peer.send(

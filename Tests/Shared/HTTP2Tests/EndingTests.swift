@@ -115,12 +115,13 @@ import Testing
         #expect(!peer.recorder.events.contains(.data(1, "late")))
     }
 
-    @Test func `A protocol error`() throws {
+    @Test func `RFC 9113, 5.4.1: the channel is closed after the GOAWAY of a connection error`() throws {
         let peer = try twoOpen()
         try peer.send(.data(0, "x"))
         #expect(peer.recorder.closed.count == 2)
         #expect(peer.recorder.over.first?.hasPrefix("PROTOCOL_ERROR") == true)
         #expect(try peer.received(WireFrame.goAway).first?.number() == 3)
+        #expect(!peer.channel.isActive)
     }
 
     @Test func `A failure of the channel`() throws {

@@ -9,56 +9,67 @@
     @testable import HTTP2
 
     /// An idle connection returns memory to the system, and works afterwards as before.
-    @Suite(.timeLimit(.minutes(1))) struct IdleMemoryTests {
-        /// The number of resident pages of a piece of memory (mincore(2)).
-        private static func residentPages(_ address: UInt, _ bytes: Int) -> Int {
-            let page = sysconf(Int32(_SC_PAGESIZE))
-            var held = [UInt8](repeating: 0, count: (bytes + page - 1) / page)
-            guard mincore(UnsafeMutableRawPointer(bitPattern: address), bytes, &held) == 0 else { return -1 }
-            return held.count { $0 & 1 == 1 }
-        }
-
-        private static func residentPages(of memory: LibraryMemory?) -> Int {
-            guard let memory, let frame = memory.frame else { return -1 }
-            return residentPages(UInt(bitPattern: frame), memory.frameCount)
-        }
-
+    @Suite(.bothProtocols, .timeLimit(.minutes(1))) struct IdleMemoryTests {
         private static func residentPages(of buffers: TLSBuffers?) -> Int {
-            buffers.map { $0.pieces.reduce(0) { $0 + residentPages($1.address, $1.bytes) } } ?? -1
+            buffers.map { $0.pieces.reduce(0) { $0 + pagesInMemory($1.address, $1.bytes) } } ?? -1
         }
 
         @Test func `A session that was idle for its time holds no memory for frames`() throws {
             let peer = try EmbeddedPeer.connected { $0.idleMemory = .releasedAfter(.seconds(1)) }
-            #expect(Self.residentPages(of: (peer.session as? LibrarySession)?.memory) > 0)
+            #expect(peer.session.heldMemory > 0)
             // The first check still finds the frames of the connection's start.
             peer.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
-            #expect(Self.residentPages(of: (peer.session as? LibrarySession)?.memory) > 0)
+            #expect(peer.session.heldMemory > 0)
             peer.channel.embeddedEventLoop.advanceTime(by: .seconds(1))
-            #expect(Self.residentPages(of: (peer.session as? LibrarySession)?.memory) == 0)
+            #expect(peer.session.heldMemory == 0)
             try peer.send(.ping(7))
             #expect(try peer.received() == [.ping(7, acknowledge: true)])
             peer.channel.embeddedEventLoop.advanceTime(by: .seconds(2))
-            #expect(Self.residentPages(of: (peer.session as? LibrarySession)?.memory) == 0)
+            #expect(peer.session.heldMemory == 0)
         }
 
         @Test func `A session that releases memory on request does so if no frame came since the last request`() throws
         {
             let peer = try EmbeddedPeer.connected { $0.idleMemory = .releasedOnRequest }
             peer.channel.embeddedEventLoop.advanceTime(by: .seconds(60))
-            #expect(Self.residentPages(of: (peer.session as? LibrarySession)?.memory) > 0)
+            #expect(peer.session.heldMemory > 0)
             peer.session.releaseMemoryIfIdle()
-            #expect(Self.residentPages(of: (peer.session as? LibrarySession)?.memory) > 0)
+            #expect(peer.session.heldMemory > 0)
             peer.session.releaseMemoryIfIdle()
-            #expect(Self.residentPages(of: (peer.session as? LibrarySession)?.memory) == 0)
+            #expect(peer.session.heldMemory == 0)
             try peer.send(.ping(7))
             #expect(try peer.received() == [.ping(7, acknowledge: true)])
             peer.session.releaseMemoryIfIdle()
-            #expect(Self.residentPages(of: (peer.session as? LibrarySession)?.memory) > 0)
+            #expect(peer.session.heldMemory > 0)
             peer.session.releaseMemoryIfIdle()
-            #expect(Self.residentPages(of: (peer.session as? LibrarySession)?.memory) == 0)
+            #expect(peer.session.heldMemory == 0)
         }
 
-        @Test func `A session that keeps its memory has no allocator of its own`() throws {
+        @Test func `What a request and its answer have needed is released too`() throws {
+            let peer = try EmbeddedPeer.connected { $0.idleMemory = .releasedAfter(.seconds(1)) }
+            // The request comes in parts, the first of which ends within the head of its frame.
+            let request = WireFrame.request(1, [("a", "b")]).bytes
+            for part in [request.prefix(5), request.dropFirst(5).prefix(20), request.dropFirst(25)] {
+                try peer.send(Array(part))
+            }
+            try peer.send(.data(1, "x", endStream: true))
+            peer.session.respond(StreamID(1), .status("200"))
+            #expect(try peer.received(WireFrame.headers).map(\.stream) == [1])
+            #expect(peer.session.heldMemory > 0)
+            peer.channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+            #expect(peer.session.heldMemory == 0)
+            try peer.send(.request(3, endStream: true))
+            #expect(peer.recorder.requests == [1, 3])
+        }
+
+        @Test func `A session that keeps its memory releases none`() throws {
+            let peer = try EmbeddedPeer.connected()
+            peer.channel.embeddedEventLoop.advanceTime(by: .hours(1))
+            for _ in 0..<2 { peer.session.releaseMemoryIfIdle() }
+            #expect(peer.session.heldMemory != 0)
+        }
+
+        @Test(.libraryOnly) func `A session that keeps its memory has no allocator of its own`() throws {
             let peer = try EmbeddedPeer.connected()
             #expect((peer.session as? LibrarySession)?.memory == nil)
         }
@@ -69,12 +80,12 @@
             peer.channel.pipeline.fireChannelWritabilityChanged()
             peer.session.ping(7)
             peer.channel.embeddedEventLoop.advanceTime(by: .seconds(5))
-            #expect(Self.residentPages(of: (peer.session as? LibrarySession)?.memory) > 0)
+            #expect(peer.session.heldMemory > 0)
             peer.channel.isWritable = true
             peer.channel.pipeline.fireChannelWritabilityChanged()
             #expect(try peer.received() == [.ping(7)])
             peer.channel.embeddedEventLoop.advanceTime(by: .seconds(5))
-            #expect(Self.residentPages(of: (peer.session as? LibrarySession)?.memory) == 0)
+            #expect(peer.session.heldMemory == 0)
         }
 
         @Test(.startsPrograms) func `TLS works after its buffers were released, even if they had grown before`()
