@@ -39,10 +39,6 @@ struct DeliberateDifference: Sendable, CustomTestStringConvertible {
             example: [Wire.headers(1, Wire.get, endHeaders: false), Wire.frame(Wire.ping, length: 16_385)]
         ) { $0.ours.faults.contains("RFC 9113, 4.2") && $0.ours.goAway == 6 && $0.library.goAway == 1 },
         DeliberateDifference(
-            reason: "libnghttp2 finds the padding of HEADERS too long for the priority, and we what is left too short.",
-            example: [Wire.frame(Wire.headers, 0x2d, 1, [3, 0, 0, 0, 0, 0])]
-        ) { $0.type == Wire.headers && $0.ours.goAway == 6 && $0.library.goAway == 1 },
-        DeliberateDifference(
             reason:
                 "A frame on a half-closed (remote) stream ends libnghttp2's connection. We read on, to another error.",
             example: [get, Wire.frame(Wire.data, Wire.padded, 1, [9, 0])]
