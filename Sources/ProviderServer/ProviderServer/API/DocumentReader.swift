@@ -10,11 +10,6 @@ extension JSONReader where Fault == Problem {
         try self.init(value, at: pointer, keys: keys, nullIsMissing: true)
     }
 
-    func required<Value>(_ key: String, _ value: Value?) throws(Problem) -> Value {
-        guard let value else { throw .invalid(pointer, "The key \(key) is missing.") }
-        return value
-    }
-
     /// Reads a text of 1 to `maximum` bytes without control characters.
     func line(_ key: String, maximum: Int) throws(Problem) -> String? {
         guard let text = try text(key, maximum: maximum) else { return nil }
