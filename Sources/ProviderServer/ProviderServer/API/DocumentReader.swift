@@ -10,6 +10,12 @@ extension JSONReader where Fault == Problem {
         try self.init(value, at: pointer, keys: keys, nullIsMissing: true)
     }
 
+    /// Reads the members of a form that the object has among others.
+    func members<Value>(of form: JSONForm<Value>) throws(Problem) -> Value {
+        let keys = form.schema.keys
+        return try form.read(.object(members.filter { keys.contains($0.key) }), at: pointer)
+    }
+
     /// Reads a text of 1 to `maximum` bytes without control characters.
     func line(_ key: String, maximum: Int) throws(Problem) -> String? {
         guard let text = try text(key, maximum: maximum) else { return nil }

@@ -8,30 +8,26 @@ import CampaignStore
 struct MessageDocument: Sendable {
     static let schema = Schema.named(
         "MessageRequest",
-        .object([
-            .optional("bundleID", .string(.bundleID), "The app. A key of an app needs no name."),
-            .required("audience", AudienceReader.schema),
-            .required("payload", .openObject, "The payload. Its texts may name values in double braces."),
-            .optional("texts", .openObject, "Texts by language and name."),
-            .optional("fallbackLanguage", .string(.any)),
-            .optional("values", .openObject, "Values for recipients that have none of their own."),
-            .optional("pushType", .string(.oneOf(PushNotification.PushType.allCases.map(\.rawValue)))),
-            .optional("topic", .string(.any)),
-            .optional("priority", .integer(1...10), "10, 5 or 1."),
-            .optional("expiration", .integer(0...253_402_300_799), "Seconds since 1970."),
-            .optional("collapseID", .string(.any)),
-            .optional("activity", .string(.installation), "The Live Activity that the message updates or ends."),
-            .optional("sendAt", .string(.any), "Such as 2027-01-31T09:00:00Z."),
-            .optional("localTime", .string(.any), "Such as 2027-01-31T09:00."),
-            .optional("rate", .integer(1...ProviderServerLimits.rate), "Notifications a second."),
-            .optional("dryRun", .boolean),
-            .optional(
-                "countsOpened", .boolean,
-                "Whether the payload has the identifier with which the app says that it was opened."),
-            .optional(
-                "quietHours", .object([.required("from", .string(.any)), .required("to", .string(.any))]),
-                "Times such as 22:00 and 08:00 in the recipient's time zone, between which the message is held."),
-        ]))
+        .object(
+            [
+                .optional("bundleID", .string(.bundleID), "The app. A key of an app needs no name."),
+                .required("audience", AudienceReader.schema),
+                .required("payload", .openObject, "The payload. Its texts may name values in double braces."),
+                .optional("texts", .openObject, "Texts by language and name."),
+                .optional("fallbackLanguage", .string(.any)),
+                .optional("values", .openObject, "Values for recipients that have none of their own."),
+                .optional("activity", .string(.installation), "The Live Activity that the message updates or ends."),
+                .optional("sendAt", .string(.any), "Such as 2027-01-31T09:00:00Z."),
+                .optional("localTime", .string(.any), "Such as 2027-01-31T09:00."),
+                .optional("rate", .integer(1...ProviderServerLimits.rate), "Notifications a second."),
+                .optional("dryRun", .boolean),
+                .optional(
+                    "countsOpened", .boolean,
+                    "Whether the payload has the identifier with which the app says that it was opened."),
+                .optional(
+                    "quietHours", .object([.required("from", .string(.any)), .required("to", .string(.any))]),
+                    "Times such as 22:00 and 08:00 in the recipient's time zone, between which the message is held."),
+            ] + MessageHeaders.form.schema.members))
 
     let bundleID: String?
     let audience: Audience
@@ -61,15 +57,14 @@ struct MessageDocument: Sendable {
     init(_ value: JSONValue, isStored: Bool = false) throws(Problem) {
         let reader = try DocumentReader(value, at: "", keys: Self.schema.keys)
         bundleID = try reader.line("bundleID", maximum: 200)
-        let recipients = try AudienceReader.read(
-            try reader.required("audience", reader.members["audience"]), isStored ? .stored : .message)
+        let recipients = try AudienceReader.read(try reader.required("audience"), isStored ? .stored : .message)
         (audience, ownValues, savedAudience) = (recipients.audience, recipients.ownValues, recipients.saved)
         channel = recipients.channel
         let (texts, fallback) = try Self.texts(reader)
         template = try PayloadTemplate(
-            try reader.required("payload", reader.members["payload"]), at: "/payload", texts: texts,
-            fallback: fallback, defaults: try TemplateValues.read("values", reader) ?? [:])
-        headers = try MessageHeaders(reader)
+            try reader.required("payload"), at: "/payload", texts: texts, fallback: fallback,
+            defaults: try TemplateValues.read("values", reader) ?? [:])
+        headers = try reader.members(of: MessageHeaders.form)
         activity = try reader.line("activity", maximum: ProviderServerLimits.identifierBytes)
         event = reader.members["payload"]?.liveActivityEvent
         sendAt = try Self.time(reader, isStored: isStored)
