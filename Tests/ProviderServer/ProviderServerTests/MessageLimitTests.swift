@@ -92,9 +92,9 @@ import Testing
         }
     }
 
-    @Test func `An integer of a header may be written with a decimal point`() async throws {
+    @Test func `An integer may be written with a decimal point`() async throws {
         try await TestShop.run(devices: []) { shop in
-            let answer = try await Self.ask(shop, #","priority":5.0,"expiration":0.0"#)
+            let answer = try await Self.ask(shop, #","priority":5.0,"expiration":0.0,"rate":7.0"#)
             #expect(answer.status == 200, "\(answer.body.text)")
         }
     }

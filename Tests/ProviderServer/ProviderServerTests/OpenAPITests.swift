@@ -40,6 +40,7 @@ import Testing
 
     @Test(arguments: [
         ("MessageRequest/properties/topic", 255), ("MessageRequest/properties/collapseID", 64),
+        ("Audience/properties/channel", 128), ("InstallationRequest/properties/user", ProviderServerLimits.nameBytes),
         ("AppRequest/properties/environments/properties/development/properties/url", 300),
         ("AppRequest/properties/identity/properties/issuer", ProviderServerLimits.identityNameBytes),
     ])
