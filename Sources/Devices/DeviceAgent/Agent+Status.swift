@@ -44,14 +44,13 @@ extension Agent {
         return .object(app)
     }
 
-    func settingsDocument() -> JSONValue {
-        let apps = records.mapValues { record -> JSONValue in
-            let settings = record.currentSettings
-            return [
-                "alerts": .string(settings.alerts.rawValue), "sounds": .bool(settings.sounds),
-                "badges": .bool(settings.badges),
-            ]
-        }
-        return ["doNotDisturb": .bool(isQuiet), "apps": .object(apps)]
+    func settingsDocument() -> DeviceSettings {
+        DeviceSettings(doNotDisturb: isQuiet, apps: records.mapValues { AppSettingsDocument($0.currentSettings) })
     }
+}
+
+/// The user's settings for the device and its apps.
+struct DeviceSettings: Sendable {
+    let doNotDisturb: Bool
+    let apps: [String: AppSettingsDocument]
 }

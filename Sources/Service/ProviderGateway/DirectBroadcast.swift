@@ -1,6 +1,5 @@
 import Delivery
 package import Matching
-import NIOCore
 package import Notifications
 import Trust
 
@@ -49,8 +48,6 @@ extension ProviderGateway {
 
     /// Checks a broadcast by these rules and by those of `strict`, and does not send it. It does not count for any rate.
     package func check(_ direct: DirectBroadcast) async -> DirectCheck {
-        var strictRules = rules
-        strictRules.conformance = .strict
         let app = BundleID(rawValue: direct.bundleID).flatMap { accounts.current.apps[$0] }
         return DirectCheck(
             rejection: await rejection(of: direct, by: rules),
@@ -77,17 +74,10 @@ extension ProviderGateway {
 
     /// The request that a provider would have sent.
     private func request(_ direct: DirectBroadcast) -> (ProviderRequest, BroadcastRequest) {
-        let request = ProviderRequest(began: .now())
-        request.isPost = true
-        request.sender = .management
-        request.path = .broadcast
         let broadcast = BroadcastRequest(path: Array(direct.path.utf8).span)
         broadcast.accounts = accounts.current
-        request.broadcast = broadcast
-        for (header, text) in direct.headers {
-            if let text { request.read(header, Array(text.utf8).span) }
-        }
-        request.body = direct.payload
+        let request = ProviderRequest(direct.headers, direct.payload, broadcast)
+        request.path = .broadcast
         return (request, broadcast)
     }
 
@@ -107,12 +97,6 @@ extension ProviderGateway {
             notification: try rules.broadcast(request, to: addressed.app, id: id), channel: addressed.channel)
     }
 
-    private func record(_ rejection: Rejection, of request: ProviderRequest, _ id: NotificationID) -> Rejection {
-        deliveryLog.record(
-            DeliveryEvent(time: clock.time, step: .rejected(rejection.reason), subject: request.subject(id)))
-        return rejection
-    }
-
     /// Returns the request as the journal shows it, with the headers that a provider would have sent.
     private func facts(
         of request: ProviderRequest,
@@ -120,13 +104,10 @@ extension ProviderGateway {
         _ id: NotificationID,
         _ rejection: Rejection?,
     ) -> RequestFacts {
-        let headers = direct.headers.compactMap { header, value in
-            value.map { RequestFacts.Header(name: "\(header.name)", value: $0) }
-        }
-        return RequestFacts(
+        RequestFacts(
             time: clock.time, connection: 0, environment: rules.environment, interface: .management,
             team: request.broadcast?.bundleID.flatMap { accounts.current.apps[$0] }?.team,
-            headers: [RequestFacts.Header(name: ":path", value: direct.path)] + headers,
+            headers: [RequestFacts.Header(name: ":path", value: direct.path)] + RequestFacts.headers(direct.headers),
             topic: request.broadcast?.bundleID?.topic(.liveActivity), pushType: direct.pushType, apnsID: id,
             channel: direct.channelID.isEmpty ? nil : direct.channelID,
             body: request.body,

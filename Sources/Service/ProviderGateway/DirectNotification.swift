@@ -60,9 +60,7 @@ extension ProviderGateway {
         } catch {
             request.verdict = .failure(error)
             decided(request.facts(direct, nil, error, id: id, at: clock.time, by: rules))
-            deliveryLog.record(
-                DeliveryEvent(time: clock.time, step: .rejected(error.reason), subject: request.subject(id)))
-            return (id, .rejected(error))
+            return (id, .rejected(record(error, of: request, id)))
         }
     }
 
@@ -70,12 +68,16 @@ extension ProviderGateway {
     /// rate.
     package func check(_ direct: DirectNotification) async -> DirectCheck {
         let request = request(direct)
-        var strictRules = rules
-        strictRules.conformance = .strict
         return DirectCheck(
             rejection: await rejection(of: request, by: rules),
             strictRejection: await rejection(of: request, by: strictRules),
             bytes: direct.payload.count, maximumBytes: request.topic.present?.app.map { _ in request.payloadLimit })
+    }
+
+    var strictRules: RequestRules {
+        var strictRules = rules
+        strictRules.conformance = .strict
+        return strictRules
     }
 
     private func rejection(of request: ProviderRequest, by rules: RequestRules) async -> Rejection? {
@@ -91,21 +93,15 @@ extension ProviderGateway {
 
     /// The request that a provider would have sent.
     private func request(_ direct: DirectNotification) -> ProviderRequest {
-        let request = ProviderRequest(began: .now())
-        request.isPost = true
-        request.sender = .management
-        func read(_ header: RequestHeader, _ text: String?) {
-            if let text { request.read(header, Array(text.utf8).span) }
-        }
-        read(.path, "/3/device/" + direct.token)
-        read(.id, direct.id)
-        read(.expiration, direct.expiration.map { "\($0)" })
-        read(.priority, direct.priority.map { "\($0)" })
-        read(.collapseID, direct.collapseID)
-        read(.pushType, direct.pushType)
+        let request = ProviderRequest(direct.headers + [(.path, "/3/device/" + direct.token)], direct.payload)
         request.topic = topic(direct.topic)
-        request.body = direct.payload
         return request
+    }
+
+    func record(_ rejection: Rejection, of request: ProviderRequest, _ id: NotificationID) -> Rejection {
+        deliveryLog.record(
+            DeliveryEvent(time: clock.time, step: .rejected(rejection.reason), subject: request.subject(id)))
+        return rejection
     }
 
     func newIdentifier() -> NotificationID {
@@ -151,7 +147,28 @@ extension ProviderGateway {
     }
 }
 
+extension DirectNotification {
+    fileprivate var headers: [(RequestHeader, String?)] {
+        [
+            (.id, id), (.expiration, expiration.map { "\($0)" }), (.priority, priority.map { "\($0)" }),
+            (.topic, topic), (.collapseID, collapseID), (.pushType, pushType),
+        ]
+    }
+}
+
 extension ProviderRequest {
+    /// A request from the management API.
+    convenience init(_ headers: [(RequestHeader, String?)], _ payload: [UInt8], _ broadcast: BroadcastRequest? = nil) {
+        self.init(began: .now())
+        isPost = true
+        sender = .management
+        self.broadcast = broadcast
+        for (header, text) in headers {
+            if let text { read(header, Array(text.utf8).span) }
+        }
+        body = payload
+    }
+
     /// The largest payload in bytes; 0 without a topic.
     fileprivate var payloadLimit: Int { topic.present?.payloadLimit ?? 0 }
 
@@ -164,23 +181,23 @@ extension ProviderRequest {
         at time: Timestamp,
         by rules: RequestRules,
     ) -> RequestFacts {
-        let headers: [(RequestHeader, String?)] = [
-            (.id, direct.id), (.expiration, direct.expiration.map { "\($0)" }),
-            (.priority, direct.priority.map { "\($0)" }), (.topic, direct.topic), (.collapseID, direct.collapseID),
-            (.pushType, direct.pushType),
-        ]
         var facts = RequestFacts(
             time: time, connection: 0, environment: rules.environment, interface: .management,
             team: topic.present?.app?.team,
-            headers: headers.compactMap { header, value in
-                value.map { RequestFacts.Header(name: "\(header.name)", value: $0) }
-            },
+            headers: RequestFacts.headers(direct.headers),
             token: direct.token.lowercased(), device: submission?.destination.device ?? device(by: rules),
             topic: direct.topic, pushType: direct.pushType, apnsID: id, collapseID: direct.collapseID,
             body: submission?.notification.payload.json ?? body, status: rejection?.reason.status ?? 200,
             reason: rejection?.reason.rawValue)
         facts.activityToken = submission?.notification.activity.map { RequestFacts.ActivityToken($0) }
         return facts
+    }
+}
+
+extension RequestFacts {
+    /// The headers that a request from the management API would have.
+    static func headers(_ headers: [(RequestHeader, String?)]) -> [Header] {
+        headers.compactMap { header, value in value.map { Header(name: "\(header.name)", value: $0) } }
     }
 }
 

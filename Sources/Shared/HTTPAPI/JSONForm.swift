@@ -180,9 +180,7 @@ package struct JSONMember<Object, Part>: Sendable {
         JSONMember(
             members: [.required(key, form.schema, meaning)],
             read: { values, place in
-                guard let value = values[key] else {
-                    throw Problem.invalid(place.pointer, "The key \(key) is missing.")
-                }
+                guard let value = values[key] else { throw Problem.missing(key, at: place.pointer) }
                 return try form.reading(value, place[key])
             }, write: { [(key, form.writing(property($0)))] })
     }

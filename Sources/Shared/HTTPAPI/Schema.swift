@@ -79,22 +79,17 @@ extension Schema {
             // 1.0 is an integer as well (JSON Schema, 6.1.1).
             try check(.integer(Int64(exactly: number) ?? 0), at: pointer)
         default:
-            throw .invalid(pointer, "The value is of the type \(value.typeName); it has to be \(kind).")
+            throw .wrongType(value, at: pointer, kind)
         }
     }
 
     private func check(_ values: [String: JSONValue], _ members: [Member], at pointer: String) throws(Problem) {
         for name in values.keys.sorted() where !members.contains(where: { $0.name == name }) {
-            let known = members.map(\.name).joined(separator: ", ")
-            throw .invalid(
-                "\(pointer)/\(JSONValue.escaped(name))",
-                known.isEmpty ? "The object takes no keys." : "The key is unknown; the object takes \(known).")
+            throw .unknown(name, at: pointer, keys: members.map(\.name))
         }
         for member in members {
             guard let value = values[member.name] else {
-                guard !member.isRequired else {
-                    throw .invalid(pointer, "The key \(member.name) is missing.")
-                }
+                guard !member.isRequired else { throw .missing(member.name, at: pointer) }
                 continue
             }
             try member.schema.check(value, at: "\(pointer)/\(JSONValue.escaped(member.name))")

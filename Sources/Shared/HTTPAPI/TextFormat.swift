@@ -67,6 +67,10 @@ extension TextFormat {
         }
     }
 
+    package static func upTo(bytes maximum: Int) -> TextFormat {
+        TextFormat("at most \(maximum) bytes", length: 0...maximum) { $0.utf8.count <= maximum }
+    }
+
     package static func oneOf(_ choices: [String]) -> TextFormat {
         TextFormat(
             "one of " + choices.joined(separator: ", "), pattern: "^(?:\(choices.joined(separator: "|")))$"

@@ -6,6 +6,25 @@ package protocol DocumentFault: Error {
     static func invalid(_ pointer: String, _ detail: String) -> Self
 }
 
+// The faults that every reader finds.
+extension DocumentFault {
+    package static func missing(_ key: String, at pointer: String) -> Self {
+        .invalid(pointer, "The key \(key) is missing.")
+    }
+
+    /// - Parameter keys: the keys that the object may have.
+    package static func unknown(_ key: String, at pointer: String, keys: [String]) -> Self {
+        let known = keys.joined(separator: ", ")
+        return .invalid(
+            "\(pointer)/\(JSONValue.escaped(key))",
+            known.isEmpty ? "The object takes no keys." : "The key is unknown; the object takes \(known).")
+    }
+
+    package static func wrongType(_ value: JSONValue, at pointer: String, _ allowed: String) -> Self {
+        .invalid(pointer, "The value is of the type \(value.typeName); it has to be \(allowed).")
+    }
+}
+
 /// Reads an object of a JSON document. If the object is invalid, the error names the place of the first fault and the
 /// allowed values. Each target that reads documents adds what only its documents have.
 package struct JSONReader<Fault: DocumentFault>: Sendable {
@@ -22,14 +41,10 @@ package struct JSONReader<Fault: DocumentFault>: Sendable {
         keys: [String]?,
         nullIsMissing: Bool,
     ) throws(Fault) {
-        guard case .object(let members) = value else {
-            throw .invalid(pointer, "The value is of the type \(value.typeName); it has to be an object.")
-        }
+        guard case .object(let members) = value else { throw .wrongType(value, at: pointer, "an object") }
         if let keys {
             for name in members.keys.sorted() where !keys.contains(name) {
-                throw .invalid(
-                    "\(pointer)/\(JSONValue.escaped(name))",
-                    "The key is unknown; the object takes \(keys.joined(separator: ", ")).")
+                throw .unknown(name, at: pointer, keys: keys)
             }
         }
         self.members = nullIsMissing ? members.filter { $0.value != .null } : members
@@ -43,8 +58,15 @@ package struct JSONReader<Fault: DocumentFault>: Sendable {
     }
 
     package func wrongType(_ key: String, _ value: JSONValue, _ allowed: String) -> Fault {
-        .invalid(place(key), "The value is of the type \(value.typeName); it has to be \(allowed).")
+        .wrongType(value, at: place(key), allowed)
     }
+
+    package func required<Value>(_ key: String, _ value: Value?) throws(Fault) -> Value {
+        guard let value else { throw .missing(key, at: pointer) }
+        return value
+    }
+
+    package func required(_ key: String) throws(Fault) -> JSONValue { try required(key, members[key]) }
 
     package func text(_ key: String) throws(Fault) -> String? {
         guard let value = members[key] else { return nil }

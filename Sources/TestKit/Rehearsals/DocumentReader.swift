@@ -10,11 +10,6 @@ extension JSONReader where Fault == MatchError {
         try self.init(value, at: pointer, keys: keys, nullIsMissing: false)
     }
 
-    func required(_ key: String) throws(MatchError) -> JSONValue {
-        guard let value = members[key] else { throw MatchError(pointer, "The key \(key) is missing.") }
-        return value
-    }
-
     /// Checks that the value of a key is true.
     func isOn(_ key: String) throws(MatchError) {
         guard members[key] == .bool(true) else { throw fault(key, "true") }

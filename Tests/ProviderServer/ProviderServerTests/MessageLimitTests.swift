@@ -92,6 +92,13 @@ import Testing
         }
     }
 
+    @Test func `An integer may be written with a decimal point`() async throws {
+        try await TestShop.run(devices: []) { shop in
+            let answer = try await Self.ask(shop, #","priority":5.0,"expiration":0.0,"rate":7.0"#)
+            #expect(answer.status == 200, "\(answer.body.text)")
+        }
+    }
+
     @Test func `A message that must fail for everybody is refused`() async throws {
         try await TestShop.run(devices: []) { shop in
             let faults = [

@@ -39,6 +39,21 @@ import Testing
     }
 
     @Test(arguments: [
+        ("MessageRequest/properties/topic", 255), ("MessageRequest/properties/collapseID", 64),
+        ("Audience/properties/channel", 128), ("InstallationRequest/properties/user", ProviderServerLimits.nameBytes),
+        ("AppRequest/properties/environments/properties/development/properties/url", 300),
+        ("AppRequest/properties/identity/properties/issuer", ProviderServerLimits.identityNameBytes),
+    ])
+    func `The description has the limits of texts`(_ path: String, _ longest: Int) throws {
+        var value: JSONValue? = ProviderAPI.description
+        for key in ["components", "schemas"] + path.split(separator: "/").map(String.init) + ["maxLength"] {
+            guard case .object(let members)? = value else { break }
+            value = members[key]
+        }
+        #expect(value == .integer(Int64(longest)))
+    }
+
+    @Test(arguments: [
         "/v1/installations?usr=anna", "/v1/messages?limit=0", "/v1/messages?limit=many", "/v1/messages?after=-1",
         "/v1/messages?limit=1&limit=2", "/v1/apps?limit=1",
     ])

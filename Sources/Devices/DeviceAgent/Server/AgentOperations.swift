@@ -2,7 +2,6 @@ import APNSDevice
 import HTTPAPI
 import HTTPTypes
 import Hummingbird
-import Notifications
 
 typealias AgentOperation = APIOperation<AgentAPI>
 
@@ -42,13 +41,11 @@ enum AgentOperations {
             body: Body(
                 reading: AgentSchemas.registration.schema, maximumBytes: AgentLimits.registrationBytes,
                 isOptional: true),
-            answer: .json(AgentSchemas.tokens), problems: [409, 413, 429]
+            answer: .json(AgentSchemas.tokens.schema), problems: [409, 413, 429]
         ) { api, call in
             let registration = try call.read(AgentSchemas.registration)
             let record = try await api.agent.register(try await api.own(call), registration)
-            let services = record.services.mapValues { JSONValue.string($0) }
-            let answer: JSONValue = ["token": .string(record.token), "services": .object(services)]
-            return answer.response()
+            return AgentSchemas.tokens.response(AppTokens(token: record.token, services: record.services))
         },
         AgentOperation(
             method: .delete, path: "/v1/apps/{bundleID}", summary: "Remove an app; its device tokens end",
@@ -72,12 +69,12 @@ enum AgentOperations {
         AgentOperation(
             method: .post, path: "/v1/apps/{bundleID}/handled",
             summary: "The app has handled events; they do not come again",
-            parameters: [bundleID], body: Body(reading: AgentSchemas.handled.schema), answer: .json(AgentSchemas.count),
+            parameters: [bundleID], body: Body(reading: AgentSchemas.handled.schema),
+            answer: .json(AgentSchemas.count.schema),
             problems: [413]
         ) { api, call in
             let count = try await api.agent.handled(try call.read(AgentSchemas.handled), of: try await api.own(call))
-            let answer: JSONValue = ["handled": .integer(count)]
-            return answer.response()
+            return AgentSchemas.count.response(count)
         },
         AgentOperation(
             method: .post, path: "/v1/apps/{bundleID}/state",
@@ -129,17 +126,18 @@ enum AgentOperations {
     private static let user = [
         AgentOperation(
             method: .get, path: "/v1/settings", summary: "The user's settings for the device and its apps",
-            answer: .json(AgentSchemas.settings), access: .administrator
+            answer: .json(AgentSchemas.settings.schema), access: .administrator
         ) { api, _ in
-            await api.agent.settingsDocument().response()
+            AgentSchemas.settings.response(await api.agent.settingsDocument())
         },
         AgentOperation(
             method: .put, path: "/v1/settings", summary: "Whether the user does not want to be disturbed",
-            body: Body(reading: AgentSchemas.quiet.schema), answer: .json(AgentSchemas.settings), problems: [413],
+            body: Body(reading: AgentSchemas.quiet.schema), answer: .json(AgentSchemas.settings.schema),
+            problems: [413],
             access: .administrator
         ) { api, call in
             try await api.agent.setQuiet(try call.read(AgentSchemas.quiet))
-            return await api.agent.settingsDocument().response()
+            return AgentSchemas.settings.response(await api.agent.settingsDocument())
         },
         AgentOperation(
             method: .put, path: "/v1/apps/{bundleID}/settings", summary: "Change the user's settings for an app",
@@ -162,6 +160,12 @@ extension AgentAPI {
         _ = try await agent.manifest(of: name, for: call.caller.peer)
         return name
     }
+}
+
+/// The device tokens of an app that has registered.
+struct AppTokens: Sendable {
+    let token: String
+    let services: [String: String]
 }
 
 /// The user's response on the app's own screen.

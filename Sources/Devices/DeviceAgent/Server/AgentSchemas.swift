@@ -71,21 +71,17 @@ enum AgentSchemas {
 
     // MARK: Answers
 
-    static let tokens = Schema.named(
-        "Tokens",
-        .object([
-            .required("token", .string(.hexadecimal), "The app's device token."),
-            .required("services", .openObject, "The device token of each service."),
-        ]))
+    static let tokens: JSONForm<AppTokens> = .object(
+        "Tokens", AppTokens.init,
+        .required("token", .text(.hexadecimal), \.token, "The app's device token."),
+        .required("services", .dictionary(of: .text(.any)), \.services, "The device token of each service."))
 
-    static let count = Schema.object([.required("handled", count64, "How many of them were in the queue.")])
+    static let count: JSONForm<Int> = object("handled", .integer(), "How many of them were in the queue.")
 
-    static let settings = Schema.named(
-        "Settings",
-        .object([
-            .required("doNotDisturb", .boolean),
-            .required("apps", .openObject, "The settings of each app, by its bundle ID."),
-        ]))
+    static let settings: JSONForm<DeviceSettings> = .object(
+        "Settings", DeviceSettings.init,
+        .required("doNotDisturb", .boolean, \.doNotDisturb),
+        .required("apps", .dictionary(of: appSettings), \.apps, "The settings of each app, by its bundle ID."))
 
     static let status = Schema.named(
         "Status",

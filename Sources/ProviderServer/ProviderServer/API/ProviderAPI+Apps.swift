@@ -24,7 +24,7 @@ extension ProviderAPI {
         },
         ProviderOperation(
             method: .put, path: "/v1/apps/{bundleID}", summary: "Make or change an app", parameters: [bundleID],
-            body: Body(reading: AppDocument.schema, maximumBytes: ProviderServerLimits.bodyBytes),
+            body: Body(reading: AppDocument.form.schema, maximumBytes: ProviderServerLimits.bodyBytes),
             answer: .json(AppView.form.schema), problems: [409, 413], otherAnswers: [201: AppView.form.schema],
             access: .administrator
         ) { api, call in

@@ -53,7 +53,7 @@ extension ProviderAPI {
 
     private func putAudience(_ call: ProviderCall) async throws -> Response {
         let document = try AudienceReader.read(call.document, .saved(extra: SavedAudienceView.extraKeys))
-        let bundleID = try DocumentReader(call.document, at: "", keys: nil).line("bundleID", maximum: 200)
+        let bundleID = try DocumentReader(call.document, at: "", keys: nil).read("bundleID", .text(.knownApp))
         let app = try access.sendingApp(call, bundleID: bundleID)
         if let environment = document.audience.environment, app.endpoints[environment] == nil {
             throw Problem.invalid("/environment", "The app has no \(environment.rawValue) environment.")

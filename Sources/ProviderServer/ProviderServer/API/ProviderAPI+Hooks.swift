@@ -90,7 +90,7 @@ private struct HookRequest: Sendable {
 
     /// It needs TLS, because events name users' devices.
     private static let url = TextFormat("https://…, or http:// on this machine") { text in
-        guard text.utf8.count <= ProviderServerLimits.hookURLBytes, DocumentReader.isLine(text),
+        guard TextFormat.line(maximumBytes: ProviderServerLimits.hookURLBytes).allows(text),
             let parts = URLComponents(string: text), let host = parts.host, !host.isEmpty, parts.user == nil,
             // Another port fits into no packet.
             parts.port.map({ (1...65_535).contains($0) }) ?? true

@@ -161,7 +161,7 @@ extension ProviderAPI {
     private static func idempotency(_ call: ProviderCall) throws(Problem) -> IdempotencyKey? {
         guard let name = call.request.headers[.idempotencyKey] else { return nil }
         let limit = ProviderServerLimits.idempotencyKeyBytes
-        guard (1...limit).contains(name.utf8.count), DocumentReader.isLine(name) else {
+        guard TextFormat.line(maximumBytes: limit).allows(name) else {
             throw Problem(400, "The header Idempotency-Key has 1 to \(limit) bytes.")
         }
         return IdempotencyKey(name: name, digest: AccessKey.digest(String(decoding: call.body, as: UTF8.self)))
@@ -281,7 +281,7 @@ extension ProviderAPI {
         guard case .object(let members) = call.document, members["rate"] != nil else {
             throw Problem.invalid("", "The key rate is missing; null removes the rate.")
         }
-        let rate = try reader.integer("rate", 1...ProviderServerLimits.rate)
+        let rate = try reader.read("rate", MessageDocument.rateForm)
         let changed = try await store.changeMessage(message.id) { message in
             guard !message.state.isOver else { throw Problem(409, "The message is \(message.state.rawValue).") }
             message.rate = rate

@@ -1,4 +1,5 @@
 import APNSProvider
+import CampaignStore
 import HTTPAPI
 import Notifications
 
@@ -33,6 +34,23 @@ extension TextFormat {
         "1 to \(ProviderServerLimits.audienceNameBytes) letters, digits and - _ .",
         pattern: "^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,\(ProviderServerLimits.audienceNameBytes)}$",
         allows: AudienceReader.isName)
+
+    static let language = TextFormat(
+        "the tag of a language, such as sv-SE", pattern: "^[A-Za-z0-9_-]{1,\(ProviderServerLimits.languageBytes)}$",
+        allows: InstallationDocument.isLanguage)
+
+    static let tag = TextFormat(
+        "a tag: 1 to \(TagExpression.maximumTagBytes) letters, digits and _ - . : @ #",
+        pattern: "^[A-Za-z0-9_.:@#-]{1,\(TagExpression.maximumTagBytes)}$", allows: TagExpression.isTag)
+
+    /// The name of a user, the version of an app, and the like.
+    static let shortLine = line(maximumBytes: ProviderServerLimits.nameBytes)
+
+    /// The bundle ID of an app that has to exist.
+    static let knownApp = line(maximumBytes: 200)
+
+    /// A time, which its reader parses.
+    static let time = upTo(bytes: 40)
 
     static let deviceToken = TextFormat(
         "hexadecimal digits of 1 to \(DeviceToken.maximumBytes) bytes, two for each",

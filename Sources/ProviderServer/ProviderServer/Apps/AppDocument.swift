@@ -5,16 +5,25 @@ import HTTPAPI
 import Notifications
 
 /// An app in the form that the API receives.
-struct AppDocument {
-    /// The settings of one environment in the request.
-    private struct Place {
-        let url: String
-        let authority: String?
-        let feedback: String?
-        let channels: String?
-        /// Nil to keep the credentials that are stored.
-        let credentials: CredentialVault.Credentials?
-    }
+struct AppDocument: Sendable {
+    private let teamID: String
+    private let places: [Environment: Place]
+    private let acceptsClaimedUsers: Bool
+    private let identity: ProviderApp.IdentityProvider?
+
+    static let form: JSONForm<AppDocument> = .object(
+        "AppRequest", { AppDocument(teamID: $0, places: $1, acceptsClaimedUsers: $2 ?? false, identity: $3) },
+        .required("teamID", .text(.accountID), \.teamID),
+        .required("environments", placesForm, \.places),
+        .optional(
+            "acceptsClaimedUsers", .boolean, \.acceptsClaimedUsers, "Whether the app itself may say who its user is."),
+        .optional(
+            "identity", AppView.identityForm, \.identity, "The identity provider whose tokens the server accepts."))
+
+    private static let placesForm: JSONForm<[Environment: Place]> = .object(
+        nil, { [.development: $0, .production: $1].compactMapValues { $0 } },
+        .optional(Environment.development.rawValue, Place.form, \.[.development]),
+        .optional(Environment.production.rawValue, Place.form, \.[.production]))
 
     /// The URL of Apple's server.
     static func appleURL(_ environment: Environment) -> String {
@@ -23,69 +32,20 @@ struct AppDocument {
         case .production: "https://api.push.apple.com"
         }
     }
+}
 
-    private let teamID: String
-    private let acceptsClaimedUsers: Bool
-    private let identity: ProviderApp.IdentityProvider?
-    private let places: [Environment: Place]
-
+extension AppDocument {
     init(_ value: JSONValue) throws(Problem) {
-        let reader = try DocumentReader(value, at: "", keys: Self.schema.keys)
-        teamID = try reader.required("teamID", try reader.line("teamID", maximum: 64))
-        guard TeamID(rawValue: teamID) != nil else { throw reader.fault("teamID", AccountIDs.form) }
-        acceptsClaimedUsers = try reader.boolean("acceptsClaimedUsers") ?? false
-        identity = try Self.identity(reader)
+        self = try Self.form.read(value, nullIsMissing: true)
         guard identity == nil || !acceptsClaimedUsers else {
-            throw reader.fault("acceptsClaimedUsers", "false if there is identity, whose tokens say who the user is")
+            throw .invalid(
+                "/acceptsClaimedUsers",
+                "The value has to be false if there is identity, whose tokens say who the user is.")
         }
-        let names = Environment.allCases.map(\.rawValue)
-        let environments = try reader.required(
-            "environments", try reader.object("environments", keys: names))
-        var places: [Environment: Place] = [:]
-        for environment in Environment.allCases {
-            let keys = Self.environmentMembers.map(\.name)
-            guard let place = try environments.object(environment.rawValue, keys: keys) else { continue }
-            places[environment] = try Self.place(place, environment, teamID: teamID)
+        guard !places.isEmpty else {
+            throw .invalid("/environments", "The value has to be development, production or both.")
         }
-        guard !places.isEmpty else { throw reader.fault("environments", "development, production or both") }
-        self.places = places
-    }
-
-    static let schema = Schema.named(
-        "AppRequest",
-        .object([
-            .required("teamID", .string(.accountID)),
-            .required(
-                "environments",
-                .object(Environment.allCases.map { .optional($0.rawValue, .object(environmentMembers)) })),
-            .optional("acceptsClaimedUsers", .boolean, "Whether the app itself may say who its user is."),
-            .optional(
-                "identity", AppView.identityForm.schema, "The identity provider whose tokens the server accepts."),
-        ]))
-
-    private static let environmentMembers: [Schema.Member] = [
-        .optional("url", .string(.any), "Apple's server, if it is missing."),
-        .optional("authority", .string(.any), "Certificates in PEM that verify the server's."),
-        .optional("feedback", .string(.any), "The feedback service, https://host:port."),
-        .optional(
-            "channels", .string(.any),
-            "The management of broadcast channels, https://host:port; Apple's, if it is missing."),
-        .optional(
-            "key", .object([.required("keyID", .string(.accountID)), .required("privateKey", .string(.any))])),
-        .optional("certificate", .string(.any), "A certificate and its key in PEM."),
-    ]
-
-    private static func identity(_ reader: DocumentReader) throws(Problem) -> ProviderApp.IdentityProvider? {
-        guard let identity = try reader.object("identity", keys: AppView.identityForm.schema.keys) else { return nil }
-        func line(_ key: String) throws(Problem) -> String {
-            try identity.required(key, try identity.line(key, maximum: ProviderServerLimits.identityNameBytes))
-        }
-        let provider = ProviderApp.IdentityProvider(
-            issuer: try line("issuer"), audience: try line("audience"), keysFile: try line("keysFile"))
-        guard provider.keysFile.hasPrefix("/") else {
-            throw identity.fault("keysFile", "the whole path of a file on the server's machine")
-        }
-        return provider
+        for environment in Environment.allCases { try places[environment]?.check(environment, teamID: teamID) }
     }
 
     /// Checks that the identity provider's keys can be read, so that a wrong path is found now.
@@ -98,89 +58,6 @@ struct AppDocument {
         }
     }
 
-    private static func place(
-        _ reader: DocumentReader,
-        _ environment: Environment,
-        teamID: String,
-    ) throws(Problem) -> Place {
-        let url = try reader.line("url", maximum: 300) ?? appleURL(environment)
-        let authority = try reader.text("authority", maximum: 65_536)
-        let credentials = try credentials(reader, teamID: teamID)
-        let feedback = try feedback(reader)
-        let channels = try reader.line("channels", maximum: 300)
-        guard channels.map({ (try? APNSEnvironment.custom(url: $0)) != nil }) ?? true else {
-            throw reader.fault("channels", "https://host:port")
-        }
-        do throws(ProviderError) {
-            // Check the URL now, so that the store never contains an unusable one.
-            _ = try APNSEnvironment.custom(url: url)
-        } catch {
-            throw .invalid(reader.place("url"), error.cause)
-        }
-        do throws(ProviderError) {
-            // Credentials that stay are not opened here, so no client checks what is given beside them.
-            if let authority { try APNSEnvironment.Authority.pem(authority).check() }
-        } catch {
-            throw .invalid(reader.place("authority"), error.cause)
-        }
-        // Make a client now, so that the store never contains credentials or certificates that cannot be used.
-        if let credentials {
-            let opened = try open(credentials, reader)
-            do throws(ProviderError) {
-                let client = try ProviderClient(
-                    credentials: opened,
-                    environment: .custom(url: url, authority: authority.map(APNSEnvironment.Authority.pem) ?? .system))
-                withExtendedLifetime(client) {}
-            } catch {
-                let isAuthority = authority != nil && error.code == .badEnvironment
-                throw .invalid(isAuthority ? reader.place("authority") : reader.pointer, error.cause)
-            }
-        }
-        return Place(
-            url: url, authority: authority, feedback: feedback, channels: channels, credentials: credentials)
-    }
-
-    /// - Throws: a problem with the place of the key, of its identifier or of the certificate.
-    private static func open(
-        _ credentials: CredentialVault.Credentials,
-        _ reader: DocumentReader,
-    ) throws(Problem) -> ProviderCredentials {
-        do throws(ProviderError) {
-            return try credentials.provider()
-        } catch {
-            guard case .key(_, let keyID, _) = credentials else {
-                throw .invalid(reader.place("certificate"), error.cause)
-            }
-            let isID = KeyID(rawValue: keyID) != nil
-            throw .invalid(reader.place("key") + (isID ? "/privateKey" : "/keyID"), error.cause)
-        }
-    }
-
-    /// Reads the address of the feedback service. It has a port of its own, so the address has to name one.
-    private static func feedback(_ reader: DocumentReader) throws(Problem) -> String? {
-        guard let url = try reader.line("feedback", maximum: 300) else { return nil }
-        guard (try? APNSEnvironment.custom(url: url)) != nil, URLComponents(string: url)?.port != nil else {
-            throw reader.fault("feedback", "https://host:port; the port is usually 2196")
-        }
-        return url
-    }
-
-    private static func credentials(
-        _ reader: DocumentReader,
-        teamID: String,
-    ) throws(Problem) -> CredentialVault.Credentials? {
-        let certificate = try reader.text("certificate", maximum: 65_536)
-        guard let key = try reader.object("key", keys: ["keyID", "privateKey"]) else {
-            return certificate.map { .certificate($0) }
-        }
-        guard certificate == nil else {
-            throw .invalid(reader.place("certificate"), "Give a key or a certificate, not both.")
-        }
-        return .key(
-            teamID: teamID, keyID: try key.required("keyID", try key.line("keyID", maximum: 64)),
-            privateKey: try key.required("privateKey", try key.text("privateKey", maximum: 4_096)))
-    }
-
     /// Returns the endpoints to store.
     func endpoints(
         bundleID: String,
@@ -189,14 +66,15 @@ struct AppDocument {
     ) throws -> [Environment: ProviderApp.Endpoint] {
         var endpoints: [Environment: ProviderApp.Endpoint] = [:]
         for (environment, place) in places {
-            if let credentials = place.credentials {
+            let url = place.url ?? Self.appleURL(environment)
+            if let credentials = place.credentials(teamID: teamID) {
                 let name = CredentialVault.name(bundleID, environment)
                 endpoints[environment] = ProviderApp.Endpoint(
-                    url: place.url, authority: place.authority, feedback: place.feedback,
+                    url: url, authority: place.authority, feedback: place.feedback,
                     channels: place.channels, sealedCredentials: try vault.seal(credentials, name: name),
                     credentials: credentials.summary)
             } else if var kept = known?.endpoints[environment], known?.teamID == teamID {
-                kept.url = place.url
+                kept.url = url
                 kept.authority = place.authority
                 kept.feedback = place.feedback
                 kept.channels = place.channels
@@ -230,4 +108,90 @@ struct AppDocument {
             endpoints: try endpoints(bundleID: bundleID, known: known, vault), clientKeyDigest: clientKey,
             serverKeyDigest: serverKey, acceptsClaimedUsers: acceptsClaimedUsers, identity: identity)
     }
+}
+
+/// The settings of one environment in the request.
+private struct Place: Sendable {
+    struct Key: Sendable {
+        let keyID: String
+        let privateKey: String
+    }
+
+    let url: String?
+    let authority: String?
+    let feedback: String?
+    let channels: String?
+    let key: Key?
+    let certificate: String?
+
+    static let form: JSONForm<Place> = .object(
+        nil, Place.init(url:authority:feedback:channels:key:certificate:),
+        .optional("url", .text(address), \.url, "Apple's server, if it is missing."),
+        .optional("authority", .text(pem), \.authority, "Certificates in PEM that verify the server's."),
+        .optional("feedback", .text(address), \.feedback, "The feedback service, https://host:port."),
+        .optional(
+            "channels", .text(address), \.channels,
+            "The management of broadcast channels, https://host:port; Apple's, if it is missing."),
+        .optional("key", keyForm, \.key),
+        .optional("certificate", .text(pem), \.certificate, "A certificate and its key in PEM."))
+
+    private static let keyForm: JSONForm<Key> = .object(
+        nil, Key.init(keyID:privateKey:),
+        .required("keyID", .text(.accountID), \.keyID),
+        .required("privateKey", .text(.upTo(bytes: 4_096)), \.privateKey))
+
+    private static let address = TextFormat.line(maximumBytes: 300)
+    private static let pem = TextFormat.upTo(bytes: 65_536)
+
+    /// Nil to keep the credentials that are stored.
+    func credentials(teamID: String) -> CredentialVault.Credentials? {
+        key.map { .key(teamID: teamID, keyID: $0.keyID, privateKey: $0.privateKey) }
+            ?? certificate.map { .certificate($0) }
+    }
+
+    /// Checks everything that the form does not, so that the store never contains what cannot be used.
+    func check(_ environment: Environment, teamID: String) throws(Problem) {
+        let pointer = "/environments/\(environment.rawValue)"
+        guard key == nil || certificate == nil else {
+            throw .invalid(pointer + "/certificate", "Give a key or a certificate, not both.")
+        }
+        // The feedback service has a port of its own, so the address has to name one.
+        if let feedback, !Self.isServer(feedback) || URLComponents(string: feedback)?.port == nil {
+            throw .invalid(
+                pointer + "/feedback", "The value has to be https://host:port; the port is usually 2196.")
+        }
+        if let channels, !Self.isServer(channels) {
+            throw .invalid(pointer + "/channels", "The value has to be https://host:port.")
+        }
+        let url = url ?? AppDocument.appleURL(environment)
+        do throws(ProviderError) {
+            _ = try APNSEnvironment.custom(url: url)
+        } catch {
+            throw .invalid(pointer + "/url", error.cause)
+        }
+        do throws(ProviderError) {
+            // Credentials that stay are not opened here, so no client checks what is given beside them.
+            if let authority { try APNSEnvironment.Authority.pem(authority).check() }
+        } catch {
+            throw .invalid(pointer + "/authority", error.cause)
+        }
+        guard let credentials = credentials(teamID: teamID) else { return }
+        let opened: ProviderCredentials
+        do throws(ProviderError) {
+            opened = try credentials.provider()
+        } catch {
+            throw .invalid(pointer + (key == nil ? "/certificate" : "/key/privateKey"), error.cause)
+        }
+        do throws(ProviderError) {
+            let client = try ProviderClient(
+                credentials: opened,
+                environment: .custom(url: url, authority: authority.map(APNSEnvironment.Authority.pem) ?? .system))
+            withExtendedLifetime(client) {}
+        } catch {
+            let isAuthority = authority != nil && error.code == .badEnvironment
+            throw .invalid(isAuthority ? pointer + "/authority" : pointer, error.cause)
+        }
+    }
+
+    private static func isServer(_ url: String) -> Bool { (try? APNSEnvironment.custom(url: url)) != nil }
 }

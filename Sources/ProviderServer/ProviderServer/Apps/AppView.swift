@@ -56,9 +56,15 @@ struct AppView: Sendable {
 
     static let identityForm: JSONForm<ProviderApp.IdentityProvider> = JSONForm.object(
         nil, ProviderApp.IdentityProvider.init(issuer:audience:keysFile:),
-        .required("issuer", .text(.any), \.issuer),
-        .required("audience", .text(.any), \.audience),
-        .required("keysFile", .text(.any), \.keysFile))
+        .required("issuer", .text(identityName), \.issuer),
+        .required("audience", .text(identityName), \.audience),
+        .required("keysFile", .text(keysFile), \.keysFile))
+
+    private static let identityName = TextFormat.line(maximumBytes: ProviderServerLimits.identityNameBytes)
+    private static let keysFile = TextFormat(
+        "the whole path of a file on the server's machine", pattern: "^/[^\\u0000-\\u001f\\u007f-\\u009f]*$",
+        length: identityName.length
+    ) { $0.utf8.first == UInt8(ascii: "/") && identityName.allows($0) }
 }
 
 extension AppView {

@@ -55,12 +55,8 @@ struct IdentityToken: Sendable {
         self.expires = expires
         notBefore = Self.number("nbf", claims)
         guard notBefore != nil || claims["nbf"] == nil else { throw Self.fault("has a claim nbf that is no number") }
-        guard let subject = Self.text("sub", claims), DocumentReader.isLine(subject),
-            (1...ProviderServerLimits.nameBytes).contains(subject.utf8.count)
-        else {
-            throw Self.fault(
-                "needs the claim sub, the user: 1 to \(ProviderServerLimits.nameBytes) bytes without control characters"
-            )
+        guard let subject = Self.text("sub", claims), TextFormat.shortLine.allows(subject) else {
+            throw Self.fault("needs the claim sub, the user: \(TextFormat.shortLine.name)")
         }
         self.subject = subject
     }

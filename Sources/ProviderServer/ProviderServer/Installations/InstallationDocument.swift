@@ -47,7 +47,7 @@ struct InstallationDocument {
     func has(_ key: String) -> Bool { reader.members[key] != nil }
 
     var bundleID: String? {
-        get throws(Problem) { try reader.line("bundleID", maximum: 200) }
+        get throws(Problem) { try reader.read("bundleID", .text(.knownApp)) }
     }
 
     /// The installation that the document describes.

@@ -44,41 +44,37 @@ struct InstallationMember: Sendable {
         } value: {
             .string($0.environment.rawValue)
         },
-        InstallationMember(
-            .optional(
-                "languages", .array(.string(.any), count: 0...ProviderServerLimits.languages),
-                "The preferred one first.")
-        ) { reader, installation throws(Problem) in
-            installation.languages =
-                try reader.list(
-                    "languages", count: 0...ProviderServerLimits.languages, of: "the tag of a language, such as sv-SE",
-                    InstallationDocument.isLanguage) ?? []
+        InstallationMember(.optional("languages", languages.schema, "The preferred one first.")) {
+            reader, installation throws(Problem) in
+            installation.languages = try reader.read("languages", languages) ?? []
         } value: {
             list($0.languages)
         },
-        InstallationMember(.optional("timeZone", .string(.any), "Such as Europe/Stockholm.")) {
+        InstallationMember(.optional("timeZone", .string(zone), "Such as Europe/Stockholm.")) {
             reader, installation throws(Problem) in
-            installation.timeZone = try timeZone(reader)
+            installation.timeZone = try reader.read("timeZone", .text(zone))
         } value: {
             $0.timeZone.map(JSONValue.string)
         },
-        InstallationMember(.optional("user", .string(.any))) { reader, installation throws(Problem) in
-            installation.user = try reader.line("user", maximum: ProviderServerLimits.nameBytes)
+        InstallationMember(.optional("user", line.schema)) { reader, installation throws(Problem) in
+            installation.user = try reader.read("user", line)
         } value: {
             $0.user.map(JSONValue.string)
         },
-        InstallationMember(.optional("tags", tagList, "The backend's tags.")) { reader, installation throws(Problem) in
+        InstallationMember(.optional("tags", tagList.schema, "The backend's tags.")) {
+            reader, installation throws(Problem) in
             installation.tags = try tags("tags", reader) ?? []
         } value: {
             list($0.tags)
         },
-        InstallationMember(.optional("appTags", tagList, "The app's tags.")) { reader, installation throws(Problem) in
+        InstallationMember(.optional("appTags", tagList.schema, "The app's tags.")) {
+            reader, installation throws(Problem) in
             installation.appTags = try tags("appTags", reader)
         } value: {
             $0.appTags.map(list)
         },
-        InstallationMember(.optional("appVersion", .string(.any))) { reader, installation throws(Problem) in
-            installation.appVersion = try reader.line("appVersion", maximum: ProviderServerLimits.nameBytes)
+        InstallationMember(.optional("appVersion", line.schema)) { reader, installation throws(Problem) in
+            installation.appVersion = try reader.read("appVersion", line)
         } value: {
             $0.appVersion.map(JSONValue.string)
         },
@@ -113,10 +109,10 @@ struct InstallationMember: Sendable {
         },
         InstallationMember(
             .optional(
-                "badge", .integer(0...Installation.maximumBadge),
+                "badge", badge.schema,
                 "The number on the app's icon, from which the badge of a message counts.")
         ) { reader, installation throws(Problem) in
-            installation.badge = try reader.integer("badge", 0...Installation.maximumBadge) ?? 0
+            installation.badge = try reader.read("badge", badge) ?? 0
         } value: {
             $0.badge == 0 ? nil : .integer($0.badge)
         },
@@ -124,13 +120,17 @@ struct InstallationMember: Sendable {
 
     // MARK: Forms that several members have
 
-    private static let tagList = Schema.array(.string(.any), count: 0...ProviderServerLimits.tags)
+    private static let line = JSONForm<String>.text(.shortLine)
+    private static let languages = JSONForm.list(of: .text(.language), to: ProviderServerLimits.languages)
+    private static let tagList = JSONForm.list(of: .text(.tag), to: ProviderServerLimits.tags)
+    private static let badge = JSONForm<Int64>.integer(to: Int(clamping: Installation.maximumBadge))
+    private static let deviceToken = JSONForm<String>.text(.deviceToken)
+    private static let zone = TextFormat("a name of the time zone database, such as Europe/Stockholm") {
+        TextFormat.shortLine.allows($0) && TimeZone(identifier: $0) != nil
+    }
 
     static func tags(_ key: String, _ reader: DocumentReader) throws(Problem) -> [String]? {
-        let tags = try reader.list(
-            key, count: 0...ProviderServerLimits.tags,
-            of: "a tag: 1 to \(TagExpression.maximumTagBytes) letters, digits and _ - . : @ #", TagExpression.isTag)
-        return tags.map { Set($0).sorted() }
+        try reader.read(key, tagList).map { Set($0).sorted() }
     }
 
     private static func services(_ reader: DocumentReader) throws(Problem) -> [String: String] {
@@ -148,9 +148,7 @@ struct InstallationMember: Sendable {
         }
         for name in activities.members.keys.sorted() {
             guard InstallationDocument.isIdentifier(name) else {
-                throw .invalid(
-                    activities.place(name),
-                    "The name has to be 1 to \(ProviderServerLimits.identifierBytes) letters, digits and - _ .")
+                throw .invalid(activities.place(name), "The name has to be \(TextFormat.installation.name)")
             }
             tokens[name] = try token(name, activities)
         }
@@ -158,19 +156,7 @@ struct InstallationMember: Sendable {
     }
 
     private static func token(_ key: String, _ reader: DocumentReader) throws(Problem) -> String? {
-        guard let digits = try reader.text(key, maximum: DeviceToken.maximumBytes * 2) else { return nil }
-        guard let token = DeviceToken(digits) else {
-            throw reader.fault(key, "hexadecimal digits of 1 to \(DeviceToken.maximumBytes) bytes, two for each")
-        }
-        return token.hexadecimal
-    }
-
-    private static func timeZone(_ reader: DocumentReader) throws(Problem) -> String? {
-        guard let name = try reader.line("timeZone", maximum: ProviderServerLimits.nameBytes) else { return nil }
-        guard TimeZone(identifier: name) != nil else {
-            throw reader.fault("timeZone", "a name of the time zone database, such as Europe/Stockholm")
-        }
-        return name
+        try reader.read(key, deviceToken).flatMap { DeviceToken($0)?.hexadecimal }
     }
 
     private static func list(_ texts: [String]) -> JSONValue { .array(texts.map(JSONValue.string)) }

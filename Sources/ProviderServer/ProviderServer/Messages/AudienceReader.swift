@@ -19,12 +19,16 @@ enum AudienceReader {
         .optional("everybody", .boolean, "true"),
         .optional("installations", .any, "Identifiers, or an object with values for each."),
         .optional("users", .any, "Users, or an object with values for each."),
-        .optional("tags", .string(.any), "An expression such as (news && sv) && !muted."),
+        .optional("tags", tagsForm.schema, "An expression such as (news && sv) && !muted."),
         .optional(
-            "where", .string(.any), "An expression such as appVersion >= 2.1 and not (language = sv or points > 5)."),
-        .optional("language", .string(.any), "The first language of the installation."),
+            "where", whereForm.schema,
+            "An expression such as appVersion >= 2.1 and not (language = sv or points > 5)."),
+        .optional("language", .string(.language), "The first language of the installation."),
         .optional("environment", .string(.environment)),
     ]
+    private static let tagsForm = JSONForm<String>.text(.upTo(bytes: TagExpression.maximumBytes))
+    private static let whereForm = JSONForm<String>.text(.upTo(bytes: AudienceExpression.maximumBytes))
+    private static let channel = JSONForm<String>.text(.line(maximumBytes: 128))
     private static let conditions = members.map(\.name)
 
     static let schema = Schema.named(
@@ -32,7 +36,7 @@ enum AudienceReader {
         .object(
             members + [
                 .optional("saved", .string(.audienceName), "A saved audience, whose conditions have to be met too."),
-                .optional("channel", .string(.any), "A broadcast channel. Only environment may be beside it."),
+                .optional("channel", channel.schema, "A broadcast channel. Only environment may be beside it."),
             ]))
     /// An audience to be saved.
     static let savedSchema = Schema.named(
@@ -86,36 +90,26 @@ enum AudienceReader {
         guard reader.members.keys.contains(where: { !extra.contains($0) }) else {
             throw .invalid(pointer, "The audience takes \(keys.joined(separator: ", ")).")
         }
-        if let everybody = try reader.boolean("everybody"), !everybody { throw reader.fault("everybody", "true") }
+        guard try reader.read("everybody", .boolean) ?? true else { throw reader.fault("everybody", "true") }
         var document = AudienceDocument()
-        document.channel = try reader.line("channel", maximum: 128)
+        document.channel = try reader.read("channel", channel)
         if document.channel != nil,
             let key = reader.members.keys.sorted().first(where: { $0 != "channel" && $0 != "environment" })
         {
             throw reader.fault(key, "missing if there is channel: the devices that subscribe to it are its audience")
         }
-        document.audience.installations = try names(
-            "installations", reader, &document.ownValues, "the identifier of an installation",
-            InstallationDocument.isIdentifier)
-        document.audience.users = try names("users", reader, &document.ownValues, "the name of a user") {
-            (1...ProviderServerLimits.nameBytes).contains($0.utf8.count) && DocumentReader.isLine($0)
-        }
+        document.audience.installations = try names("installations", reader, &document.ownValues, .installation)
+        document.audience.users = try names("users", reader, &document.ownValues, .shortLine)
         document.audience.tags = try tags(reader)
         document.audience.expression = try expression(reader, isStored: place.isStored)
-        document.audience.language = try reader.text("language", maximum: ProviderServerLimits.languageBytes)
-            .map { (text) throws(Problem) in
-                guard InstallationDocument.isLanguage(text) else {
-                    throw reader.fault("language", "the tag of a language, such as sv")
-                }
-                return text.lowercased()
-            }
+        document.audience.language = try reader.read("language", .text(.language))?.lowercased()
         document.audience.environment = try reader.environment("environment")
         if case .stored = place, let value = reader.members["saved"] {
             let saved = try read(value, .storedConditions, at: reader.place("saved"))
             document.audience = document.audience.narrowed(by: saved.audience)
             document.ownValues.merge(saved.ownValues) { own, _ in own }
         } else {
-            document.saved = try reader.text("saved", maximum: ProviderServerLimits.audienceNameBytes)
+            document.saved = try reader.read("saved", .text(.upTo(bytes: ProviderServerLimits.audienceNameBytes)))
         }
         return document
     }
@@ -130,19 +124,18 @@ enum AudienceReader {
         _ key: String,
         _ reader: DocumentReader,
         _ own: inout [String: [String: JSONValue]],
-        _ allowed: String,
-        _ isAllowed: (String) -> Bool,
+        _ format: TextFormat,
     ) throws(Problem) -> [String]? {
         let count = 1...ProviderServerLimits.namedRecipients
         guard case .object? = reader.members[key] else {
-            return try reader.list(key, count: count, of: allowed, isAllowed)
+            return try reader.read(key, .list(of: .text(format), from: count.lowerBound, to: count.upperBound))
         }
         guard let values = try reader.object(key, keys: nil) else { return nil }
         guard count.contains(values.members.count) else {
             throw reader.fault(key, "an object of \(count.lowerBound) to \(count.upperBound) members")
         }
         for name in values.members.keys.sorted() {
-            guard isAllowed(name) else { throw .invalid(values.place(name), "The name has to be \(allowed).") }
+            guard format.allows(name) else { throw .invalid(values.place(name), "The name has to be \(format.name).") }
             guard let value = try values.object(name, keys: nil) else { continue }
             own["\(key.dropLast()) \(name)"] = try TemplateValues.read(value)
         }
@@ -153,7 +146,7 @@ enum AudienceReader {
         _ reader: DocumentReader,
         isStored: Bool,
     ) throws(Problem) -> AudienceExpression? {
-        guard let text = try reader.text("where", maximum: AudienceExpression.maximumBytes) else { return nil }
+        guard let text = try reader.read("where", whereForm) else { return nil }
         do throws(AudienceExpression.Fault) {
             return try AudienceExpression(text, services: AppService.names) { text in
                 if let ago = ISODuration(text) { return .ago(ago.duration) }
@@ -169,7 +162,7 @@ enum AudienceReader {
     }
 
     private static func tags(_ reader: DocumentReader) throws(Problem) -> TagExpression? {
-        guard let text = try reader.text("tags", maximum: TagExpression.maximumBytes) else { return nil }
+        guard let text = try reader.read("tags", tagsForm) else { return nil }
         do throws(TagExpression.Fault) {
             return try TagExpression(text)
         } catch {

@@ -8,30 +8,31 @@ import CampaignStore
 struct MessageDocument: Sendable {
     static let schema = Schema.named(
         "MessageRequest",
-        .object([
-            .optional("bundleID", .string(.bundleID), "The app. A key of an app needs no name."),
-            .required("audience", AudienceReader.schema),
-            .required("payload", .openObject, "The payload. Its texts may name values in double braces."),
-            .optional("texts", .openObject, "Texts by language and name."),
-            .optional("fallbackLanguage", .string(.any)),
-            .optional("values", .openObject, "Values for recipients that have none of their own."),
-            .optional("pushType", .string(.oneOf(PushNotification.PushType.allCases.map(\.rawValue)))),
-            .optional("topic", .string(.any)),
-            .optional("priority", .integer(1...10), "10, 5 or 1."),
-            .optional("expiration", .integer(0...253_402_300_799), "Seconds since 1970."),
-            .optional("collapseID", .string(.any)),
-            .optional("activity", .string(.installation), "The Live Activity that the message updates or ends."),
-            .optional("sendAt", .string(.any), "Such as 2027-01-31T09:00:00Z."),
-            .optional("localTime", .string(.any), "Such as 2027-01-31T09:00."),
-            .optional("rate", .integer(1...ProviderServerLimits.rate), "Notifications a second."),
-            .optional("dryRun", .boolean),
-            .optional(
-                "countsOpened", .boolean,
-                "Whether the payload has the identifier with which the app says that it was opened."),
-            .optional(
-                "quietHours", .object([.required("from", .string(.any)), .required("to", .string(.any))]),
-                "Times such as 22:00 and 08:00 in the recipient's time zone, between which the message is held."),
-        ]))
+        .object(
+            [
+                .optional("bundleID", .string(.bundleID), "The app. A key of an app needs no name."),
+                .required("audience", AudienceReader.schema),
+                .required("payload", .openObject, "The payload. Its texts may name values in double braces."),
+                .optional("texts", .openObject, "Texts by language and name."),
+                .optional("fallbackLanguage", fallbackLanguage.schema),
+                .optional("values", .openObject, "Values for recipients that have none of their own."),
+                .optional("activity", .string(.installation), "The Live Activity that the message updates or ends."),
+                .optional("sendAt", .string(.time), "Such as 2027-01-31T09:00:00Z."),
+                .optional("localTime", localTime.schema, "Such as 2027-01-31T09:00."),
+                .optional("rate", rateForm.schema, "Notifications a second."),
+                .optional("dryRun", .boolean),
+                .optional(
+                    "countsOpened", .boolean,
+                    "Whether the payload has the identifier with which the app says that it was opened."),
+                .optional(
+                    "quietHours", QuietHours.schema,
+                    "Times such as 22:00 and 08:00 in the recipient's time zone, between which the message is held."),
+            ] + MessageHeaders.form.schema.members))
+
+    static let rateForm = JSONForm<Int64>.integer(from: 1, to: Int(clamping: ProviderServerLimits.rate))
+    private static let fallbackLanguage = JSONForm<String>.text(.line(maximumBytes: ProviderServerLimits.languageBytes))
+    private static let localTime = JSONForm<String>.text(
+        TextFormat("a date and time without a time zone, such as 2027-01-31T09:00") { LocalTime($0) != nil })
 
     let bundleID: String?
     let audience: Audience
@@ -60,31 +61,25 @@ struct MessageDocument: Sendable {
     /// - Parameter isStored: whether the conditions of a saved audience replace its name; see ``stored(_:with:)``.
     init(_ value: JSONValue, isStored: Bool = false) throws(Problem) {
         let reader = try DocumentReader(value, at: "", keys: Self.schema.keys)
-        bundleID = try reader.line("bundleID", maximum: 200)
-        let recipients = try AudienceReader.read(
-            try reader.required("audience", reader.members["audience"]), isStored ? .stored : .message)
+        bundleID = try reader.read("bundleID", .text(.knownApp))
+        let recipients = try AudienceReader.read(try reader.required("audience"), isStored ? .stored : .message)
         (audience, ownValues, savedAudience) = (recipients.audience, recipients.ownValues, recipients.saved)
         channel = recipients.channel
         let (texts, fallback) = try Self.texts(reader)
         template = try PayloadTemplate(
-            try reader.required("payload", reader.members["payload"]), at: "/payload", texts: texts,
-            fallback: fallback, defaults: try TemplateValues.read("values", reader) ?? [:])
-        headers = try MessageHeaders(reader)
-        activity = try reader.line("activity", maximum: ProviderServerLimits.identifierBytes)
+            try reader.required("payload"), at: "/payload", texts: texts, fallback: fallback,
+            defaults: try TemplateValues.read("values", reader) ?? [:])
+        headers = try reader.members(of: MessageHeaders.form)
+        activity = try reader.read("activity", .text(.line(maximumBytes: ProviderServerLimits.identifierBytes)))
         event = reader.members["payload"]?.liveActivityEvent
         sendAt = try Self.time(reader, isStored: isStored)
-        localTime = try reader.text("localTime", maximum: 40).map { (text) throws(Problem) in
-            guard let time = LocalTime(text) else {
-                throw reader.fault("localTime", "a date and time without a time zone, such as 2027-01-31T09:00")
-            }
-            return time
-        }
+        localTime = try reader.read("localTime", Self.localTime).flatMap(LocalTime.init)
         guard sendAt == nil || localTime == nil else {
             throw reader.fault("localTime", "missing if there is sendAt")
         }
-        rate = try reader.integer("rate", 1...ProviderServerLimits.rate)
-        isDryRun = try reader.boolean("dryRun") ?? false
-        countsOpened = try reader.boolean("countsOpened") ?? false
+        rate = try reader.read("rate", Self.rateForm)
+        isDryRun = try reader.read("dryRun", .boolean) ?? false
+        countsOpened = try reader.read("countsOpened", .boolean) ?? false
         if let hours = try reader.object("quietHours", keys: ["from", "to"]) {
             quietHours = try QuietHours(hours)
         } else {
@@ -100,7 +95,7 @@ struct MessageDocument: Sendable {
         _ reader: DocumentReader,
     ) throws(Problem) -> ([String: [String: TemplateText]], fallback: String) {
         // Without texts it means nothing, but has to be a language all the same.
-        let named = try reader.line("fallbackLanguage", maximum: ProviderServerLimits.languageBytes)
+        let named = try reader.read("fallbackLanguage", fallbackLanguage)
         guard let languages = try reader.object("texts", keys: nil) else { return ([:], "") }
         guard (1...ProviderServerLimits.textLanguages).contains(languages.members.count) else {
             throw reader.fault("texts", "an object of 1 to \(ProviderServerLimits.textLanguages) languages")
@@ -111,7 +106,7 @@ struct MessageDocument: Sendable {
                 let names = try languages.object(language, keys: nil)
             else { throw languages.fault(language, "an object under the tag of a language") }
             for name in names.members.keys.sorted() {
-                guard let text = try names.text(name, maximum: Payload.maximumVoIPBytes) else { continue }
+                guard let text = try names.read(name, .text(.upTo(bytes: Payload.maximumVoIPBytes))) else { continue }
                 do throws(TemplateText.Fault) {
                     texts[language, default: [:]][name] = try TemplateText(text)
                 } catch {
@@ -125,7 +120,7 @@ struct MessageDocument: Sendable {
     }
 
     private static func time(_ reader: DocumentReader, isStored: Bool) throws(Problem) -> Timestamp? {
-        guard let text = try reader.text("sendAt", maximum: 40) else { return nil }
+        guard let text = try reader.read("sendAt", .text(.time)) else { return nil }
         guard let time = Timestamp(text: text, isStored: isStored) else {
             throw reader.fault("sendAt", "a time with a time zone, such as 2027-01-31T09:00:00Z")
         }

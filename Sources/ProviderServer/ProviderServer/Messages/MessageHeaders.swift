@@ -8,32 +8,25 @@ struct MessageHeaders: Sendable {
     private var topic: String?
     private let pushType: PushNotification.PushType?
     private var priority: PushNotification.Priority?
-    private let expiration: PushNotification.Expiration
+    /// Whole seconds since 1970, as in the header.
+    private let expiration: Int64?
     private let collapseID: String?
 
-    init(_ reader: DocumentReader) throws(Problem) {
-        topic = try reader.line("topic", maximum: 255)
-        pushType = try reader.text("pushType", maximum: 40).map { (text) throws(Problem) in
-            guard let type = PushNotification.PushType(rawValue: text) else {
-                throw reader.fault(
-                    "pushType", "one of " + PushNotification.PushType.allCases.map(\.rawValue).joined(separator: ", "))
-            }
-            return type
-        }
-        priority = try reader.integer("priority", 1...10).map { (number) throws(Problem) in
-            guard let priority = PushNotification.Priority(rawValue: UInt8(clamping: number)) else {
-                throw reader.fault("priority", "10, 5 or 1")
-            }
-            return priority
-        }
-        // Whole seconds since 1970, as in the header.
-        switch try reader.integer("expiration", 0...253_402_300_799) {
-        case nil: expiration = .unspecified
-        case 0: expiration = .immediately
-        case let seconds?: expiration = .at(Date(timeIntervalSince1970: Double(seconds)))
-        }
-        collapseID = try reader.line("collapseID", maximum: CollapseIdentifier.maximumBytes)
-    }
+    /// Their members of the request, which has others as well.
+    static let form: JSONForm<MessageHeaders> = .object(
+        nil, MessageHeaders.init(topic:pushType:priority:expiration:collapseID:),
+        .optional("topic", .text(.line(maximumBytes: 255)), \.topic),
+        .optional("pushType", pushTypeForm, \.pushType),
+        .optional("priority", priorityForm, \.priority, "10, 5 or 1."),
+        .optional("expiration", .integer(to: 253_402_300_799), \.expiration, "Seconds since 1970."),
+        .optional("collapseID", .text(.line(maximumBytes: CollapseIdentifier.maximumBytes)), \.collapseID))
+
+    private static let pushTypeForm: JSONForm<PushNotification.PushType> = JSONForm<String>
+        .text(.oneOf(PushNotification.PushType.allCases.map(\.rawValue)))
+        .map(to: \.rawValue, from: { PushNotification.PushType(rawValue: $0) }, allowed: "a push type")
+
+    private static let priorityForm: JSONForm<PushNotification.Priority> = JSONForm<UInt8>.integer(from: 1, to: 10)
+        .map(to: \.rawValue, from: { PushNotification.Priority(rawValue: $0) }, allowed: "10, 5 or 1")
 
     /// Checks what can be checked before there is a recipient, so that a message that must fail for everybody is
     /// refused.
@@ -73,8 +66,7 @@ struct MessageHeaders: Sendable {
     /// A channel that stores nothing accepts only broadcasts that expire immediately, so this is the default.
     func broadcast(payload: PushPayload, id: UUID) throws(ProviderError) -> BroadcastNotification {
         try BroadcastNotification(
-            payload: payload, id: id, expiration: expiration == .unspecified ? .immediately : expiration,
-            priority: priority)
+            payload: payload, id: id, expiration: expiration == nil ? .immediately : end, priority: priority)
     }
 
     func notification(
@@ -84,6 +76,14 @@ struct MessageHeaders: Sendable {
     ) throws(ProviderError) -> PushNotification {
         try PushNotification(
             topic: topic ?? pushType?.topic(for: bundleID) ?? bundleID, payload: payload, pushType: pushType, id: id,
-            expiration: expiration, priority: priority, collapseID: collapseID)
+            expiration: end, priority: priority, collapseID: collapseID)
+    }
+
+    private var end: PushNotification.Expiration {
+        switch expiration {
+        case nil: .unspecified
+        case 0: .immediately
+        case let seconds?: .at(Date(timeIntervalSince1970: Double(seconds)))
+        }
     }
 }

@@ -9,16 +9,20 @@ struct QuietHours: Sendable, Hashable {
     private let to: Int
 
     init(_ reader: DocumentReader) throws(Problem) {
-        from = try reader.required("from", try Self.minutes("from", reader))
-        to = try reader.required("to", try Self.minutes("to", reader))
+        from = try reader.required("from", try reader.read("from", Self.time).flatMap(Self.minutes))
+        to = try reader.required("to", try reader.read("to", Self.time).flatMap(Self.minutes))
         guard from != to else { throw reader.fault("to", "another time than from") }
     }
 
-    private static func minutes(_ key: String, _ reader: DocumentReader) throws(Problem) -> Int? {
-        guard let text = try reader.text(key, maximum: 5) else { return nil }
+    static let schema = Schema.object([.required("from", time.schema), .required("to", time.schema)])
+
+    private static let time = JSONForm<String>.text(
+        TextFormat("a time of day such as 22:00", pattern: "^(?:[01][0-9]|2[0-3]):[0-5][0-9]$") { minutes($0) != nil })
+
+    private static func minutes(_ text: String) -> Int? {
         guard let match = text.wholeMatch(of: /([01]\d|2[0-3]):([0-5]\d)/), let hours = Int(match.1),
             let minutes = Int(match.2)
-        else { throw reader.fault(key, "a time of day such as 22:00") }
+        else { return nil }
         return hours * 60 + minutes
     }
 

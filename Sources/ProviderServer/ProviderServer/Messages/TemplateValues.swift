@@ -3,6 +3,8 @@ import Notifications
 
 /// The values that a template may name: texts, numbers and booleans.
 enum TemplateValues {
+    private static let text = JSONForm<String>.text(.upTo(bytes: ProviderServerLimits.valueBytes))
+
     /// Reads an object of values.
     static func read(_ key: String, _ reader: DocumentReader) throws(Problem) -> [String: JSONValue]? {
         guard let values = try reader.object(key, keys: nil) else { return nil }
@@ -22,7 +24,7 @@ enum TemplateValues {
             switch value {
             case .bool, .integer, .number: continue
             case .string:
-                _ = try reader.text(name, maximum: ProviderServerLimits.valueBytes)
+                _ = try reader.read(name, text)
             case .null, .array, .object: throw reader.fault(name, "a text, a number, true or false")
             }
         }

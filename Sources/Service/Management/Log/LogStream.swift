@@ -7,28 +7,9 @@ import NIOCore
 /// Writes the delivery log into an answer, as lines of JSON or as server-sent events. The answer may go on without
 /// end.
 struct LogStream: Sendable {
-    enum Form: Sendable {
-        /// `application/x-ndjson`: one entry on each line.
-        case lines
-        /// `text/event-stream`: one entry for each event, whose `id` is its position.
-        case events
-
-        /// The form that the request's `Accept` header selects.
-        init(_ request: Request) {
-            self = request.headers[.accept]?.contains(Self.events.mediaType) == true ? .events : .lines
-        }
-
-        var mediaType: String {
-            switch self {
-            case .lines: MediaType.lines
-            case .events: MediaType.events
-            }
-        }
-    }
-
     let source: DeliveryLogSource
     let accounts: any Accounts
-    let form: Form
+    let form: StreamForm
     let filter: LogFilter
     let position: LogPosition?
     let isFollowing: Bool
@@ -43,12 +24,7 @@ struct LogStream: Sendable {
         let wakeUps = source.signal.add()
         // A client that polls the log over one connection would otherwise leave a closure there with each request.
         if isFollowing { whenOver { wakeUps.continuation.finish() } }
-        let pulse = Task {
-            while true {
-                try await Task.sleep(for: ManagementLimits.keepAlive)
-                wakeUps.continuation.yield()
-            }
-        }
+        let pulse = Task.pulse(every: ManagementLimits.keepAlive) { wakeUps.continuation.yield() }
         defer {
             pulse.cancel()
             source.signal.remove(wakeUps)
@@ -65,7 +41,7 @@ struct LogStream: Sendable {
             if let sample {
                 let leftOut = sample.next()
                 if leftOut > 0 {
-                    try await writer.write(ByteBuffer(string: Self.line(leftOut: leftOut, form)))
+                    try await writer.write(ByteBuffer(string: form.line(leftOut: leftOut)))
                 }
                 sample.begin()
                 // Gather the entries of one period, and write them together.
@@ -73,7 +49,7 @@ struct LogStream: Sendable {
             }
             guard isFollowing, left > 0 else { break }
             if form == .events, lastWrite.duration(to: .now) >= ManagementLimits.keepAlive {
-                try await writer.write(ByteBuffer(string: ": keep-alive\n\n"))
+                try await writer.write(StreamForm.keepAlive)
                 lastWrite = .now
             }
         } while await iterator.next() != nil
@@ -95,23 +71,11 @@ struct LogStream: Sendable {
             let wanted = page.lazy.filter { filter.wants($0, accounts) }.prefix(left)
             var text = ""
             for item in wanted {
-                text += line(item)
+                text += form.line(item.entry.json, id: item.position)
                 left -= 1
             }
             if !text.isEmpty { try await writer.write(ByteBuffer(string: text)) }
         }
         return before - left
-    }
-
-    static func line(leftOut: Int, _ form: Form) -> String {
-        let json = #"{"leftOut":\#(leftOut)}"#
-        return form == .events ? "data: \(json)\n\n" : "\(json)\n"
-    }
-
-    private func line(_ item: LogPages.Item) -> String {
-        switch form {
-        case .lines: item.entry.json + "\n"
-        case .events: "id: \(item.position)\ndata: \(item.entry.json)\n\n"
-        }
     }
 }

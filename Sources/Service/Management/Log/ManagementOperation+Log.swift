@@ -1,9 +1,7 @@
 import Delivery
 import DeliveryLogFiles
 import HTTPAPI
-import HTTPTypes
 import Hummingbird
-import NIOCore
 import Notifications
 
 // The delivery log.
@@ -27,7 +25,7 @@ extension ManagementOperations {
                     "Only what happened after this moment, in milliseconds since 1970, or stands after this position, "
                         + "the id of an event."),
             ],
-            answer: .other([LogStream.Form.lines.mediaType, LogStream.Form.events.mediaType])
+            answer: .other([StreamForm.lines.mediaType, StreamForm.events.mediaType])
         ) { api, call in
             if let answer = try await api.clusterLog(call) { return answer }
             return try api.streamLog(call)
@@ -47,7 +45,7 @@ extension ManagementAPI {
     /// The entries of all nodes about one notification, in the order of their times.
     /// - Returns: nil if something else is asked for, or if there are no other nodes.
     fileprivate func clusterLog(_ call: ManagementCall) async throws -> Response? {
-        let form = LogStream.Form(call.request)
+        let form = StreamForm(call.request)
         let asksForMore = ["token", "team", "limit", "after"].contains { call.query($0) != nil }
         guard let id = call.query("id").flatMap({ NotificationID($0) }), let otherLogs = parts.otherLogs,
             form == .lines, !call.isOn("follow"), !asksForMore
@@ -56,15 +54,11 @@ extension ManagementAPI {
         let own = try await parts.log.lines(of: id, limit: ManagementLimits.entriesOfOne)
         let (lines, unanswered) = (ClusterLog.merged(own + (await others).lines), await others.unanswered)
         let all = unanswered.isEmpty ? lines : lines + [ClusterLog.line(unanswered: unanswered)]
-        var headers = HTTPFields()
-        headers[.contentType] = form.mediaType
-        return Response(
-            status: .ok, headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(string: all.map { $0 + "\n" }.joined())))
+        return Response(.ok, form.mediaType, text: all.map { $0 + "\n" }.joined())
     }
 
     fileprivate func streamLog(_ call: ManagementCall) throws -> Response {
-        let form = LogStream.Form(call.request)
+        let form = StreamForm(call.request)
         // A browser that connects again sends the identifier of its last event (HTML, 9.2).
         let mark = call.request.headers[.lastEventID] ?? call.query("after")
         let stream = LogStream(
@@ -83,13 +77,6 @@ extension ManagementAPI {
             whenOver: { call.caller.whenOver($0) },
         )
         let permit = stream.isFollowing ? try streams.acquire() : nil
-        var headers = HTTPFields()
-        headers[.contentType] = form.mediaType
-        return Response(
-            status: .ok, headers: headers,
-            body: ResponseBody { writer in
-                defer { withExtendedLifetime(permit) {} }
-                try await stream.write(to: &writer)
-            })
+        return form.answer(permit) { try await stream.write(to: &$0) }
     }
 }

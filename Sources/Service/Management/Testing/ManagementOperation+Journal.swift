@@ -36,7 +36,7 @@ extension ManagementOperations {
                         + "at a time, and reports the number of the others as {\"leftOut\":n}."),
                 .query("limit", .integer(1...Int64(APILimits.listItems)), "How many at most."),
             ],
-            answer: .other([MediaType.json, LogStream.Form.lines.mediaType, LogStream.Form.events.mediaType])
+            answer: .other([MediaType.json, StreamForm.lines.mediaType, StreamForm.events.mediaType])
         ) { api, call in
             try api.requests(call)
         },
@@ -122,33 +122,16 @@ extension ManagementAPI {
         let journal = try testing("The journal").journal
         let match = try call.match()
         guard call.isOn("follow") else { return page(journal.requests(match, limit: call.limit + 1), call) }
-        let permit = try streams.acquire()
+        let (permit, form) = (try streams.acquire(), StreamForm(call.request))
         if call.isOn("sample"), call.isOn("changes") {
             let stream = SampledRequestStream(
-                journal: journal, match: match, form: LogStream.Form(call.request),
-                whenOver: { call.caller.whenOver($0) })
-            return streamed(
-                stream.form,
-                ResponseBody { writer in
-                    defer { withExtendedLifetime(permit) {} }
-                    try await stream.write(to: &writer)
-                })
+                journal: journal, match: match, form: form, whenOver: { call.caller.whenOver($0) })
+            return form.answer(permit) { try await stream.write(to: &$0) }
         }
         let entries = journal.follow(match, changes: call.isOn("changes")) { call.caller.whenOver($0) }
         let stream = RequestStream(
-            entries: entries, form: LogStream.Form(call.request), limit: call.query("limit") == nil ? .max : call.limit)
-        return streamed(
-            stream.form,
-            ResponseBody { writer in
-                defer { withExtendedLifetime(permit) {} }
-                try await stream.write(to: &writer)
-            })
-    }
-
-    private func streamed(_ form: LogStream.Form, _ body: ResponseBody) -> Response {
-        var headers = HTTPFields()
-        headers[.contentType] = form.mediaType
-        return Response(status: .ok, headers: headers, body: body)
+            entries: entries, form: form, limit: call.query("limit") == nil ? .max : call.limit)
+        return form.answer(permit) { try await stream.write(to: &$0) }
     }
 
     private func page(_ entries: [JournalEntry], _ call: ManagementCall) -> Response {

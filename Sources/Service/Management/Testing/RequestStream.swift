@@ -7,7 +7,7 @@ import NIOCore
 /// without end.
 struct RequestStream: Sendable {
     let entries: FollowedEntries
-    let form: LogStream.Form
+    let form: StreamForm
     let limit: Int
 
     /// How many lines may wait for the connection. The journal limits what waits beyond that for all streams together.
@@ -31,27 +31,21 @@ struct RequestStream: Sendable {
             }
             continuation.finish()
         }
-        let pulse = Task { [form] in
-            guard form == .events else { return }
-            while true {
-                try await Task.sleep(for: ManagementLimits.keepAlive)
-                continuation.yield(.keepAlive)
-            }
-        }
+        let pulse =
+            form == .events ? Task.pulse(every: ManagementLimits.keepAlive) { continuation.yield(.keepAlive) } : nil
         defer {
             reading.cancel()
-            pulse.cancel()
+            pulse?.cancel()
             permit.finish()
         }
-        // A browser does not report the stream as open before its first byte.
-        if form == .events { try await writer.write(ByteBuffer(string: ": open\n\n")) }
+        if form == .events { try await writer.write(StreamForm.open) }
         for await line in lines {
             switch line {
             case .entry(let entry):
-                try await writer.write(ByteBuffer(string: Self.line(entry, form)))
+                try await writer.write(ByteBuffer(string: form.line(entry.json, id: entry.facts.number)))
                 permit.yield()
             case .keepAlive:
-                try await writer.write(ByteBuffer(string: ": keep-alive\n\n"))
+                try await writer.write(StreamForm.keepAlive)
             }
         }
         try await writer.finish(nil)
@@ -60,12 +54,5 @@ struct RequestStream: Sendable {
     private enum Line {
         case entry(JournalEntry)
         case keepAlive
-    }
-
-    static func line(_ entry: JournalEntry, _ form: LogStream.Form) -> String {
-        switch form {
-        case .lines: entry.json + "\n"
-        case .events: "id: \(entry.facts.number)\ndata: \(entry.json)\n\n"
-        }
     }
 }

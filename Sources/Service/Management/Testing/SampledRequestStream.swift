@@ -8,7 +8,7 @@ import NIOCore
 struct SampledRequestStream: Sendable {
     let journal: RequestJournal
     let match: RequestMatch
-    let form: LogStream.Form
+    let form: StreamForm
     /// Registers a closure to call when the client or its session is gone.
     let whenOver: @Sendable (_ finish: @escaping @Sendable () -> Void) -> Void
 
@@ -17,18 +17,12 @@ struct SampledRequestStream: Sendable {
         let finish = { @Sendable in continuation.finish() }
         let (sample, remove) = journal.sample(match, ended: finish)
         whenOver(finish)
-        let clock = Task {
-            while true {
-                try await Task.sleep(for: ManagementLimits.samplePace)
-                continuation.yield()
-            }
-        }
+        let clock = Task.pulse(every: ManagementLimits.samplePace) { continuation.yield() }
         defer {
             clock.cancel()
             remove()
         }
-        // A browser does not report the stream as open before its first byte.
-        if form == .events { try await writer.write(ByteBuffer(string: ": open\n\n")) }
+        if form == .events { try await writer.write(StreamForm.open) }
         var lastWrite = ContinuousClock.now
         for await _ in ticks {
             let batch = sample.nextBatch()
@@ -36,7 +30,7 @@ struct SampledRequestStream: Sendable {
                 try await writer.write(ByteBuffer(string: text(batch)))
                 lastWrite = .now
             } else if form == .events, lastWrite.duration(to: .now) >= ManagementLimits.keepAlive {
-                try await writer.write(ByteBuffer(string: ": keep-alive\n\n"))
+                try await writer.write(StreamForm.keepAlive)
                 lastWrite = .now
             }
         }
@@ -45,7 +39,7 @@ struct SampledRequestStream: Sendable {
 
     private func text(_ batch: JournalSample.Batch) -> String {
         var text = ""
-        for entry in batch.entries { text += RequestStream.line(entry, form) }
-        return batch.leftOut > 0 ? text + LogStream.line(leftOut: batch.leftOut, form) : text
+        for entry in batch.entries { text += form.line(entry.json, id: entry.facts.number) }
+        return batch.leftOut > 0 ? text + form.line(leftOut: batch.leftOut) : text
     }
 }
