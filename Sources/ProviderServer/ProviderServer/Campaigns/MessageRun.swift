@@ -22,7 +22,7 @@ struct MessageRun: Sendable {
     let clock: ProviderClock
     let logger: Logger
     /// Called when there is a new event for hooks.
-    let noted: @Sendable () -> Void
+    let onNewEvent: @Sendable () -> Void
 
     let slow = SlowReads()
     private let first: FirstAnswers
@@ -36,7 +36,7 @@ struct MessageRun: Sendable {
         control: RunControl,
         clock: ProviderClock,
         logger: Logger,
-        noted: @escaping @Sendable () -> Void,
+        onNewEvent: @escaping @Sendable () -> Void,
     ) {
         self.message = message
         self.document = document
@@ -46,7 +46,7 @@ struct MessageRun: Sendable {
         self.control = control
         self.clock = clock
         self.logger = logger
-        self.noted = noted
+        self.onNewEvent = onNewEvent
         first = FirstAnswers(isOver: message.tally.total > 0)
     }
 
@@ -315,7 +315,7 @@ struct MessageRun: Sendable {
                     ProviderEvents.installationsEnded(ended, bundleID: bundleID, message: message.id)
                 }
             },
-            ended: noted)
+            ended: onNewEvent)
     }
 
     /// Stores the cause of the delay, and waits longer after each failure. The cause stays until the service answers again.
