@@ -403,7 +403,7 @@ let package = Package(
                 "CommonTesting", "Notifications", "Trust", "Delivery", "HTTP2", "APNSProvider", "Upstream",
                 "ProviderGateway", "Management", "Service", "ProviderTesting", "ServiceTesting", "DeliveryTesting",
                 "Storage", "SQLiteStore", nioCore, nioPosix, crypto, logging, coreMetrics,
-            ] + postgresTesting),
+            ]),
         tests(
             "Tests/Service/DeliveryLogFilesTests",
             ["Notifications", "Delivery", "SQLiteStore", "CommonTesting", "DeliveryLogFiles"]),
@@ -521,7 +521,7 @@ let package = Package(
                 nioPosix, nioTLS, nioSSL, crypto, x509, asn1, logging, httpClient,
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"), grdb,
-            ]),
+            ] + postgresTesting),
         .target(
             name: "CFaultyDisk", path: "Tests/Support/CFaultyDisk", linkerSettings: [.linkedLibrary("sqlite3")]
         ),

@@ -50,7 +50,7 @@ package final class PostgresCampaignStore: SQLCampaignStore {
     package static func open(_ configuration: Configuration) async throws(StoreError) -> PostgresCampaignStore {
         let first = connection(configuration)
         do throws(StoreError) {
-            try await ProviderTables.migrations.prepare(first, clock: configuration.now)
+            try await PostgresCampaignSchema.migrations.prepare(first, clock: configuration.now)
             let store = PostgresCampaignStore(configuration, first)
             let known = try await store.keep(Self.checkValue, as: Self.checkName)
             guard known == Self.checkValue else { throw StoreError.wrongStoreKey }

@@ -19,7 +19,7 @@ protocol AuthenticatingConnection: MisbehavingConnection, HTTP2Connection {
     /// The memory of the open requests that counts as untrusted in the gateway, in KiB.
     var untrusted: Int { get set }
     /// The requests that were neither answered nor passed on.
-    var unsettledRequests: [StreamID] { get }
+    var unhandledRequests: [StreamID] { get }
 
     /// Rejects a request that was not passed on.
     func reject(_ stream: StreamID, _ rejection: Rejection)
@@ -67,7 +67,7 @@ extension AuthenticatingConnection {
         } catch {
             guard error.reason == .badCertificate else { return }
             // Do not wait for requests that have not ended.
-            for stream in unsettledRequests { reject(stream, error) }
+            for stream in unhandledRequests { reject(stream, error) }
             goAway(error.reason)
         }
     }
@@ -89,6 +89,6 @@ extension AuthenticatingConnection {
     /// Requests that were passed on may still be carried out, so this does not answer them: a provider that heard
     /// `Shutdown` would send the notification or create the channel a second time.
     func abandon() {
-        for stream in unsettledRequests { reject(stream, Rejection(.shutdown)) }
+        for stream in unhandledRequests { reject(stream, Rejection(.shutdown)) }
     }
 }

@@ -176,7 +176,7 @@ final class ChannelConnection: AuthenticatingConnection {
         if trust.isShown { releaseUntrusted(untrusted) }
     }
 
-    var unsettledRequests: [StreamID] { requests.streams(where: { !$0.isAnswered && !$0.isUnderWay }) }
+    var unhandledRequests: [StreamID] { requests.streams(where: { !$0.isAnswered && !$0.isUnderWay }) }
 }
 
 // The checks, in the order that docs/channels.md documents, and the answers.

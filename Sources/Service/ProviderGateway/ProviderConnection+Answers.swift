@@ -28,7 +28,7 @@ extension ProviderConnection {
     /// - Parameter retryAfter: the value of `retry-after` in seconds; nil for an answer without that header.
     func refuse(_ stream: StreamID, _ rejection: Rejection, retryAfter: Int? = nil) {
         guard let request = requests[stream] else { return }
-        request.isSettled = true
+        request.isHandled = true
         request.isAnswered = true
         if !request.hasEnded { request.cutShort = second }
         request.body = []

@@ -37,7 +37,7 @@ extension ProviderConnection {
             let notification = try rules.broadcast(
                 request, to: addressed.app, id: broadcast.identify(using: &random))
             let decision = decision(request, nil, nil)
-            request.isSettled = true
+            request.isHandled = true
             request.body = []
             switch decision {
             case .proceed?, nil: send(notification, to: addressed.channel, on: stream)

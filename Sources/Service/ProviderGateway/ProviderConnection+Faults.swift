@@ -53,7 +53,7 @@ extension ProviderConnection {
             change(by: fault.kind, stream)
             refuse(stream, rejection)
         case .delay(let delay):
-            markSettled(stream)
+            markHandled(stream)
             later(stream, delay) { $0.refuse(stream, rejection) }
         case .duplicate, .omit, .errorPacket:
             refuse(stream, rejection)
@@ -87,14 +87,14 @@ extension ProviderConnection {
     }
 
     func misbehave(_ fault: RequestFault, on stream: StreamID) {
-        markSettled(stream)
+        markHandled(stream)
         if fault.kind == .lose { answerNow(stream, .accepted) } else { spoilAnswer(fault, on: stream) }
     }
 
-    /// Marks the request as settled and releases its body.
-    private func markSettled(_ stream: StreamID) {
+    /// Marks the request as handled and releases its body.
+    private func markHandled(_ stream: StreamID) {
         guard let request = requests[stream] else { return }
-        request.isSettled = true
+        request.isHandled = true
         request.body = []
     }
 

@@ -96,7 +96,7 @@ extension ProviderConnection {
             guard prepare(fault, on: stream) else { return }
             if case .duplicate(let count) = fault.kind { copies = count }
         }
-        request.isSettled = true
+        request.isHandled = true
         if forwarded.upstream.captures { return capture(stream, request, forwarded) }
         forward(stream, request, forwarded, token: token, share: share, copies: copies)
         request.body = []

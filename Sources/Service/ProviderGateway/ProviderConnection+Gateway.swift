@@ -32,7 +32,7 @@ extension ProviderConnection {
                 throw .tooManyGatewayRequests
             }
             let body = request.body
-            request.isSettled = true
+            request.isHandled = true
             request.body = []
             switch action {
             case .makeHandle: run(try handle(asked, body, grants), on: stream)
@@ -188,7 +188,7 @@ extension ProviderConnection {
     /// instances.
     func refuseGateway(_ stream: StreamID, _ rejection: Rejection) {
         guard let request = requests[stream], !request.isAnswered else { return }
-        (request.isSettled, request.isAnswered, request.body) = (true, true, [])
+        (request.isHandled, request.isAnswered, request.body) = (true, true, [])
         if !request.hasEnded { request.cutShort = second }
         var headers = HeaderBlock()
         headers.append(":status", String(rejection.reason.status))

@@ -41,7 +41,7 @@ extension ProviderConnection {
                 gateway.limitLog.limitExceeded(.grantRate, peer: peer)
                 return reject(stream, refusal.rejection, retryAfter: refusal.retryAfter)
             }
-            request.isSettled = true
+            request.isHandled = true
             lookUps.append((stream, handle))
         } catch {
             reject(stream, error)
@@ -120,7 +120,7 @@ extension ProviderConnection {
         granted.isResolved = true
         request.path = DeviceToken(token).map { ProviderRequest.Path.deviceToken($0) } ?? .otherDeviceToken(token)
         request.decide(by: rules)
-        request.isSettled = false
+        request.isHandled = false
         streamEnded(stream)
     }
 

@@ -18,7 +18,7 @@ extension ProviderConnection {
         }
     }
 
-    /// Makes a request's submission. The request then counts as settled, and no longer has its body.
+    /// Makes a request's submission. The request then counts as handled, and no longer has its body.
     func submission(_ stream: StreamID, _ request: ProviderRequest) throws(Rejection) -> Submission {
         guard let verdict = request.verdict else { throw Rejection(.internalServerError) }
         let addressed = try verdict.get()
@@ -30,7 +30,7 @@ extension ProviderConnection {
         request.id = .value(id)
         try gateway.checkActivity(of: addressed)
         let notification = try rules.notification(request, to: addressed, id: id)
-        request.isSettled = true
+        request.isHandled = true
         request.body = []
         return Submission(
             destination: addressed.destination,

@@ -156,7 +156,7 @@ final class ProviderConnection: AuthenticatingConnection {
     }
 
     func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {
-        guard let request = requests[stream], !request.isSettled else { return }
+        guard let request = requests[stream], !request.isHandled else { return }
         request.received += bytes.count
         guard trust.isShown || admitUntrusted(request, stream) else { return }
         if request.asked != nil { return gatewayReceived(bytes, request, stream) }
@@ -188,7 +188,7 @@ final class ProviderConnection: AuthenticatingConnection {
     func streamEnded(_ stream: StreamID) {
         guard let request = requests[stream] else { return }
         request.hasEnded = true
-        guard !request.isSettled else { return }
+        guard !request.isHandled else { return }
         if let asked = request.asked { return gatewayEnded(stream, request, asked) }
         if request.broadcast != nil { return broadcast(stream, request) }
         if let granted = request.granted, !granted.isResolved { return grantEnded(stream, request, granted) }
@@ -203,7 +203,7 @@ final class ProviderConnection: AuthenticatingConnection {
 
     /// Adds a request that has ended to the batch, or rejects it.
     func submit(_ stream: StreamID, _ request: ProviderRequest) {
-        guard !request.isSettled else { return }
+        guard !request.isHandled else { return }
         do throws(Rejection) {
             let submission = try submission(stream, request)
             switch decision(request, submission, nil) {
@@ -277,7 +277,7 @@ final class ProviderConnection: AuthenticatingConnection {
                 session?.reset(stream, .noError)
             case .unanswered where waiting.contains(stream):
                 reject(stream, .keysNotFound)
-            case .unanswered where !request.isSettled:
+            case .unanswered where !request.isHandled:
                 gateway.limitLog.limitExceeded(.requestTimeout, peer: peer)
                 reject(stream, Rejection(.idleTimeout, detail: "The request did not end in time."))
             case .unanswered, nil:
@@ -300,5 +300,5 @@ final class ProviderConnection: AuthenticatingConnection {
         if since + gateway.limits.requestTimeout < now { session.goAway(.settingsTimeout) }
     }
 
-    var unsettledRequests: [StreamID] { requests.streams(where: { !$0.isSettled }) }
+    var unhandledRequests: [StreamID] { requests.streams(where: { !$0.isHandled }) }
 }

@@ -83,7 +83,7 @@ final class ProviderRequest {
     /// The version of the accounts for that decision.
     var accountsVersion: UInt64 = 0
     /// Whether the request was answered, or passed on so that its answer will follow.
-    var isSettled = false
+    var isHandled = false
     var isAnswered = false
     /// Whether a rehearsal leaves `apns-unique-id` out of the answer.
     var omitsUniqueID = false

@@ -59,7 +59,9 @@ package final class CarillonService: Sendable {
             base: base, certificate: certificate,
             planning: HandshakePlanning(certificate: certificate, development: development, logger: base.logger))
         let grants = try await GrantParts(base)
-        let providers = try await ProviderParts(base, delivery, lines.broadcasts, grants, development, opening)
+        let providers = try await ProviderParts(
+            base, delivery: delivery, broadcasts: lines.broadcasts, grants: grants, development: development,
+            opening: opening)
         development?.setGateway(providers.gateways[.development])
         let couriers = try await opening.openCouriers(lines)
 
@@ -69,8 +71,8 @@ package final class CarillonService: Sendable {
         peers?.answerQuestions(log, lines.local)
         let management = try await ManagementOpening(base: base, certificate: certificate).open(
             ManagementParts(
-                base, lines, delivery, grants, development, peers, state: state, metrics: metrics, history: history,
-                log: log))
+                base, lines: lines, delivery: delivery, grants: grants, development: development, peers: peers,
+                state: state, metrics: metrics, history: history, log: log))
 
         let description = ServiceDescription(base, key: key, providers, couriers, management)
         descriptionFile = DescriptionFile(description, in: base.folder, base.logger)

@@ -59,20 +59,20 @@ final class UpstreamPool: Sendable {
                     "The upstream answered with status \(answer.status), which is not of the provider API.",
                     mayHaveBeenTaken: answer.isSuccess)
             }
-            var told = UpstreamAnswer(status: answer.status)
+            var forwarded = UpstreamAnswer(status: answer.status)
             if answer.status != 200 {
                 guard let reason = answer.reason, isWord(reason, maximumBytes: maximumReasonBytes) else {
                     return .failed(
                         "The upstream answered with status \(answer.status) without a reason.", mayHaveBeenTaken: false)
                 }
-                told.reason = reason
-                told.timestamp = answer.timestamp
-                told.detail = answer.detail.map { String($0.prefix(maximumDetailCharacters)) }
-                told.retryAfter = answer.retryAfter
+                forwarded.reason = reason
+                forwarded.timestamp = answer.timestamp
+                forwarded.detail = answer.detail.map { String($0.prefix(maximumDetailCharacters)) }
+                forwarded.retryAfter = answer.retryAfter
             }
-            told.apnsID = answer.apnsID.flatMap { NotificationID($0) == nil ? nil : $0 }
-            told.uniqueID = answer.uniqueID.flatMap { isWord($0, maximumBytes: maximumUniqueIDBytes) ? $0 : nil }
-            return .answered(told)
+            forwarded.apnsID = answer.apnsID.flatMap { NotificationID($0) == nil ? nil : $0 }
+            forwarded.uniqueID = answer.uniqueID.flatMap { isWord($0, maximumBytes: maximumUniqueIDBytes) ? $0 : nil }
+            return .answered(forwarded)
         }
     }
 

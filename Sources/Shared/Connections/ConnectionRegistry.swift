@@ -72,7 +72,7 @@ final class ConnectionRegistry {
     static func drain(_ bound: NIOLoopBound<ConnectionRegistry>, over time: TimeAmount) async {
         let eventLoop = bound.eventLoop
         let steps = Int(max(1, time.nanoseconds / drainInterval.nanoseconds))
-        let told = eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
+        let drained = eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
             let promise = eventLoop.makePromise(of: Void.self)
             let plan = NIOLoopBound(DrainPlan(bound.value.all, steps: steps), eventLoop: eventLoop)
             eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: drainInterval) { task in
@@ -84,7 +84,7 @@ final class ConnectionRegistry {
             return promise.futureResult
         }
         // An event loop that has ended has no connections.
-        try? await told.get()
+        try? await drained.get()
     }
 
     private func holds(_ connection: any RegisteredConnection) -> Bool {

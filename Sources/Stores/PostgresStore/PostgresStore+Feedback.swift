@@ -16,7 +16,7 @@ extension PostgresStore: Feedback {
             while !rest.isEmpty {
                 let batch = rest.prefix(Self.maximumBatch)
                 rest = rest.dropFirst(Self.maximumBatch)
-                _ = try await Self.execute(noting(Array(batch), on: list), on: writers[0])
+                _ = try await Self.execute(insertion(of: Array(batch), on: list), on: writers[0])
             }
         }
     }
@@ -24,7 +24,7 @@ extension PostgresStore: Feedback {
     /// The statements of a transaction that adds entries. It locks the list, so that entries become visible in the
     /// order of their numbers. It also locks the registrations: an app that registers again has to wait until the
     /// entry is there, and then removes it.
-    private func noting(_ entries: [FeedbackEntry], on list: FeedbackList) -> [PostgresStatement] {
+    private func insertion(of entries: [FeedbackEntry], on list: FeedbackList) -> [PostgresStatement] {
         let sorted = entries.sorted { Destination.isOrderedInTable($0.destination, $1.destination) }
         let key: [PostgresValue] = [.integer(list.environment.column), .integer(list.app.column)]
         let columns =

@@ -99,8 +99,8 @@ package final class PostgresStore: Sendable {
             try await sealed.open()
             let snapshot = try await join(first, configuration, start)
             let store = PostgresStore(
-                configuration, first, sealed, snapshot, start, began, try await newestChange(first),
-                MailboxJournal(log: log, clock: clock))
+                configuration, control: first, sealed: sealed, snapshot: snapshot, start: start, began: began,
+                position: try await newestChange(first), journal: MailboxJournal(log: log, clock: clock))
             store.startPolling()
             store.startPulse()
             return store
@@ -112,13 +112,13 @@ package final class PostgresStore: Sendable {
 
     private init(
         _ configuration: Configuration,
-        _ first: PostgresConnection,
-        _ sealed: SealedSecrets,
-        _ snapshot: AccountsSnapshot,
-        _ start: [UInt8],
-        _ began: ContinuousClock.Instant,
-        _ position: BroadcastVersion,
-        _ journal: MailboxJournal,
+        control: PostgresConnection,
+        sealed: SealedSecrets,
+        snapshot: AccountsSnapshot,
+        start: [UInt8],
+        began: ContinuousClock.Instant,
+        position: BroadcastVersion,
+        journal: MailboxJournal,
     ) {
         self.configuration = configuration
         self.sealed = sealed
@@ -132,7 +132,7 @@ package final class PostgresStore: Sendable {
         self.journal = journal
         known = RecentRegistrations()
         maximumFeedbackEntries = configuration.maximumFeedbackEntries
-        control = first
+        self.control = control
         writers = (0..<max(1, configuration.writers)).map { _ in Self.connection(configuration) }
         readers = (0..<max(1, configuration.readers)).map { _ in Self.connection(configuration, isForReading: true) }
         grantStore = SQLGrantStore(PostgresDatabase(writers: writers, readers: readers))

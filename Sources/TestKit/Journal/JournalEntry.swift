@@ -11,7 +11,7 @@ package struct JournalEntry: Sendable {
     /// Whether the answer was sent, so that the status and the reason are those of the answer.
     package internal(set) var isAnswered = false
     /// Whether the entry is complete: the request was answered, or will never be.
-    package internal(set) var isSettled = false
+    package internal(set) var isComplete = false
 
     /// Whether the notification is kept for a release by a person, and was not forwarded.
     package internal(set) var isCaptured = false
@@ -19,7 +19,7 @@ package struct JournalEntry: Sendable {
     init(_ facts: RequestFacts) {
         self.facts = facts
         guard facts.failedHandshake == nil else {
-            isSettled = true
+            isComplete = true
             return
         }
         // Do not show the gateway's decision as the status yet: a rehearsal may change the answer.
@@ -45,7 +45,7 @@ package struct JournalEntry: Sendable {
 
     mutating func answer(_ answer: RequestAnswer) {
         isAnswered = true
-        isSettled = true
+        isComplete = true
         facts.status = answer.status
         facts.reason = answer.reason
         if !(200..<300).contains(answer.status), facts.outcome == .pending { facts.outcome = .rejected }

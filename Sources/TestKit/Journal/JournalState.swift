@@ -29,14 +29,14 @@ struct JournalState {
         let device: DeviceID
     }
 
-    /// Receives each matching entry when it is settled, because a test that waits for a request also wants its
+    /// Receives each matching entry when it is complete, because a test that waits for a request also wants its
     /// answer.
     struct Watcher {
         let match: RequestMatch
         /// Called once for each entry, or for each change if `changes` is true; nil if only the number of entries
         /// matters.
         let onEntry: (@Sendable (JournalEntry) -> Void)?
-        /// Whether to receive only new entries, before they are settled, and each entry again when it changes.
+        /// Whether to receive only new entries, before they are complete, and each entry again when it changes.
         var changes = false
         let count: Int
         let onCount: @Sendable () -> Void
@@ -48,7 +48,7 @@ struct JournalState {
         /// if the match asks for it.
         func wants(_ entry: JournalEntry) -> Bool {
             // A watcher of changes receives a request before its answer, and again with it.
-            guard entry.isSettled || changes else { return false }
+            guard entry.isComplete || changes else { return false }
             return onEntry != nil || entry.facts.failedHandshake == nil || match.outcome == .failed
         }
     }

@@ -162,7 +162,7 @@ extension RequestJournal {
     package func unanswered(_ number: UInt64, isDiscarded: Bool) {
         state.withLock { state in
             state.update(number) { entry in
-                entry.isSettled = true
+                entry.isComplete = true
                 if isDiscarded { _ = entry.become(.dropped) }
                 return true
             }
@@ -281,7 +281,7 @@ extension RequestJournal {
         return nearest.requests
     }
 
-    /// Returns a stream of the matching requests: the existing ones and future ones, each when it is settled. If the
+    /// Returns a stream of the matching requests: the existing ones and future ones, each when it is complete. If the
     /// reader is too slow, the stream ends. What waits for all readers together is limited too (``FollowedEntries``).
     /// - Parameters:
     ///   - changes: whether to leave out the existing requests, and to send a request again each time it changes.

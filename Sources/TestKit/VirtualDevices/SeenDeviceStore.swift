@@ -17,19 +17,19 @@ package struct SeenRegistrations: Registrations {
     package func known(_ destination: Destination) -> KnownRegistration? {
         let known = store.known(destination)
         guard known == .neverRegistered else { return known }
-        return devices.unsettledRegistration(destination).map { .registered($0) } ?? .neverRegistered
+        return devices.unstoredRegistration(destination).map { .registered($0) } ?? .neverRegistered
     }
 
     package func known(_ destinations: [Destination]) -> [KnownRegistration?] {
         zip(store.known(destinations), destinations).map { known, destination in
             guard known == .neverRegistered else { return known }
-            return devices.unsettledRegistration(destination).map { .registered($0) } ?? .neverRegistered
+            return devices.unstoredRegistration(destination).map { .registered($0) } ?? .neverRegistered
         }
     }
 
     package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
         zip(try await store.lookUp(destinations), destinations).map { found, destination in
-            found ?? devices.unsettledRegistration(destination)
+            found ?? devices.unstoredRegistration(destination)
         }
     }
 

@@ -51,7 +51,7 @@ extension VirtualDevices {
         let device = VirtualDevice(
             key: key, name: Hexadecimal.string(token), team: app.team, behaviour: .online, power: .charging,
             since: clock.time, apps: [VirtualApp(app, named: [.app: token])], firstSeen: token)
-        entries.withLock { $0[key] = Entry(device: device, stream: stream, isSettled: false, isInStore: false) }
+        entries.withLock { $0[key] = Entry(device: device, stream: stream, isFullyRegistered: false, isInStore: false) }
         switchboard.attachNew(stream, of: key, power: device.power)
         return key.device
     }
@@ -60,7 +60,7 @@ extension VirtualDevices {
         let key = DeviceKey(environment: .development, device: device)
         entries.withLock { entries in
             entries[key]?.device.apps.append(VirtualApp(app, named: [.app: token]))
-            entries[key]?.isSettled = false
+            entries[key]?.isFullyRegistered = false
         }
     }
 
@@ -78,7 +78,7 @@ extension VirtualDevices {
     }
 
     /// The registration of an app on a device that is not in the store; nil if there is none.
-    func unsettledRegistration(_ destination: Destination) -> Registration? {
+    func unstoredRegistration(_ destination: Destination) -> Registration? {
         entries.withLock { entries in
             guard let entry = entries[destination.deviceKey], entry.device.firstSeen != nil,
                 entry.device.apps.contains(where: { $0.app.id == destination.app })
@@ -93,7 +93,7 @@ extension VirtualDevices {
     /// Registers the apps of a device in the store, if it was made of its token and is not there yet.
     func registerIfMade(_ id: DeviceID) async throws(StoreError) {
         let key = DeviceKey(environment: .development, device: id)
-        guard let entry = entries.withLock({ $0[key] }), !entry.isSettled else { return }
+        guard let entry = entries.withLock({ $0[key] }), !entry.isFullyRegistered else { return }
         do {
             try remember(id)
         } catch {
@@ -107,7 +107,7 @@ extension VirtualDevices {
         let isThere = entries.withLock { entries in
             // Another app may have been added meanwhile.
             let isComplete = entries[key]?.device.apps.count == destinations.count
-            entries[key]?.isSettled = isComplete
+            entries[key]?.isFullyRegistered = isComplete
             entries[key]?.isInStore = true
             return entries[key] != nil
         }

@@ -14,7 +14,7 @@ package final class VirtualDevices: Sendable {
         var stream: VirtualStream?
         /// Whether all of its apps are registered in the store. Those of a device that was made of its token are not at
         /// first.
-        var isSettled = true
+        var isFullyRegistered = true
         /// Whether any of its apps is.
         var isInStore = true
     }
@@ -190,7 +190,7 @@ extension VirtualDevices {
             }
             _ = expired.withLock { $0.remove(destination) }
         }
-        let settled = entries.withLock { entries -> VirtualDevice? in
+        let changed = entries.withLock { entries -> VirtualDevice? in
             guard entries[key] != nil else { return nil }
             entries[key]?.device.behaviour = behaviour
             entries[key]?.device.since = now
@@ -199,7 +199,7 @@ extension VirtualDevices {
         }
         // A test may broadcast as soon as the device is connected.
         await broadcasts.subscriptionsApplied(to: key)
-        return settled
+        return changed
     }
 
     /// Lets a device report another power state.

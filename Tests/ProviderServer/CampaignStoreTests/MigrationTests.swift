@@ -35,7 +35,7 @@ import Testing
         try await withTemporaryPath { folder in
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
             let queue = try DatabaseQueue(path: folder + "/" + SQLiteCampaignStore.fileName)
-            try ProviderSchema.migrator.migrate(queue, upTo: "3")
+            try SQLiteCampaignSchema.migrator.migrate(queue, upTo: "3")
             try await queue.write { database in
                 try database.execute(
                     sql: """
@@ -60,7 +60,7 @@ import Testing
         @Test(.startsPrograms) func `So is one in PostgreSQL`() async throws {
             let location = try await TestServer.makeDatabase()
             let old = PostgresMigrations(
-                schema: ProviderTables.schema, oldest: 1, Array(ProviderTables.versions.prefix(2)))
+                schema: PostgresCampaignSchema.schema, oldest: 1, Array(PostgresCampaignSchema.versions.prefix(2)))
             let connection = PostgresConnection(location, name: "test")
             #expect(try await old.apply(connection) == nil)
             _ = try await connection.execute(

@@ -58,7 +58,7 @@ import Testing
             let clients = clients()
             let scheduler = CampaignScheduler(
                 store, try await AppDirectory(store), clients, clock: CampaignTroubleTests.impatient,
-                deadline: .seconds(5), logger: TestProvider.silentLogger, noted: {})
+                deadline: .seconds(5), logger: TestProvider.silentLogger, onNewEvent: {})
             made(scheduler)
             await scheduler.runDue()
             await scheduler.finished()
@@ -159,7 +159,7 @@ import Testing
                 let run = MessageRun(
                     message: message, document: try MessageDocument(stored: message.document),
                     store: setting.store, apps: try await AppDirectory(setting.store), clients: clients, control: own,
-                    clock: .system, logger: TestProvider.silentLogger, noted: {})
+                    clock: .system, logger: TestProvider.silentLogger, onNewEvent: {})
                 let end = await run.run()
                 await clients.shutDown()
                 let requests = try await carillon.ask("GET", "/v1/requests?limit=1000")

@@ -1,5 +1,7 @@
 import Foundation
+import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Notifications
 import Testing
 
@@ -39,22 +41,45 @@ import Testing
         }
     }
 
+    /// Ends every connection at once.
+    private final class Closing: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let attempts: AsyncStream<Void>.Continuation
+
+        init(_ attempts: AsyncStream<Void>.Continuation) { self.attempts = attempts }
+
+        func channelActive(context: ChannelHandlerContext) {
+            attempts.yield()
+            context.close(promise: nil)
+        }
+    }
+
     @Test func `A running message knows how many recipients it has, and why it waits`() async throws {
+        let (attempts, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let service = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Closing(continuation))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        defer { service.close(promise: nil) }
+        let url = JSONValue.string("https://127.0.0.1:\(try #require(service.localAddress?.port))")
         try await TestShop.run(devices: [nil, nil]) {
             $0.deadline = .seconds(1)
+            $0.clock = CampaignTroubleTests.impatient
         } _: { shop in
             try await shop.register()
             let app: JSONValue = [
-                "teamID": "ABCDE12345", "environments": ["development": ["url": "https://127.0.0.1:9"]],
+                "teamID": "ABCDE12345", "environments": ["development": ["url": url]],
             ]
             _ = try await shop.provider.ask(.PUT, "/v1/apps/\(TestShop.bundleID)", app.text)
             let id = try await shop.send()
             let waiting = try await shop.provider.message(id) { $0["cause"] != nil && $0["total"] != nil }
             #expect(waiting["total"] == 2 && waiting["state"] == "running" && waiting["accepted"] == 0)
-            // The cause is there as long as the service cannot be reached.
-            for _ in 0..<20 {
+            // The cause stays while the server tries to connect again and again.
+            for await _ in attempts.prefix(3) {
                 #expect(try await shop.provider.ask(.GET, "/v1/messages/\(id)")["cause"] != nil)
-                try await Task.sleep(for: .milliseconds(50))
             }
             let list = try await shop.provider.ask(.GET, "/v1/messages", key: shop.serverKey)
             #expect(list["items", "0", "cause"] != nil)

@@ -60,7 +60,7 @@ struct OutcomeLedgerTests {
     @Test func `The position stays before the first recipient without an outcome`() async {
         let records = Records()
         let ledger = Self.ledger(records)
-        for number in [3, 5, 8] as [Int64] { ledger.took(Self.recipient(number), as: Self.name(number)) }
+        for number in [3, 5, 8] as [Int64] { ledger.began(Self.recipient(number), as: Self.name(number)) }
         ledger.add(Self.name(8), Self.accepted)
         #expect(await ledger.write() == nil)
         ledger.add(Self.name(3), Self.accepted)
@@ -76,7 +76,7 @@ struct OutcomeLedgerTests {
     @Test func `Whoever has to be tried again holds the position, and has no outcome`() async {
         let records = Records()
         let ledger = Self.ledger(records)
-        for number in [3, 5] as [Int64] { ledger.took(Self.recipient(number), as: Self.name(number)) }
+        for number in [3, 5] as [Int64] { ledger.began(Self.recipient(number), as: Self.name(number)) }
         ledger.add(Self.name(3), Self.failure(.cannotConnect))
         ledger.add(Self.name(5), Self.accepted)
         #expect(await ledger.write() == nil)
@@ -88,7 +88,7 @@ struct OutcomeLedgerTests {
         for isLastPass in [false, true] {
             let ledger = Self.ledger(Records(), isLastPass: isLastPass)
             #expect(ledger.verdict == .goOn)
-            ledger.took(Self.recipient(1), as: Self.name(1))
+            ledger.began(Self.recipient(1), as: Self.name(1))
             #expect(ledger.verdict == (isLastPass ? .wait : .goOn))
             ledger.add(Self.name(1), Self.failure(.connectionLost))
             #expect(ledger.verdict == .goOn)
@@ -99,7 +99,7 @@ struct OutcomeLedgerTests {
         let ledger = Self.ledger(Records())
         for number in 1...Int64(ProviderServerLimits.failuresInARow) {
             #expect(ledger.result.isCounted)
-            ledger.took(Self.recipient(number), as: Self.name(number))
+            ledger.began(Self.recipient(number), as: Self.name(number))
             ledger.add(Self.name(number), Self.failure(.deadlineExceeded))
         }
         #expect(!ledger.result.isCounted)
@@ -141,7 +141,7 @@ struct OutcomeLedgerTests {
     @Test func `What the store did not take is written again, and nothing is sent meanwhile`() async {
         let records = Records(failures: 2)
         let ledger = Self.ledger(records)
-        for number in [1, 2] as [Int64] { ledger.took(Self.recipient(number), as: Self.name(number)) }
+        for number in [1, 2] as [Int64] { ledger.began(Self.recipient(number), as: Self.name(number)) }
         ledger.add(Self.name(1), Self.accepted)
         #expect(ledger.verdict == .goOn)
         #expect(await ledger.write() != nil)
@@ -157,7 +157,7 @@ struct OutcomeLedgerTests {
         let ledger = Self.ledger(Records())
         for number in 1...Int64(ProviderServerLimits.failuresInARow) {
             #expect(ledger.verdict == .goOn)
-            ledger.took(Self.recipient(number), as: Self.name(number))
+            ledger.began(Self.recipient(number), as: Self.name(number))
             ledger.add(Self.name(number), Self.failure(.cannotConnect))
         }
         #expect(ledger.verdict == .stop)

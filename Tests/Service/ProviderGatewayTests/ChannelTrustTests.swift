@@ -10,7 +10,7 @@ import Testing
 @testable import ServiceTesting
 
 /// The reasons about the sender, the time and the store, for the management of channels and for broadcasts. Apple's one
-/// table of reasons is for all requests. ChannelManagementTests and BroadcastTests have the reasons about the request.
+/// table of reasons is for all requests. ChannelManagementTests and BroadcastRejectionTests have those about the request.
 @Suite(.timeLimit(.minutes(5)))
 struct ChannelTrustTests {
     enum Endpoint: CaseIterable {

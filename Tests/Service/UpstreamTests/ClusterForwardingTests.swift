@@ -3,7 +3,6 @@
     import CommonTesting
     import Foundation
     import Management
-    import PostgresTesting
     import ProviderTesting
     import Service
     import Testing
@@ -16,7 +15,7 @@
             async throws
         {
             try await ScriptedServer.run(script: { $1.answer($0.stream) }) { server in
-                try await run { one, two in
+                try await TwoServices.run { one, two in
                     var document = ManagementMessages.NewUpstream(
                         url: "https://127.0.0.1:1", authority: try TestAuthority.rootPEM(),
                         credentials: try GatewayRig.ownKey())
@@ -39,24 +38,6 @@
                     #expect(server.log.requests.count { $0.headers["apns-id"] == id } == 1)
                     await client.close()
                 }
-            }
-        }
-
-        private func run(_ body: (TestService, TestService) async throws -> Void) async throws {
-            let location = try await TestServer.makeDatabase()
-            let file = FileManager.default.temporaryDirectory.appendingPathComponent(
-                "key-\(UUID().uuidString.prefix(8))")
-            defer { try? FileManager.default.removeItem(at: file) }
-            try Data(String(repeating: "5a", count: 32).utf8).write(to: file)
-            func settings(_ name: String) -> (inout Settings) -> Void {
-                {
-                    $0.store = .postgresql(location)
-                    $0.storeKeyFile = file.path
-                    $0.nodeName = name
-                }
-            }
-            try await TestService.run(settings("one")) { one in
-                try await TestService.run(settings("two")) { two in try await body(one, two) }
             }
         }
     }

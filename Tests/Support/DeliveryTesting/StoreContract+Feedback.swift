@@ -4,16 +4,16 @@ import Testing
 
 extension StoreContract {
     static let feedbackPromises: [Promise] = [
-        Promise("a list is empty before anything is noted", emptyList),
-        Promise("a noted device token is listed with the moment of its end", listsNoted),
-        Promise("noting again lists nothing twice", notingAgain),
+        Promise("a list is empty before anything is recorded", emptyList),
+        Promise("a recorded device token is listed with the moment of its end", listsRecorded),
+        Promise("recording again lists nothing twice", recordingAgain),
         Promise("what is taken stays until it is confirmed", takingKeeps),
-        Promise("confirming removes what was taken, and not what was noted since", confirmsTaken),
+        Promise("confirming removes what was taken, and not what was recorded since", confirmsTaken),
         Promise("a list is read in pages, oldest first", pages),
         Promise("lists of apps and environments are apart", listsAreApart),
         Promise("registering again takes the device token off its list", registeringUnlists),
         Promise("a service's device token is listed beside the app's and leaves with it", servicesAreListed),
-        Promise("what is noted after the app came back is not listed", lateNote),
+        Promise("what is recorded after the app came back is not listed", lateRecord),
         Promise("an app that ended again is listed with the later moment", endsAgain),
         Promise("a device token of an older generation stays listed", olderGenerationStays),
         Promise("what never was registered is not listed", strangersAreNotListed),
@@ -67,7 +67,7 @@ extension StoreContract {
     }
 
     @Sendable
-    private static func listsNoted(_ ports: Ports) async throws {
+    private static func listsRecorded(_ ports: Ports) async throws {
         try await end(in: ports)
         try await ports.feedback.record([entry()])
         let taken = try await ports.feedback.entries(of: list, after: nil, limit: 100)
@@ -76,7 +76,7 @@ extension StoreContract {
     }
 
     @Sendable
-    private static func notingAgain(_ ports: Ports) async throws {
+    private static func recordingAgain(_ ports: Ports) async throws {
         try await end(in: ports)
         try await ports.feedback.record([entry(), entry()])
         try await ports.feedback.record([entry()])
@@ -147,7 +147,7 @@ extension StoreContract {
     }
 
     @Sendable
-    private static func lateNote(_ ports: Ports) async throws {
+    private static func lateRecord(_ ports: Ports) async throws {
         try await end(in: ports)
         _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.muchLater)
         try await ports.feedback.record([entry()])

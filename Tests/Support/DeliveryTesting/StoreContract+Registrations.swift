@@ -232,9 +232,9 @@ extension StoreContract {
             let entry = FeedbackEntry(
                 destination: Samples.destination(), generation: 1, token: DeviceToken(bytes: SIMD32(repeating: 1)),
                 moment: Samples.later)
-            async let noting: Void = ports.feedback.record([entry])
+            async let recording: Void = ports.feedback.record([entry])
             _ = try await ports.registrations.register(Samples.destination(), tokenKeyID: 1, at: Samples.muchLater)
-            try await noting
+            try await recording
             #expect(try await ports.feedback.entries(of: list, after: nil, limit: 10).isEmpty)
         }
     }

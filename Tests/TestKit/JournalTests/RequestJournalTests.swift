@@ -47,14 +47,14 @@ struct RequestJournalTests {
         let journal = Self.journal()
         var changes = journal.follow(RequestMatch(), changes: true) { _ in }.makeAsyncIterator()
         let number = journal.append(Self.facts())
-        #expect(await changes.next()?.isSettled == false)
+        #expect(await changes.next()?.isComplete == false)
         journal.answered(number, RequestAnswer(status: 200))
         #expect(await changes.next()?.facts.status == 200)
         _ = journal.append(Self.facts(id: 2))
-        var settled = journal.follow(RequestMatch()) { _ in }.makeAsyncIterator()
+        var completed = journal.follow(RequestMatch()) { _ in }.makeAsyncIterator()
         journal.end()
-        #expect(await settled.next()?.facts.number == number)
-        #expect(await settled.next() == nil)
+        #expect(await completed.next()?.facts.number == number)
+        #expect(await completed.next() == nil)
     }
 
     /// More requests than are copied at once.

@@ -69,10 +69,10 @@ package final class SQLiteCampaignStore: SQLCampaignStore {
         let pool = try DatabasePool(path: path, configuration: configuration)
         // GRDB's default is NORMAL. With it, a power cut can lose the newest transactions.
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-        guard try !pool.read(ProviderSchema.migrator.hasBeenSuperseded) else {
+        guard try !pool.read(SQLiteCampaignSchema.migrator.hasBeenSuperseded) else {
             throw StoreError(.unreadable, "\(path) was made by a newer version: use that version.")
         }
-        try ProviderSchema.migrator.migrate(pool)
+        try SQLiteCampaignSchema.migrator.migrate(pool)
         return pool
     }
 }

@@ -20,7 +20,7 @@ actor CampaignScheduler {
     private let clock: ProviderClock
     private let logger: Logger
     /// Called when there is a new event for hooks.
-    private let noted: @Sendable () -> Void
+    private let onNewEvent: @Sendable () -> Void
     private var running: [String: Running] = [:]
     /// When to go on with the messages whose next recipients wait for their local time. These messages are not sent now, so
     /// they do not count for the limit.
@@ -43,14 +43,14 @@ actor CampaignScheduler {
         clock: ProviderClock,
         deadline: Duration,
         logger: Logger,
-        noted: @escaping @Sendable () -> Void,
+        onNewEvent: @escaping @Sendable () -> Void,
     ) {
         self.store = store
         self.apps = apps
         self.clients = clients
         self.clock = clock
         self.deadline = deadline
-        self.noted = noted
+        self.onNewEvent = onNewEvent
         self.logger = logger
     }
 
@@ -178,7 +178,7 @@ actor CampaignScheduler {
         if let heldUntil { control.hold(until: heldUntil) }
         let run = MessageRun(
             message: message, document: document, store: store, apps: apps, clients: clients, control: control,
-            clock: clock, logger: logger, noted: noted)
+            clock: clock, logger: logger, onNewEvent: onNewEvent)
         logger.info("A message is being sent", metadata: ["message": "\(message.id)"])
         let task = Task {
             let end = await run.run()
@@ -196,7 +196,7 @@ actor CampaignScheduler {
             case .finished, .refused:
                 try await keep(end, of: message)
                 try await store.release(message.number)
-                noted()
+                onNewEvent()
             case .stopped: try await store.release(message.number)
             case .waits(let due):
                 waiting[message.id] = due

@@ -22,7 +22,7 @@ struct MessageRun: Sendable {
     let clock: ProviderClock
     let logger: Logger
     /// Called when there is a new event for hooks.
-    let noted: @Sendable () -> Void
+    let onNewEvent: @Sendable () -> Void
 
     let slow = SlowReads()
     private let first: FirstAnswers
@@ -36,7 +36,7 @@ struct MessageRun: Sendable {
         control: RunControl,
         clock: ProviderClock,
         logger: Logger,
-        noted: @escaping @Sendable () -> Void,
+        onNewEvent: @escaping @Sendable () -> Void,
     ) {
         self.message = message
         self.document = document
@@ -46,7 +46,7 @@ struct MessageRun: Sendable {
         self.control = control
         self.clock = clock
         self.logger = logger
-        self.noted = noted
+        self.onNewEvent = onNewEvent
         first = FirstAnswers(isOver: message.tally.total > 0)
     }
 
@@ -180,22 +180,16 @@ struct MessageRun: Sendable {
         isLast: Bool,
         _ flow: Flow,
     ) async -> PassEnd {
-        let client: ProviderClient
-        let place: ServiceTokens.Place?
-        let other: ProviderClient?
-        let elsewhere = position.environment.other
+        let target: Target
         do {
-            // A message that an older version accepted may not say which Live Activity it updates.
-            place = try document.place(of: app.bundleID)
-            guard let known = try await clients.client(app, position.environment) else { return .done }
-            client = known
-            // A device token of a service says nothing about that of the app.
-            other = place == nil ? try await clients.client(app, elsewhere) : nil
+            guard let known = try await self.target(of: app, position.environment) else { return .done }
+            target = known
         } catch {
             return .refused("\(error)")
         }
         let ledger = ledger(
-            from: position, isLastPass: isLast, bundleID: app.bundleID, place, flow, triesElsewhere: other != nil)
+            from: position, isLastPass: isLast, bundleID: app.bundleID, target.place, flow,
+            triesElsewhere: target.elsewhere != nil)
         var query = RecipientQuery(
             app: message.app, message: message.number, audience: document.audience, environment: position.environment,
             timeZones: part.timeZones, now: message.starts, after: position.after, last: message.position.last ?? .max)
@@ -206,29 +200,10 @@ struct MessageRun: Sendable {
         }
         let source = RecipientSource(
             message: message, document: document, app: app, query: query, store: store, ledger: ledger,
-            place: place, control: control, clock: clock)
+            place: target.place, control: control, clock: clock)
         let writing = Task { await ledger.writeRegularly() }
         let watching = Task { await watch(ledger) }
-        var trouble: (any Error)?
-        var misplaced: [Push] = []
-        var together = ProviderServerLimits.triedTogether
-        do {
-            for try await outcome in client.send(source) {
-                guard let id = outcome.item.notification.id else { continue }
-                guard ledger.add(id, outcome.result) == .tryElsewhere, let other else { continue }
-                misplaced.append(outcome.item)
-                guard misplaced.count >= together else { continue }
-                let isAnswered = await send(misplaced, with: other, in: elsewhere, ledger)
-                together =
-                    isAnswered
-                    ? ProviderServerLimits.triedTogether : ProviderServerLimits.triedTogetherAfterSilence
-                misplaced = []
-            }
-        } catch {
-            trouble = error
-        }
-        // If the search failed, those that it had found before are tried all the same.
-        if let other, !misplaced.isEmpty { _ = await send(misplaced, with: other, in: elsewhere, ledger) }
+        let trouble = await send(source, to: target, ledger)
         writing.cancel()
         watching.cancel()
         await writing.value
@@ -248,6 +223,53 @@ struct MessageRun: Sendable {
         return .again(
             cause: cause, isCounted: trouble == nil && result.isCounted, hasProgress: result.answers > 0,
             trouble: trouble)
+    }
+
+    /// Where a pass sends.
+    private struct Target {
+        let client: ProviderClient
+        /// The app's other environment; nil if no recipient is tried there.
+        let elsewhere: (client: ProviderClient, environment: Environment)?
+        /// Which of a recipient's device tokens gets the message; nil for the app's own.
+        let place: ServiceTokens.Place?
+    }
+
+    /// - Returns: nil if the app has no endpoint in the environment.
+    private func target(of app: ProviderApp, _ environment: Environment) async throws -> Target? {
+        // A message that an older version accepted may not say which Live Activity it updates.
+        let place = try document.place(of: app.bundleID)
+        guard let client = try await clients.client(app, environment) else { return nil }
+        // A device token of a service says nothing about that of the app.
+        let other = place == nil ? try await clients.client(app, environment.other) : nil
+        return Target(client: client, elsewhere: other.map { ($0, environment.other) }, place: place)
+    }
+
+    /// Sends to all recipients of a search, and tries those again elsewhere whose device token is bad here.
+    /// - Returns: why not all recipients were found; nil if they were.
+    private func send(_ source: RecipientSource, to target: Target, _ ledger: OutcomeLedger) async -> (any Error)? {
+        var trouble: (any Error)?
+        var misplaced: [Push] = []
+        var together = ProviderServerLimits.triedTogether
+        do {
+            for try await outcome in target.client.send(source) {
+                guard let id = outcome.item.notification.id else { continue }
+                guard ledger.add(id, outcome.result) == .tryElsewhere, let other = target.elsewhere else { continue }
+                misplaced.append(outcome.item)
+                guard misplaced.count >= together else { continue }
+                let isAnswered = await send(misplaced, with: other.client, in: other.environment, ledger)
+                together =
+                    isAnswered
+                    ? ProviderServerLimits.triedTogether : ProviderServerLimits.triedTogetherAfterSilence
+                misplaced = []
+            }
+        } catch {
+            trouble = error
+        }
+        // If the search failed, those that it had found before are tried all the same.
+        if let other = target.elsewhere, !misplaced.isEmpty {
+            _ = await send(misplaced, with: other.client, in: other.environment, ledger)
+        }
+        return trouble
     }
 
     /// Tries recipients once in the app's other environment. If the message was stopped, they get no outcome: whoever goes on
@@ -315,7 +337,7 @@ struct MessageRun: Sendable {
                     ProviderEvents.installationsEnded(ended, bundleID: bundleID, message: message.id)
                 }
             },
-            ended: noted)
+            ended: onNewEvent)
     }
 
     /// Stores the cause of the delay, and waits longer after each failure. The cause stays until the service answers again.

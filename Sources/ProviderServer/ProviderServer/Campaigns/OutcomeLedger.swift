@@ -135,7 +135,8 @@ final class OutcomeLedger: Sendable {
 
     // MARK: Recipients
 
-    func took(_ recipient: Recipient, as id: UUID) {
+    /// Counts a recipient as under way until the service has answered its notification.
+    func began(_ recipient: Recipient, as id: UUID) {
         state.withLock { state in
             state.underWay[id] = recipient
             state.last = recipient.number

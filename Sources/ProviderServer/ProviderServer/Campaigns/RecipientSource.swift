@@ -56,7 +56,7 @@ struct RecipientSource: AsyncSequence, Sendable {
                     }
                     let notification = try source.document.notification(
                         for: recipient.installation, of: source.app.bundleID, id: id, message: source.message.id)
-                    source.ledger.took(recipient, as: id)
+                    source.ledger.began(recipient, as: id)
                     return Push(notification, to: token)
                 } catch let error as MissingValue {
                     // The message fails for this recipient only.

@@ -17,7 +17,7 @@ struct FeedbackReading: Sendable {
     let vault: CredentialVault
     let clock: ProviderClock
     let logger: Logger
-    let noted: @Sendable () -> Void
+    let onNewEvent: @Sendable () -> Void
 
     /// Reads at once, and then once a day until the task is cancelled. After a failure, it reads again sooner.
     @concurrent func run() async {
@@ -71,7 +71,7 @@ struct FeedbackReading: Sendable {
                 ) { [bundleID = app.bundleID] in
                     ProviderEvents.installationsEnded($0, bundleID: bundleID, message: nil)
                 }
-                if count > 0 { noted() }
+                if count > 0 { onNewEvent() }
                 return count
             } catch {
                 logger.warning("Ended installations cannot be stored", metadata: metadata(["cause": "\(error)"]))

@@ -21,7 +21,7 @@ actor FeedbackScheduler {
     private let clock: ProviderClock
     private let logger: Logger
     /// Called when there is a new event for hooks.
-    private let noted: @Sendable () -> Void
+    private let onNewEvent: @Sendable () -> Void
     private var readings: [Key: Reading] = [:]
     private var isClosed = false
     private lazy var dueWork = DueWork(clock: clock) { [weak self] in await self?.runOnce() }
@@ -32,14 +32,14 @@ actor FeedbackScheduler {
         _ vault: CredentialVault,
         clock: ProviderClock,
         logger: Logger,
-        noted: @escaping @Sendable () -> Void,
+        onNewEvent: @escaping @Sendable () -> Void,
     ) {
         self.store = store
         self.apps = apps
         self.vault = vault
         self.clock = clock
         self.logger = logger
-        self.noted = noted
+        self.onNewEvent = onNewEvent
     }
 
     /// Starts and stops reading for the present apps. Called when the server starts and when an app changes.
@@ -54,7 +54,7 @@ actor FeedbackScheduler {
                 guard let url = endpoint.feedback else { continue }
                 wanted[Key(app: app.number, environment: environment)] = FeedbackReading(
                     app: app, environment: environment, endpoint: endpoint, url: url, store: store, vault: vault,
-                    clock: clock, logger: logger, noted: noted)
+                    clock: clock, logger: logger, onNewEvent: onNewEvent)
             }
         }
         for (key, reading) in readings where wanted[key]?.endpoint != reading.endpoint {

@@ -19,7 +19,7 @@ actor HookScheduler {
     /// The deliveries that are being sent, by their numbers.
     private var underWay: [Int64: (hook: Int64, task: Task<Void, Never>)] = [:]
     /// The deliveries that ended while `runOnce()` read the store. The data that it read about them is outdated.
-    private var settled: Set<Int64> = []
+    private var endedMeanwhile: Set<Int64> = []
     private var isClosed = false
     private lazy var dueWork = DueWork(clock: clock) { [weak self] in await self?.runOnce() }
 
@@ -47,12 +47,12 @@ actor HookScheduler {
     /// - Returns: When to run again.
     private func runOnce() async -> Timestamp? {
         do throws(StoreError) {
-            settled = []
+            endedMeanwhile = []
             let now = clock.now()
             // Other servers add events too, and one of them may have been killed.
             var next = store.isShared ? now.advanced(by: ProviderServerLimits.sharedInterval) : nil
             for delivery in try await store.openDeliveries(limit: ProviderServerLimits.hookEventsAtOnce)
-            where underWay[delivery.number] == nil && !settled.contains(delivery.number) && !isClosed {
+            where underWay[delivery.number] == nil && !endedMeanwhile.contains(delivery.number) && !isClosed {
                 guard let due = delivery.next, due <= now else {
                     next = min(next ?? .distant, delivery.next ?? .distant)
                     continue
@@ -83,7 +83,7 @@ actor HookScheduler {
             await clock.sleep(ProviderServerLimits.storeDelay)
         }
         underWay[delivery.number] = nil
-        settled.insert(delivery.number)
+        endedMeanwhile.insert(delivery.number)
         await runDue()
     }
 

@@ -69,20 +69,7 @@ extension AccountsSnapshot {
         case .deleteApp(let bundleID, _):
             next.remove(try known(bundleID))
         case .createKey(let key):
-            try demand(key.team)
-            for bundleID in key.bundleIDs ?? [] { try demand(bundleID, of: key.team) }
-            guard keys[key.id] == nil, grant(withKey: key.id) == nil else {
-                throw StoreError(.exists, "There is a key \(key.id) already.")
-            }
-            guard !revokedKeys.contains(key.publicKey) else {
-                throw StoreError(
-                    .exists, "This key was revoked. A revoked key can never be used again: make a new one.")
-            }
-            guard !grants.values.contains(where: { $0.publicKey == key.publicKey }) else {
-                throw StoreError(.exists, "A grant has this key: make a new one.")
-            }
-            next.keys[key.id] = key
-            if key.revoked != nil { next.revokedKeys.insert(key.publicKey) }
+            try next.add(key)
         case .revokeKey(let id, let moment):
             guard let key = keys[id] else {
                 throw StoreError(.missing, "There is no key \(id); carillon key list shows all keys.")
@@ -90,12 +77,7 @@ extension AccountsSnapshot {
             guard key.revoked == nil else { return nil }
             next.revoke(key.publicKey, at: moment)
         case .createCertificate(let certificate):
-            try demand(certificate.team)
-            try demand(certificate.bundleID, of: certificate.team)
-            guard certificates[certificate.serial] == nil else {
-                throw StoreError(.exists, "There is a certificate \(certificate.serial) already.")
-            }
-            next.certificates[certificate.serial] = certificate
+            try next.add(certificate)
         case .revokeCertificate(let serial, let moment):
             guard let certificate = certificates[serial] else {
                 throw StoreError(
@@ -114,16 +96,7 @@ extension AccountsSnapshot {
         case .revokeUnlistedAdministrator(let serial, let validUntil, let moment):
             guard try next.revokeUnlistedAdministrator(serial, validUntil: validUntil, at: moment) else { return nil }
         case .setUpstream(let upstream):
-            guard apps[upstream.place.bundleID] != nil else {
-                throw StoreError(
-                    .missing, "There is no app \(upstream.place.bundleID); carillon app list shows all apps.")
-            }
-            let hasGrants = grants.values.contains {
-                $0.bundleID == upstream.place.bundleID && $0.revoked == nil
-            }
-            guard upstream.acceptsGrants || !hasGrants else { throw .upstreamRefusesGrants(upstream.place) }
-            guard upstreams[upstream.place] != upstream else { return nil }
-            next.upstreams[upstream.place] = upstream
+            guard try next.set(upstream) else { return nil }
         case .removeUpstream(let place):
             guard upstreams[place] != nil else { throw .missingUpstream(place) }
             next.upstreams[place] = nil
@@ -134,6 +107,41 @@ extension AccountsSnapshot {
             guard try next.revokeGrant(id, at: moment) else { return nil }
         }
         return next
+    }
+
+    private mutating func add(_ key: TeamKey) throws(StoreError) {
+        try demand(key.team)
+        for bundleID in key.bundleIDs ?? [] { try demand(bundleID, of: key.team) }
+        guard keys[key.id] == nil, grant(withKey: key.id) == nil else {
+            throw StoreError(.exists, "There is a key \(key.id) already.")
+        }
+        guard !revokedKeys.contains(key.publicKey) else {
+            throw StoreError(.exists, "This key was revoked. A revoked key can never be used again: make a new one.")
+        }
+        guard !grants.values.contains(where: { $0.publicKey == key.publicKey }) else {
+            throw StoreError(.exists, "A grant has this key: make a new one.")
+        }
+        keys[key.id] = key
+        if key.revoked != nil { revokedKeys.insert(key.publicKey) }
+    }
+
+    private mutating func add(_ certificate: TeamCertificate) throws(StoreError) {
+        try demand(certificate.team)
+        try demand(certificate.bundleID, of: certificate.team)
+        guard certificates[certificate.serial] == nil else {
+            throw StoreError(.exists, "There is a certificate \(certificate.serial) already.")
+        }
+        certificates[certificate.serial] = certificate
+    }
+
+    /// - Returns: false if the app has this upstream already.
+    private mutating func set(_ upstream: AppUpstream) throws(StoreError) -> Bool {
+        _ = try known(upstream.place.bundleID)
+        let hasGrants = grants.values.contains { $0.bundleID == upstream.place.bundleID && $0.revoked == nil }
+        guard upstream.acceptsGrants || !hasGrants else { throw .upstreamRefusesGrants(upstream.place) }
+        guard upstreams[upstream.place] != upstream else { return false }
+        upstreams[upstream.place] = upstream
+        return true
     }
 
     /// The apps that a change makes.

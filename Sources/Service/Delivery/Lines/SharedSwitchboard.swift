@@ -5,17 +5,17 @@ import Synchronization
 /// The switchboard of a node that shares its store with other nodes. Before it attaches a device's stream, it claims
 /// the device in the store. It also delivers what other nodes have stored for the devices of this node.
 package final class SharedSwitchboard: Switchboard {
-    private let local: LocalSwitchboard
-    private let holds: any DeviceHolds
+    let local: LocalSwitchboard
+    let holds: any DeviceHolds
     private let fence: HoldFence
     private let store: any Mailboxes
     private let pollInterval: Duration
     private let state = Mutex(State())
     /// The direct way to other nodes; nil if there is none.
-    private let routes = Mutex<(any PeerRoutes)?>(nil)
-    private let outcomes = Mutex(WeakOutcomes())
+    let routes = Mutex<(any PeerRoutes)?>(nil)
+    let outcomes = Mutex(WeakOutcomes())
     /// The broadcasts to the devices of this node.
-    private let broadcasts = Mutex<Broadcasts?>(nil)
+    let broadcasts = Mutex<Broadcasts?>(nil)
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
@@ -337,69 +337,13 @@ package final class SharedSwitchboard: Switchboard {
 }
 
 extension SharedSwitchboard {
+    /// Whether this node holds a device, under the claim with this epoch.
+    func isHeld(_ device: DeviceKey, in epoch: UInt64) -> Bool {
+        fence.isOpen && state.withLock { $0.held[device]?.epoch == epoch }
+    }
+
     /// Refuses older offers that are still on their way from other nodes.
     private func refuseEarlier(for destinations: [Destination]?, isEnded: Bool) {
         routes.withLock { $0 }?.refuseEarlier(for: destinations, isEnded: isEnded)
-    }
-}
-
-// The outcomes of the local switchboard, for this node's offers and those of others.
-extension SharedSwitchboard: OfferOutcomes {
-    package func acknowledged(_ offer: OfferID, of destination: Destination) {
-        ended(offer, of: destination, .acknowledged, isOwn: { $0.acknowledged(offer, of: destination) })
-    }
-
-    package func returned(_ offer: OfferID, of destination: Destination) {
-        ended(offer, of: destination, .returned, isOwn: { $0.returned(offer, of: destination) })
-    }
-
-    private func ended(
-        _ offer: OfferID,
-        of destination: Destination,
-        _ outcome: PeerOutcome,
-        isOwn report: (any OfferOutcomes) -> Void,
-    ) {
-        if let routes = routes.withLock({ $0 }), routes.origin != offer.origin {
-            routes.report(outcome, of: offer)
-        } else if let receiver = outcomes.withLock({ $0.receiver }) {
-            report(receiver)
-        }
-    }
-}
-
-extension SharedSwitchboard: PeerReceiver {
-    package func offered(_ offer: Offer, epoch: UInt64) -> PeerOutcome? {
-        guard isHeld(offer.destination.deviceKey, in: epoch) else {
-            local.refused(offer)
-            return .elsewhere
-        }
-        switch local.offer(offer) {
-        case .taken: return nil
-        // It waits here, and the node that has offered it stores it meanwhile.
-        case .held, .returned: return .returned
-        }
-    }
-
-    package func refused(_ offer: Offer) { local.refused(offer) }
-
-    package func stored(_ entry: StoredMailboxEntry, offer: OfferID?, epoch: UInt64) {
-        guard isHeld(entry.entry.destination.deviceKey, in: epoch) else { return }
-        local.stored(entry, offer: offer)
-    }
-
-    package func broadcast(_ broadcast: PeerBroadcast) { broadcasts.withLock { $0 }?.received(broadcast) }
-
-    package func ended(_ offer: OfferID, of destination: Destination, _ outcome: PeerOutcome) {
-        if outcome == .elsewhere { holds.whereabouts.forget(destination.deviceKey) }
-        guard let receiver = outcomes.withLock({ $0.receiver }) else { return }
-        if outcome == .acknowledged {
-            receiver.acknowledged(offer, of: destination)
-        } else {
-            receiver.returned(offer, of: destination)
-        }
-    }
-
-    private func isHeld(_ device: DeviceKey, in epoch: UInt64) -> Bool {
-        fence.isOpen && state.withLock { $0.held[device]?.epoch == epoch }
     }
 }

@@ -72,7 +72,8 @@ final class ManagementService: ConnectionService {
                 return trust.refusal(of: identity, now: api.now) == nil && trust.isCurrent
             }
         ) { [router, rules, tasks, logger] channel, requests in
-            Self.serve(channel, requests, router, caller, rules, tasks, logger)
+            Self.serve(
+                channel, requests, router: router, caller: caller, rules: rules, tasks: tasks, logger: logger)
         }
     }
 
@@ -80,11 +81,11 @@ final class ManagementService: ConnectionService {
     private static func serve(
         _ channel: any Channel,
         _ requests: RequestGuard,
-        _ router: ManagementRouter,
-        _ caller: ManagementCaller,
-        _ rules: AccessRules,
-        _ tasks: ConnectionTasks,
-        _ logger: Logger,
+        router: ManagementRouter,
+        caller: ManagementCaller,
+        rules: AccessRules,
+        tasks: ConnectionTasks,
+        logger: Logger,
     ) {
         let handler = NIOLoopBound(requests, eventLoop: channel.eventLoop)
         let http = HTTP1Channel(

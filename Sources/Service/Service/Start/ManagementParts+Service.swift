@@ -11,11 +11,11 @@ import Upstream
 extension ManagementParts {
     init(
         _ base: ServiceBase,
-        _ lines: LineParts,
-        _ delivery: Delivery,
-        _ grants: GrantParts,
-        _ development: DevelopmentParts?,
-        _ peers: PeerParts?,
+        lines: LineParts,
+        delivery: Delivery,
+        grants: GrantParts,
+        development: DevelopmentParts?,
+        peers: PeerParts?,
         state: ServiceState,
         metrics: MetricsSource,
         history: MetricsHistory,

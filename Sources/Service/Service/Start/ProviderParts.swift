@@ -25,11 +25,11 @@ struct ProviderParts: Sendable {
 
     init(
         _ base: ServiceBase,
-        _ delivery: Delivery,
-        _ broadcasts: Broadcasts,
-        _ grants: GrantParts,
-        _ development: DevelopmentParts?,
-        _ opening: ListenerOpening,
+        delivery: Delivery,
+        broadcasts: Broadcasts,
+        grants: GrantParts,
+        development: DevelopmentParts?,
+        opening: ListenerOpening,
     ) async throws(ServiceError) {
         var random = SystemRandomNumberGenerator()
         let tokens = ProviderTokens(
@@ -43,9 +43,8 @@ struct ProviderParts: Sendable {
             metrics: UpstreamMetrics(factory: base.metrics.factory), logger: base.logger, group: base.group)
         let gateways = base.byEnvironment { environment in
             ProviderGateway(
-                base, environment, tokens, delivery, broadcasts, grantGateway,
-                environment == .development ? development : nil,
-                forwarder)
+                base, environment, tokens: tokens, delivery: delivery, broadcasts: broadcasts, grants: grantGateway,
+                development: environment == .development ? development : nil, forwarder: forwarder)
         }
         let channelGateways = gateways.mapValues { ChannelGateway(provider: $0) }
         let connects = ConnectGuard(
@@ -92,12 +91,12 @@ extension ProviderGateway {
     fileprivate convenience init(
         _ base: ServiceBase,
         _ environment: Environment,
-        _ tokens: ProviderTokens,
-        _ delivery: Delivery,
-        _ broadcasts: Broadcasts,
-        _ grants: GrantGateway,
-        _ development: DevelopmentParts?,
-        _ forwarder: UpstreamForwarder,
+        tokens: ProviderTokens,
+        delivery: Delivery,
+        broadcasts: Broadcasts,
+        grants: GrantGateway,
+        development: DevelopmentParts?,
+        forwarder: UpstreamForwarder,
     ) {
         let settings = base.settings
         let name = GatewayName(of: base.secrets.credentialSeal.serviceName, environment)

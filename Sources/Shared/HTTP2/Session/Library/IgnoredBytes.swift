@@ -8,17 +8,17 @@
         private static let frameHeadBytes = 9
 
         private var received = 0
-        private var told = 0
+        private var reported = 0
         private var counted = 0
 
         /// libnghttp2 has reported the beginning of a frame. Its payload may come later.
-        mutating func told(payloadBytes: Int) { told &+= Self.frameHeadBytes &+ payloadBytes }
+        mutating func frameReported(payloadBytes: Int) { reported &+= Self.frameHeadBytes &+ payloadBytes }
 
         /// libnghttp2 has read this many bytes.
         /// - Returns: how many more bytes were ignored, at least.
         mutating func received(_ count: Int) -> Int {
             received &+= count
-            let new = received &- told &- (Self.frameHeadBytes - 1) &- counted
+            let new = received &- reported &- (Self.frameHeadBytes - 1) &- counted
             guard new > 0 else { return 0 }
             counted &+= new
             return new

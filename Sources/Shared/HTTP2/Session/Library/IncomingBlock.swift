@@ -3,7 +3,7 @@
     struct IncomingBlock {
         enum Kind {
             /// The application gets its fields.
-            case told
+            case delivered
             /// A client waits for `:status` to know whether the response is the final one.
             case undecided
             /// Trailers, informational responses and refused streams. They are decoded only to keep the compression state.

@@ -70,7 +70,7 @@
         // MARK: Frames
 
         func frameBegan(_ head: nghttp2_frame_hd) -> Int32 {
-            ignored.told(payloadBytes: head.length)
+            ignored.frameReported(payloadBytes: head.length)
             switch UInt32(head.type) {
             case NGHTTP2_DATA.rawValue:
                 let isIdle = head.length == 0 && head.flags & OutgoingFrame.endStreamFlag == 0
@@ -157,7 +157,7 @@
 
         private func beginRequest(_ stream: StreamID) -> Int32 {
             switch requestBegan(stream) {
-            case .admitted: block.kind = .told
+            case .admitted: block.kind = .delivered
             case .refused: break
             case .flood: return Self.giveUp
             }
@@ -181,7 +181,7 @@
             }
             guard state == .active else { return Self.go }
             switch block.kind {
-            case .told: break
+            case .delivered: break
             case .skipped: return Self.go
             case .undecided:
                 // `:status` is the only pseudo-header field of a response, so it comes first.
@@ -189,7 +189,7 @@
                     block.kind = .skipped
                     return Self.go
                 }
-                block.kind = .told
+                block.kind = .delivered
                 responseBegan(stream)
             }
             if let form { callApplication { $0.headerEncoded(stream, name: name.span, as: form) } }
@@ -198,7 +198,7 @@
         }
 
         private func headersEnded(_ stream: StreamID, endStream: Bool) {
-            if block.kind == .told { fieldsEnded(stream, endStream: endStream, isTooLarge: block.isTooLarge) }
+            if block.kind == .delivered { fieldsEnded(stream, endStream: endStream, isTooLarge: block.isTooLarge) }
             block = IncomingBlock()
             if endStream { remoteEnded(stream) }
         }

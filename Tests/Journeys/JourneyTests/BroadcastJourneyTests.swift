@@ -10,7 +10,7 @@ import Testing
 
 /// Broadcasts and subscriptions over the wire (docs/channels.md).
 @Suite(.timeLimit(.minutes(5)))
-struct BroadcastTests {
+struct BroadcastJourneyTests {
     private static let id = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
 
     /// A line of a device's stream.

@@ -6,7 +6,7 @@ import Testing
 @testable import ServiceTesting
 
 /// The endpoint that Prometheus reads.
-@Suite(.timeLimit(.minutes(2))) struct MetricsTests {
+@Suite(.startsPrograms, .timeLimit(.minutes(2))) struct MetricsTests {
     private func get(_ url: String, _ arguments: String...) async throws -> ChildProcess.Finished {
         try await ChildProcess.run("curl", ["-q", "-sS", "--noproxy", "*", "-w", "\n%{http_code}"] + arguments + [url])
     }

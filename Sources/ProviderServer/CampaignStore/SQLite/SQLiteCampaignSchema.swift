@@ -2,7 +2,7 @@ import GRDB
 import SQLiteSupport
 
 /// The tables. Each version of the schema is one migration.
-enum ProviderSchema {
+enum SQLiteCampaignSchema {
     /// Applies the migrations. If a database has a migration that is not listed here, a newer version made it.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()

@@ -1,7 +1,7 @@
 import PostgresSupport
 
 /// The tables of the provider server. They have a schema of their own, so the database may be the one of a cluster.
-enum ProviderTables {
+enum PostgresCampaignSchema {
     /// A migration only adds things, because servers of two releases run side by side during an upgrade.
     static let migrations = PostgresMigrations(schema: schema, oldest: 1, versions)
     static let schema = "carillon_provider"

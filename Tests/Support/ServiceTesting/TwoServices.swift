@@ -3,9 +3,7 @@
     import Delivery
     import Foundation
     import PostgresTesting
-
-    @testable import Service
-    @testable import ServiceTesting
+    import Service
 
     /// Two services on one new database.
     enum TwoServices {

@@ -9,7 +9,7 @@ import Testing
 @Suite(
     .service(environment: ["CARILLON_LIMIT_TOKEN_RATE": "0"]), .enabled(if: ChildProcess.isInstalled("h2load")),
     .timeLimit(.minutes(3)))
-struct LoadTests {
+struct NotificationsWithH2loadTests {
     private func load(_ count: Int, connections: Int, streams: Int) async throws {
         let service = try CarillonProcess.current
         let token = try await service.register("com.example.app", on: try await service.activate())

@@ -10,7 +10,7 @@ import Testing
 
 /// Live Activities over the wire: their device tokens, and a device that shows them (docs/channels.md).
 @Suite(.timeLimit(.minutes(3)))
-struct LiveActivityTests {
+struct LiveActivityJourneyTests {
     private static let activity = "0b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
     private static let topic = "com.example.app.push-type.liveactivity"
     private static let update = #"{"aps":{"timestamp":1800000000,"event":"update","content-state":{"score":1}}}"#
