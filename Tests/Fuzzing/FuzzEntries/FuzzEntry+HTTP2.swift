@@ -3,13 +3,15 @@ import HTTP2Core
 // The entries of the HTTP/2 core.
 extension FuzzEntry {
     /// Reads a connection's bytes. The result must not depend on how they are split, and the endpoint must not keep
-    /// more than its limits say. The first byte has the role, and says how to split the rest.
+    /// more than its limits say. The first byte has the role, and says how to split the rest. The second one says what the
+    /// endpoint itself does with each message.
     static func readHTTP2(_ bytes: [UInt8]) {
-        guard let first = bytes.first else { return }
-        let stream = Array(bytes.dropFirst())
+        guard bytes.count > 1 else { return }
+        let (first, actions) = (bytes[0], HTTP2Reading.Actions(rawValue: bytes[1]))
+        let stream = Array(bytes.dropFirst(2))
         let role: Role = first & 1 == 0 ? .server : .client
-        let whole = HTTP2Reading(role, stream, length: max(1, stream.count))
-        let parts = HTTP2Reading(role, stream, length: Int(first >> 1) + 1)
+        let whole = HTTP2Reading(role, stream, length: max(1, stream.count), actions)
+        let parts = HTTP2Reading(role, stream, length: Int(first >> 1) + 1, actions)
         precondition(whole.events == parts.events && whole.content == parts.content)
         precondition(whole.output == parts.output)
     }
@@ -50,6 +52,27 @@ extension FuzzEntry {
 
 /// What an endpoint says to bytes that come in parts.
 private struct HTTP2Reading {
+    /// What the endpoint itself does when it gets a message, or a part of one.
+    struct Actions: OptionSet {
+        let rawValue: UInt8
+        /// Answers each request.
+        static let answer = Actions(rawValue: 1 << 0)
+        /// The answer has content, as far as the windows allow, and trailers.
+        static let content = Actions(rawValue: 1 << 1)
+        /// Resets each second stream.
+        static let reset = Actions(rawValue: 1 << 2)
+        /// Does not open the windows of streams, until their end.
+        static let pause = Actions(rawValue: 1 << 3)
+        /// Sends GOAWAY after the first message.
+        static let goAway = Actions(rawValue: 1 << 4)
+        /// Announces another number of streams with each message, and sends PING.
+        static let announce = Actions(rawValue: 1 << 5)
+        /// Opens further requests.
+        static let open = Actions(rawValue: 1 << 6)
+        /// Releases the memory that only reading needs, after each read.
+        static let release = Actions(rawValue: 1 << 7)
+    }
+
     static let beginning = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
 
     /// The events without content.
@@ -58,21 +81,62 @@ private struct HTTP2Reading {
     private(set) var content: [UInt32: [UInt8]] = [:]
     private(set) var output: [UInt8] = []
 
-    init(_ role: Role, _ bytes: [UInt8], length: Int) {
+    private let actions: Actions
+    private var messages = 0
+    private let part = [UInt8](repeating: 0x61, count: 20_000)
+
+    init(_ role: Role, _ bytes: [UInt8], length: Int, _ actions: Actions) {
+        self.actions = actions
         var endpoint = HTTP2Endpoint(role: role)
         if role == .client {
-            var list = FieldList()
-            list.append(":method", "POST")
-            list.append(":scheme", "https")
-            list.append(":path", "/")
-            for _ in 0..<3 { _ = try? endpoint.open(list, endStream: false) }
+            for _ in 0..<3 { _ = try? endpoint.open(Self.request, endStream: false) }
         } else {
             read([Self.beginning[...]], &endpoint)
         }
         let parts = stride(from: 0, to: bytes.count, by: length).map { bytes[$0..<min($0 + length, bytes.count)] }
         read(parts, &endpoint)
-        output = endpoint.output
+        output += endpoint.output
         precondition(endpoint.openStreams <= EndpointLimits().maxConcurrentStreams)
+    }
+
+    private static let request = list([(":method", "POST"), (":scheme", "https"), (":path", "/")])
+    private static let response = list([(":status", "200"), ("apns-id", "a")])
+    private static let trailers = list([("a", "b")])
+
+    private static func list(_ fields: [(StaticString, StaticString)]) -> FieldList {
+        var list = FieldList()
+        for (name, value) in fields { list.append(name, value) }
+        return list
+    }
+
+    /// Does what `actions` say with a stream of which a message, content or the end has come.
+    private mutating func act(on stream: StreamID, endStream: Bool, _ endpoint: inout HTTP2Endpoint) {
+        messages += 1
+        if actions.contains(.pause) {
+            if endStream { endpoint.resumeReading(stream, consumed: 1) } else { endpoint.pauseReading(stream) }
+        }
+        if actions.contains(.reset), messages.isMultiple(of: 2) { endpoint.reset(stream, .cancel) }
+        if actions.contains(.answer) {
+            let hasContent = actions.contains(.content)
+            _ = endpoint.sendFields(Self.response, endStream: !hasContent, on: stream)
+            if hasContent {
+                _ = endpoint.sendData(part.span, endStream: false, on: stream)
+                if endStream { _ = endpoint.sendFields(Self.trailers, endStream: true, on: stream) }
+            }
+        } else if actions.contains(.content) {
+            _ = endpoint.sendData(part.span, endStream: endStream, on: stream)
+        }
+        if actions.contains(.open) { _ = try? endpoint.open(Self.request, endStream: endStream) }
+        if actions.contains(.announce) {
+            endpoint.announce(concurrentStreams: messages % 5)
+            endpoint.ping(UInt64(messages))
+        }
+        if actions.contains(.goAway), messages == 1 { endpoint.goAway(lastStream: stream, .noError) }
+        // The number of times that output is taken must not depend on how the bytes are split.
+        if messages.isMultiple(of: 8) {
+            output += endpoint.output
+            endpoint.outputTaken()
+        }
     }
 
     private mutating func read(_ parts: [ArraySlice<UInt8>], _ endpoint: inout HTTP2Endpoint) {
@@ -83,14 +147,20 @@ private struct HTTP2Reading {
                 switch event {
                 case .data(let stream, let range, let endStream):
                     content[stream.rawValue, default: []] += bytes[range]
-                    if endStream { events.append("end \(stream)") }
-                case .request, .response, .interimResponse, .trailers:
+                    guard endStream else { continue }
+                    events.append("end \(stream)")
+                    act(on: stream, endStream: true, &endpoint)
+                case .request(let stream, let endStream), .response(let stream, let endStream):
+                    events.append("\(event) \(Self.text(endpoint.fields))")
+                    act(on: stream, endStream: endStream, &endpoint)
+                case .interimResponse, .trailers:
                     events.append("\(event) \(Self.text(endpoint.fields))")
                 default:
                     events.append("\(event)")
                 }
             }
             precondition(position == bytes.count)
+            if actions.contains(.release) { endpoint.releaseIdleMemory() }
         }
     }
 

@@ -100,6 +100,10 @@ struct DeliberateDifference: Sendable, CustomTestStringConvertible {
             example: [get, Wire.frame(Wire.priority, 0, 1, [0])]
         ) { $0.ours.faults.contains("RFC 9113, 6.3") && $0.ours.says(closed: 6) && $0.library.isFailure },
         DeliberateDifference(
+            reason: "A stream that depends on itself ends libnghttp2's connection. RFC 9113, 5.3.2: priorities are skipped.",
+            example: [Wire.frame(Wire.headers, 0x25, 1, [0, 0, 0, 1, 0] + Wire.block(Wire.get))]
+        ) { $0.dependsOnItself && $0.library.goAway == 1 },
+        DeliberateDifference(
             reason: "libnghttp2 passes on content that turns out to be less than content-length. We compare first.",
             example: [
                 Wire.headers(1, Wire.post + [("content-length", "3")], endStream: false),
@@ -193,6 +197,15 @@ struct DeliberateDifference: Sendable, CustomTestStringConvertible {
             role: .client, example: [response("200", ("te", "trailers"))]
         ) { $0.ours.faults.contains("RFC 9113, 8.2.2") && !$0.library.says(closed: 1) },
     ]
+}
+
+extension Comparison {
+    /// Whether the frame is HEADERS whose priority names its own stream.
+    fileprivate var dependsOnItself: Bool {
+        guard type == Wire.headers, frame.count > 14, frame[4] & Wire.hasPriority != 0 else { return false }
+        let start = frame[4] & Wire.padded != 0 ? 10 : 9
+        return frame[start..<start + 4].elementsEqual(frame[5..<9])
+    }
 }
 
 extension Verdict {
