@@ -47,20 +47,33 @@ extension Rejection {
     }
 }
 
-/// What a provider should do about a rejection.
-package enum RejectionAdvice: String, Sendable, Hashable {
-    /// The request itself is wrong: sending it again gives the same answer.
-    case fixRequest = "fix the request"
+/// The recommended reaction of a provider to a rejection. `APNSProvider` has already done what it can when it reports the
+/// rejection: it sends again within the deadline, renews the provider token and opens another connection.
+public enum RejectionAdvice: Sendable, Hashable, CaseIterable {
+    /// Correct the request. Sending it again unchanged gives the same answer.
+    case fixRequest
     /// Stop sending to this device token until the app registers again.
-    case forgetDeviceToken = "forget the device token"
-    /// Make a new provider token and send again.
-    case renewProviderToken = "renew the provider token and send again"
-    /// The key, certificate or account needs attention.
-    case fixCredentials = "fix the credentials"
-    /// Send again after a delay that grows.
-    case retryLater = "send again after a growing delay"
-    /// The connection is ending. The provider should open another one, and send the unanswered notifications again.
-    case reconnect = "open another connection"
+    case forgetDeviceToken
+    /// Make a new provider token, because this one is too old.
+    case renewProviderToken
+    /// Check the key, the certificate or the account.
+    case fixCredentials
+    /// Send the notification again after a delay that grows.
+    case retryLater
+    /// Send the notification again on another connection, because this one ends.
+    case reconnect
+
+    /// The advice for people.
+    package var text: String {
+        switch self {
+        case .fixRequest: "fix the request"
+        case .forgetDeviceToken: "forget the device token"
+        case .renewProviderToken: "renew the provider token and send again"
+        case .fixCredentials: "fix the credentials"
+        case .retryLater: "send again after a growing delay"
+        case .reconnect: "open another connection"
+        }
+    }
 }
 
 extension Rejection.Reason {
