@@ -179,6 +179,38 @@ extension Rejection.Reason {
     }
 }
 
+extension Rejection.Reason {
+    /// What a reason says about the request's provider token.
+    package enum TokenJudgement: Sendable {
+        /// The token is missing or invalid.
+        case refused
+        /// The token's key is not related to the connection's first key. Another connection may accept it.
+        case unrelated
+        /// The token is valid, but changes too often on the connection.
+        case changesTooOften
+        /// The service may have refused the request before it looked at the token.
+        case unknown
+    }
+
+    package var tokenJudgement: TokenJudgement {
+        switch self {
+        case .expiredProviderToken, .invalidProviderToken, .missingProviderToken, .badEnvironmentKeyIDInToken,
+            .badEnvironmentKeyInToken:
+            .refused
+        case .unrelatedKeyIDInToken: .unrelated
+        case .tooManyProviderTokenUpdates: .changesTooOften
+        case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,
+            .deviceTokenNotForTopic, .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken,
+            .missingTopic, .payloadEmpty, .topicDisallowed, .badCertificate, .badCertificateEnvironment, .forbidden,
+            .badPath, .methodNotAllowed, .unregistered, .expiredToken, .payloadTooLarge, .tooManyRequests,
+            .internalServerError, .serviceUnavailable, .shutdown, .featureNotEnabled, .missingChannelID,
+            .badChannelID, .channelNotRegistered, .cannotCreateChannelConfig, .missingPushType, .badRequestPayload,
+            .badRequestParams, .topicMismatch:
+            .unknown
+        }
+    }
+}
+
 extension Rejection.Reason.Row {
     fileprivate init(_ status: Int, _ meaning: String, _ advice: RejectionAdvice) {
         self.init(status: status, meaning: meaning, advice: advice)
