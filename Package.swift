@@ -229,7 +229,7 @@ let package = Package(
         // MARK: Sources/TestKit: What the service offers to tests: matching, the journal, rehearsals, reports, virtual devices.
         module("Sources/TestKit/Matching", ["Notifications"]),
         module("Sources/TestKit/Journal", ["Notifications", "Delivery", "Matching", deque]),
-        module("Sources/TestKit/Rehearsals", ["Notifications", "Matching"]),
+        module("Sources/TestKit/Rehearsals", ["Notifications", "HTTP2Core", "Matching"]),
         module("Sources/TestKit/Reports", ["Notifications", "Matching"]),
         module("Sources/TestKit/VirtualDevices", ["Notifications", "Storage", "Trust", "Delivery", heap]),
         // MARK: Sources/Stores: Where the service keeps what it knows.

@@ -95,7 +95,7 @@ package struct DeviceAgentCommand: AsyncParsableCommand {
                     host: address.host, port: address.port, authorityFile: AbsolutePath.of(ca)),
                 manifests: apps.map { AbsolutePath.of($0) } ?? Self.defaultManifests(folder),
                 languages: language.isEmpty ? ["en"] : language, version: Version.text)
-            settings.environment = .init(self.environment)
+            settings.environment = self.environment
             // The code is for the first start. Later its file may be gone.
             if !FileManager.default.fileExists(atPath: settings.ownIdentityFile) {
                 settings.code = try code ?? codeFile.flatMap(Self.readCode)

@@ -18,7 +18,7 @@ extension BinaryConnection {
             watched?.answered(submission.ticket, status)
             throw BinaryFault(status: status, identifier: notification.identifier, command: notification.command)
         }
-        if fault.actsBeforeAcceptance, fault.kind != .lose {
+        if fault.actsBeforeAcceptance, !fault.losesNotification {
             watched?.unanswered(submission.ticket, isDiscarded: true)
             return misbehave(fault)
         }

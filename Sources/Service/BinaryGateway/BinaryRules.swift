@@ -96,11 +96,10 @@ extension Rejection {
     /// The status for a rejection in the binary API; nil if the notification is not refused. That is so if the app
     /// was removed: its device token is then put on the feedback list (Guide, 3.1.3).
     var binaryStatus: BinaryStatus? {
-        switch reason {
-        case .unregistered, .expiredToken: nil
-        case .badDeviceToken, .deviceTokenNotForTopic: .invalidToken
-        case .shutdown: .shutdown
-        default: .processingError
+        switch reason.row.advice {
+        case .forgetDeviceToken: reason.status == 410 ? nil : .invalidToken
+        case .reconnect: .shutdown
+        case .fixRequest, .renewProviderToken, .fixCredentials, .retryLater: .processingError
         }
     }
 }

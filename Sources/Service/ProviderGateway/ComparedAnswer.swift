@@ -18,9 +18,7 @@ enum ComparedAnswer {
     /// Whether the answer is about the request's headers or its payload. Only the upstream knows its device tokens, its rates
     /// and its own state, and it judges other credentials.
     private static func isOfForm(_ answer: UpstreamAnswer) -> Bool {
-        switch answer.reason.flatMap(Rejection.Reason.init(rawValue:)) {
-        case .badDeviceToken, .deviceTokenNotForTopic, .unregistered, .expiredToken, .tooManyRequests: false
-        default: answer.status == 400 || answer.status == 404 || answer.status == 405 || answer.status == 413
-        }
+        answer.reason.flatMap(Rejection.Reason.init(rawValue:))?.row.advice != .forgetDeviceToken
+            && [400, 404, 405, 413].contains(answer.status)
     }
 }

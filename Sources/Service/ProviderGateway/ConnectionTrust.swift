@@ -51,11 +51,10 @@ struct ConnectionTrust {
             return .valid(token)
         case .rejected(let rejection):
             guard !hasCertificate else { return .ends(rejection.reason) }
-            switch rejection.reason {
-            case .tooManyProviderTokenUpdates: return .limitExceeded(.tokenUpdateRate)
-            // The token is valid, but not on this connection.
-            case .unrelatedKeyIDInToken: return .unchanged
-            default: break
+            switch rejection.reason.tokenJudgement {
+            case .changesTooOften: return .limitExceeded(.tokenUpdateRate)
+            case .unrelated: return .unchanged
+            case .refused, .unknown: break
             }
             isShown = false
             guard !failedTokens.admits(limit, at: now()) else { return .invalid }

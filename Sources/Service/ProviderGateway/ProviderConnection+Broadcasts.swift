@@ -82,12 +82,8 @@ extension ProviderConnection {
         _ notification: Notification,
         to channel: ChannelKey,
     ) {
-        guard prepare(fault, on: stream) else { return }
-        if case .duplicate(let count) = fault.kind {
-            send(notification, to: channel, times: count, on: stream)
-        } else {
-            send(notification, to: channel, on: stream)
-        }
+        let copies = prepare(fault, on: stream)
+        if copies > 0 { send(notification, to: channel, times: copies, on: stream) }
     }
 
     /// Records the rejection of a broadcast in the delivery log.

@@ -8,54 +8,34 @@ import Notifications
 extension ProviderConnection {
     var provider: ProviderGateway { gateway }
 
-    /// Carries out a fault on a request that was accepted.
-    func carryOut(_ fault: RequestFault, on stream: StreamID, _ submission: Submission) {
-        beginRehearsal()
-        if fault.actsBeforeAcceptance { return misbehave(fault, on: stream) }
-        switch fault.kind {
-        case .goAway, .settings:
-            change(by: fault.kind, stream)
-            batch.append(submission)
-        case .omit:
-            requests[stream]?.omitsUniqueID = true
-            batch.append(submission)
-        case .duplicate(let count):
-            // The copies have the same ticket, and the first answer is used.
-            batch.append(contentsOf: repeatElement(submission, count: count))
-        case .answer, .reset, .close, .hang, .delay, .lose, .errorPacket:
-            rehearsed?.set(fault, on: stream)
-            batch.append(submission)
-        }
-    }
-
-    /// Does what a fault on a broadcast does before the broadcast is handed over.
-    /// - Returns: Whether it is handed over.
-    func prepare(_ fault: RequestFault, on stream: StreamID) -> Bool {
+    /// Does what a fault does before an accepted request is handed over.
+    /// - Returns: How many times it is handed over. The copies of a notification have the same ticket, and the first
+    ///   answer is used.
+    func prepare(_ fault: RequestFault, on stream: StreamID) -> Int {
         beginRehearsal()
         guard !fault.actsBeforeAcceptance else {
             misbehave(fault, on: stream)
-            return false
+            return 0
         }
+        change(by: fault.kind, stream)
         switch fault.kind {
-        case .goAway, .settings: change(by: fault.kind, stream)
+        case .goAway, .settings: break
         case .omit: requests[stream]?.omitsUniqueID = true
-        case .duplicate: break
+        case .duplicate(let count): return count
         case .answer, .reset, .close, .hang, .delay, .lose, .errorPacket: rehearsed?.set(fault, on: stream)
         }
-        return true
+        return 1
     }
 
     /// Carries out a fault on a request that is rejected.
     func carryOut(_ fault: RequestFault, on stream: StreamID, _ rejection: Rejection) {
         beginRehearsal()
+        change(by: fault.kind, stream)
         switch fault.kind {
-        case .goAway, .settings:
-            change(by: fault.kind, stream)
-            refuse(stream, rejection)
         case .delay(let delay):
             markHandled(stream)
             later(stream, delay) { $0.refuse(stream, rejection) }
-        case .duplicate, .omit, .errorPacket:
+        case .goAway, .settings, .duplicate, .omit, .errorPacket:
             refuse(stream, rejection)
         case .answer, .reset, .close, .hang, .lose:
             misbehave(fault, on: stream)
@@ -75,6 +55,7 @@ extension ProviderConnection {
         return true
     }
 
+    /// Changes what the connection as a whole does, if the fault is about that.
     private func change(by kind: RequestFault.Kind, _ stream: StreamID) {
         switch kind {
         case .goAway(let reason, let left):
@@ -82,13 +63,13 @@ extension ProviderConnection {
         case .settings(let streams):
             rehearsed?.concurrentStreams = streams
             session?.announce(concurrentStreams: streams)
-        default: break
+        case .answer, .reset, .close, .hang, .delay, .lose, .duplicate, .omit, .errorPacket: break
         }
     }
 
     func misbehave(_ fault: RequestFault, on stream: StreamID) {
         markHandled(stream)
-        if fault.kind == .lose { answerNow(stream, .accepted) } else { spoilAnswer(fault, on: stream) }
+        if fault.losesNotification { answerNow(stream, .accepted) } else { spoilAnswer(fault, on: stream) }
     }
 
     /// Marks the request as handled and releases its body.

@@ -93,8 +93,8 @@ extension ProviderConnection {
         switch decision(request, nil, forwarded.refusal) {
         case .proceed?, nil: break
         case .misbehave(_, let fault)?:
-            guard prepare(fault, on: stream) else { return }
-            if case .duplicate(let count) = fault.kind { copies = count }
+            copies = prepare(fault, on: stream)
+            guard copies > 0 else { return }
         }
         request.isHandled = true
         if forwarded.upstream.captures { return capture(stream, request, forwarded) }

@@ -208,7 +208,8 @@ final class ProviderConnection: AuthenticatingConnection {
             let submission = try submission(stream, request)
             switch decision(request, submission, nil) {
             case .proceed?, nil: batch.append(submission)
-            case .misbehave(_, let fault)?: carryOut(fault, on: stream, submission)
+            case .misbehave(_, let fault)?:
+                batch.append(contentsOf: repeatElement(submission, count: prepare(fault, on: stream)))
             }
         } catch {
             reject(stream, error)

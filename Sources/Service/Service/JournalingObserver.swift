@@ -30,7 +30,7 @@ final class JournalingObserver: RequestObserver {
     func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {
         journal.setRule(rule, of: number)
         // The gateway reports the lost notification as accepted, so the journal has to be told that it never arrives.
-        if case .lose = fault.kind { journal.end(number, as: .lost) }
+        if fault.losesNotification { journal.end(number, as: .lost) }
     }
 
     func answered(_ number: UInt64, _ answer: RequestAnswer) { journal.answered(number, answer) }

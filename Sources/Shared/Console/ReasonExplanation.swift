@@ -17,6 +17,6 @@ package struct ReasonExplanation: JSONMessage {
     /// Of every reason.
     package static let all = Rejection.Reason.allCases.map {
         ReasonExplanation(
-            reason: $0.rawValue, status: $0.status, meaning: $0.row.meaning, advice: $0.row.advice.rawValue)
+            reason: $0.rawValue, status: $0.status, meaning: $0.row.meaning, advice: $0.row.advice.text)
     }
 }

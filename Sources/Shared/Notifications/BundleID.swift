@@ -32,7 +32,7 @@ package struct BundleID: RawRepresentable, Sendable, Hashable, CustomStringConve
 
     /// The topics that a provider certificate for this app lists (Guide, 2.3.2).
     package var certificateTopics: [String] {
-        [topic(.app), topic(.voip), topic(.complication)]
+        TopicKind.allCases.filter { $0.certificateEntry?.listed == $0 }.map(topic)
     }
 
     package var description: String { rawValue }

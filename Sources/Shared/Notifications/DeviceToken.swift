@@ -8,8 +8,9 @@ package struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
     package static let byteCount = 32
 
     /// The lengths that a device token may have, in bytes. The Guide says "Do not hard-code their size" (2.1.4.4), and
-    /// tokens of 80 bytes have been seen.
-    package static let lengths = 32...100
+    /// tokens of 80 bytes have been seen. This service never makes shorter ones than ``byteCount``. `APNSProvider` accepts
+    /// shorter ones, because it also sends to other services.
+    package static let lengths = byteCount...100
 
     /// The first 32 bytes. They are not stored as a vector: a vector is aligned to 32 bytes, and so is every type that
     /// contains it. `malloc` takes several times as long for memory with that alignment.

@@ -47,20 +47,33 @@ extension Rejection {
     }
 }
 
-/// What a provider should do about a rejection.
-package enum RejectionAdvice: String, Sendable, Hashable {
-    /// The request itself is wrong: sending it again gives the same answer.
-    case fixRequest = "fix the request"
+/// The recommended reaction of a provider to a rejection. `APNSProvider` has already done what it can when it reports the
+/// rejection: it sends again within the deadline, renews the provider token and opens another connection.
+public enum RejectionAdvice: Sendable, Hashable, CaseIterable {
+    /// Correct the request. Sending it again unchanged gives the same answer.
+    case fixRequest
     /// Stop sending to this device token until the app registers again.
-    case forgetDeviceToken = "forget the device token"
-    /// Make a new provider token and send again.
-    case renewProviderToken = "renew the provider token and send again"
-    /// The key, certificate or account needs attention.
-    case fixCredentials = "fix the credentials"
-    /// Send again after a delay that grows.
-    case retryLater = "send again after a growing delay"
-    /// The connection is ending. The provider should open another one, and send the unanswered notifications again.
-    case reconnect = "open another connection"
+    case forgetDeviceToken
+    /// Make a new provider token, because this one is too old.
+    case renewProviderToken
+    /// Check the key, the certificate or the account.
+    case fixCredentials
+    /// Send the notification again after a delay that grows.
+    case retryLater
+    /// Send the notification again on another connection, because this one ends.
+    case reconnect
+
+    /// The advice for people.
+    package var text: String {
+        switch self {
+        case .fixRequest: "fix the request"
+        case .forgetDeviceToken: "forget the device token"
+        case .renewProviderToken: "renew the provider token and send again"
+        case .fixCredentials: "fix the credentials"
+        case .retryLater: "send again after a growing delay"
+        case .reconnect: "open another connection"
+        }
+    }
 }
 
 extension Rejection.Reason {
@@ -162,6 +175,38 @@ extension Rejection.Reason {
             Row(400, "The body of the request to create a channel has an unknown key, or lacks a value.", .fixRequest)
         case .topicMismatch:
             Row(403, "The credentials are not for the app in the path.", .fixCredentials)
+        }
+    }
+}
+
+extension Rejection.Reason {
+    /// What a reason says about the request's provider token.
+    package enum TokenJudgement: Sendable {
+        /// The token is missing or invalid.
+        case refused
+        /// The token's key is not related to the connection's first key. Another connection may accept it.
+        case unrelated
+        /// The token is valid, but changes too often on the connection.
+        case changesTooOften
+        /// The service may have refused the request before it looked at the token.
+        case unknown
+    }
+
+    package var tokenJudgement: TokenJudgement {
+        switch self {
+        case .expiredProviderToken, .invalidProviderToken, .missingProviderToken, .badEnvironmentKeyIDInToken,
+            .badEnvironmentKeyInToken:
+            .refused
+        case .unrelatedKeyIDInToken: .unrelated
+        case .tooManyProviderTokenUpdates: .changesTooOften
+        case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,
+            .deviceTokenNotForTopic, .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken,
+            .missingTopic, .payloadEmpty, .topicDisallowed, .badCertificate, .badCertificateEnvironment, .forbidden,
+            .badPath, .methodNotAllowed, .unregistered, .expiredToken, .payloadTooLarge, .tooManyRequests,
+            .internalServerError, .serviceUnavailable, .shutdown, .featureNotEnabled, .missingChannelID,
+            .badChannelID, .channelNotRegistered, .cannotCreateChannelConfig, .missingPushType, .badRequestPayload,
+            .badRequestParams, .topicMismatch:
+            .unknown
         }
     }
 }

@@ -26,6 +26,19 @@ package enum TopicKind: Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// The kind of the topic that a provider certificate lists if it is good for topics of this kind, and the name under
+    /// which it lists it (Guide, 2.3.2); nil if no certificate of this service is good for them.
+    package var certificateEntry: (listed: TopicKind, name: String)? {
+        switch self {
+        case .app: (.app, "app")
+        // Push to Talk came after the Guide, and needs no provider token (docs/current-apns.md). Its topic ends with
+        // `.voip-ptt`, so it goes with the topic for VoIP.
+        case .voip, .pushToTalk: (.voip, "voip")
+        case .complication: (.complication, "complication")
+        case .fileProvider, .location, .liveActivity, .controls, .widgets: nil
+        }
+    }
+
     /// The largest payload, in bytes (Guide, 2.2).
     package var maximumPayloadBytes: Int { self == .voip ? Payload.maximumVoIPBytes : Payload.maximumBytes }
 

@@ -25,11 +25,10 @@ package enum CertificateTopicChoice: Sendable, Hashable {
     package func topics(of bundleID: BundleID) -> [CertificateTopic] {
         switch self {
         case .app:
-            [
-                CertificateTopic(topic: bundleID.topic(.app), kind: "app"),
-                CertificateTopic(topic: bundleID.topic(.voip), kind: "voip"),
-                CertificateTopic(topic: bundleID.topic(.complication), kind: "complication"),
-            ]
+            TopicKind.allCases.compactMap { kind in
+                guard let (listed, name) = kind.certificateEntry, listed == kind else { return nil }
+                return CertificateTopic(topic: bundleID.topic(kind), kind: name)
+            }
         case .none: []
         }
     }

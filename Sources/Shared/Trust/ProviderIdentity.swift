@@ -23,15 +23,17 @@ package struct ProviderIdentity: Sendable, Hashable {
         }
     }
 
-    /// Whether its holder may send to a topic.
-    ///
-    /// The topics that a certificate lists are those of the Guide (2.3.2), which has no Push to Talk. This service came
-    /// later, and of the services that did only `location` needs a provider token (docs/current-apns.md). Its topic
-    /// ends with `.voip-ptt`, so it goes with the topic for VoIP.
+    /// Whether its holder may send to a topic: one that the certificate lists, or one that goes with it.
     package func allows(_ topic: String) -> Bool {
         guard !topics.isEmpty else { return topic == uid }
         return topics.contains { listed in
-            listed.topic == topic || (listed.kind == "voip" && listed.topic + "-ptt" == topic)
+            listed.topic == topic
+                || TopicKind.allCases.contains { kind in
+                    guard let entry = kind.certificateEntry, entry.name == listed.kind,
+                        listed.topic.hasSuffix(entry.listed.suffix)
+                    else { return false }
+                    return listed.topic.dropLast(entry.listed.suffix.count) + kind.suffix == topic
+                }
         }
     }
 

@@ -28,6 +28,8 @@ package enum FaultName: String, Sendable, Hashable, CaseIterable {
         case instead
         /// In place of accepting the request, or after it if the document says `accepted`.
         case insteadOrAfter
+        /// In place of accepting the request, and the provider is told that it is accepted: nothing is delivered.
+        case insteadOfDelivery
         /// The request goes its usual way.
         case beside
         /// In the TLS handshake of a new connection, before there is a request.
@@ -40,7 +42,7 @@ package enum FaultName: String, Sendable, Hashable, CaseIterable {
         case .goAway: Row(interfaces: [.http2, .channels], moment: .beside)
         case .close, .hang: Row(interfaces: ProviderInterface.ofProviders, moment: .insteadOrAfter)
         case .delay: Row(interfaces: ProviderInterface.ofProviders, moment: .beside)
-        case .lose: Row(interfaces: ProviderInterface.ofNotifications, moment: .instead)
+        case .lose: Row(interfaces: ProviderInterface.ofNotifications, moment: .insteadOfDelivery)
         case .duplicate: Row(interfaces: ProviderInterface.ofNotifications, moment: .beside)
         case .settings, .omit: Row(interfaces: [.http2], moment: .beside)
         case .refuse: Row(interfaces: ProviderInterface.ofProviders, moment: .instead)

@@ -56,9 +56,12 @@ package struct RequestFault: Sendable, Hashable {
     /// Whether the fault replaces the gateway's decision. The notification then does not reach `Delivery`.
     package var actsBeforeAcceptance: Bool {
         switch kind.name.row.moment {
-        case .instead: true
+        case .instead, .insteadOfDelivery: true
         case .insteadOrAfter: !isAccepted
         case .beside, .handshake: false
         }
     }
+
+    /// Whether the provider is told that the notification is accepted, although it is never delivered.
+    package var losesNotification: Bool { kind.name.row.moment == .insteadOfDelivery }
 }

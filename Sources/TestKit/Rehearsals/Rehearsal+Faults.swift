@@ -1,3 +1,4 @@
+import HTTP2Core
 import Matching
 import Notifications
 
@@ -41,7 +42,7 @@ extension Rehearsal.Fault {
         case .answer: kind = try answer(reader)
         case .goAway: kind = try goAway(reader)
         case .reset:
-            let code = try reader.choice(key, resetCodes) { name in resetCodes.firstIndex(of: name) }
+            let code = try reader.choice(key, ErrorCode.names) { name in ErrorCode.names.firstIndex(of: name) }
             kind = .reset(UInt32(clamping: code ?? 0))
         case .close:
             let choices = RequestFault.CloseKind.allCases.map(\.rawValue)
@@ -120,13 +121,6 @@ extension Rehearsal.Fault {
         }
         return .errorPacket(status)
     }
-
-    /// The names of RFC 9113, 7. The index of a name is its error code.
-    private static let resetCodes = [
-        "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
-        "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
-        "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
-    ]
 
     private static func answer(_ reader: DocumentReader) throws(MatchError) -> RequestFault.Kind {
         let answer = try DocumentReader(

@@ -39,7 +39,7 @@ struct DeviceCommand: AsyncParsableCommand {
             let courier = try common.runningService().courier(environment)
             let identity = try await NewFile(path).fill {
                 let identity = try await DeviceIdentity.activate(
-                    at: courier, environment: .init(environment), code: code)
+                    at: courier, environment: environment, code: code)
                 return (Array(identity.text.utf8), identity)
             }
             common.output.print(

@@ -13,7 +13,7 @@ struct DeviceOptions: ParsableArguments {
 
     func device(_ common: CommonOptions, delegate: any DeviceDelegate, listens: Bool = true) throws -> Device {
         let file = try DeviceIdentity(path: identity)
-        let courier = try common.runningService().courier(file.environment.inService)
+        let courier = try common.runningService().courier(file.environment)
         var configuration = Device.Configuration()
         // The file beside the identity lists the notifications that an earlier run has shown, so they are not shown
         // again.

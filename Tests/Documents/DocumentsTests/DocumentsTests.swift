@@ -17,7 +17,7 @@ struct DocumentsTests {
     @Test(arguments: Rejection.Reason.allCases)
     func `docs/provider-api.md has the row of each reason as the table has it`(_ reason: Rejection.Reason) throws {
         let row = reason.row
-        let expected = "| \(row.status) | `\(reason.rawValue)` | \(row.meaning) | \(row.advice.rawValue) |"
+        let expected = "| \(row.status) | `\(reason.rawValue)` | \(row.meaning) | \(row.advice.text) |"
         #expect(try Self.lines("docs/provider-api.md").contains { $0 == expected })
     }
 

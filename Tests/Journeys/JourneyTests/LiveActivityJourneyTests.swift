@@ -181,7 +181,7 @@ struct LiveActivityJourneyTests {
             let events = Events()
             let system = DeviceSystem(report: { events.add($0) })
             let identity = try await APNSDevice.DeviceIdentity.activate(
-                at: test.courier, environment: test.deviceEnvironment)
+                at: test.courier, environment: test.environment)
             let device = try Device(identity, at: test.courier, delegate: system)
             await system.use(device)
             await system.install(test.bundleID, EmptyApp(), wasLaunched: true)

@@ -12,7 +12,7 @@ struct DeviceLibraryChannelTests {
         try await TestService.run { test in
             let channel = try await test.makeChannel(keepsNewest: true)
             let identity = try await APNSDevice.DeviceIdentity.activate(
-                at: test.courier, environment: test.deviceEnvironment)
+                at: test.courier, environment: test.environment)
             let app = Receiver()
             let device = try Device(identity, at: test.courier, delegate: app)
             _ = try await device.register(test.bundleID)

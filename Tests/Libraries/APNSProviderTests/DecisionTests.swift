@@ -134,6 +134,7 @@ struct DecisionTests {
             #expect(rejection.reason == .badEnvironmentKeyIDInToken)
             #expect(rejection.reason.rawValue == spelling)
             #expect(rejection.advice == .fixCredentials)
+            #expect(TokenVerdict(PushAnswer(status: 403, reason: spelling)) == .refused)
             #expect(rejection.description.contains("for the other environment"))
         }
         #expect(Set(spellings.map(PushRejection.Reason.init)).count == 1)

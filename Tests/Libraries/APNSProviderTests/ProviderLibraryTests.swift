@@ -104,7 +104,7 @@ import Testing
     @Test func `After its app was deleted a device token is removed from the record`() async throws {
         try await TestService.run { test in
             let identity = try await APNSDevice.DeviceIdentity.activate(
-                at: test.courier, environment: test.deviceEnvironment)
+                at: test.courier, environment: test.environment)
             let device = try Device(identity, at: test.courier, delegate: Nobody())
             let token = try required(DeviceToken(try await device.register(test.bundleID)))
             let store = InMemoryDeviceTokens()

@@ -1,4 +1,5 @@
 import CampaignStore
+import CommonTesting
 import Foundation
 import Notifications
 import Storage
@@ -114,10 +115,17 @@ import Testing
                 $0.tokens.activities = ["order-17": "03"]
                 $0.appVersion = "1.0"
                 $0.values = ["name": .string("Anna"), "count": .integer(3), "on": .bool(true)]
+                $0.badge = 7
+                $0.registered = Timestamp(milliseconds: 2)
+                $0.created = Timestamp(milliseconds: 1)
+                $0.changed = Timestamp(milliseconds: 3)
                 $0.end = Installation.End(at: Sample.now, reason: "Unregistered")
             }
+            let bare = Sample.installation("bare")
+            // A property with the value of a bare installation does not show that it is stored.
+            #expect(equalProperties(full, bare) == [])
             let untagged = Sample.installation("untagged") { $0.appTags = [] }
-            for installation in [full, Sample.installation("bare"), untagged] {
+            for installation in [full, bare, untagged] {
                 try await store.put(installation, app: app, secret: [7])
                 let stored = try #require(try await store.installation(installation.id, app: app))
                 #expect(stored == StoredInstallation(installation, secretDigest: [7]))

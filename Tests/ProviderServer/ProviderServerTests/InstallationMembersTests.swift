@@ -40,6 +40,11 @@ struct InstallationMembersTests {
         #expect(try Repository.text("docs/provider-server.md").contains("\n| `\(name)` |"))
     }
 
+    @Test func `The installation of these tests has a value of its own for every property`() {
+        let bare = Installation(id: "", deviceToken: "", environment: .production, registered: Self.full.registered)
+        #expect(equalProperties(Self.full, bare).filter(Self.properties.contains) == [])
+    }
+
     @Test func `An installation is read from what the answer shows as it was`() throws {
         let full = Self.full
         let document = try InstallationDocument(.object(InstallationMember.values(full)))

@@ -131,7 +131,7 @@ extension TestService {
     }
 
     func makeDeviceCertificate() async throws -> ClientCertificate {
-        let identity = try await APNSDevice.DeviceIdentity.activate(at: courier, environment: deviceEnvironment)
+        let identity = try await APNSDevice.DeviceIdentity.activate(at: courier, environment: environment)
         return ClientCertificate(chainPEM: identity.chainPEM, keyPEM: identity.keyPEM)
     }
 

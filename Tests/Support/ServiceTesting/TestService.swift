@@ -139,7 +139,7 @@ struct TestService: Sendable {
     /// - Parameter isGone: whether to remove the app from it again.
     func makeDeviceToken(isGone: Bool = false) async throws -> String {
         let identity = try await APNSDevice.DeviceIdentity.activate(
-            at: courier, environment: deviceEnvironment, code: try await activationCode())
+            at: courier, environment: environment, code: try await activationCode())
         let device = try Device(identity, at: courier, delegate: Nobody())
         let token = try await device.register(bundleID)
         if isGone { _ = try await device.unregister(bundleID) }
@@ -153,9 +153,6 @@ struct TestService: Sendable {
             CourierAddress(host: "127.0.0.1", port: try port(\.courier), authorityFile: description.ca)
         }
     }
-
-    /// The environment in the device library's type.
-    var deviceEnvironment: APNSDevice.DeviceIdentity.Environment { APNSDevice.DeviceIdentity.Environment(environment) }
 
     /// Returns an activation code, which a device needs in production; nil in development.
     private func activationCode() async throws -> String? {

@@ -1,4 +1,5 @@
-package import Notifications
+// The type of the service is the type of the library.
+@_exported public import enum Notifications.PushEnvironment
 
 /// A device's identity: its key, its certificate chain and its environment (Guide, 2.1.4.4).
 ///
@@ -6,10 +7,7 @@ package import Notifications
 /// device.
 public struct DeviceIdentity: Sendable, Hashable {
     /// The environment that a device belongs to.
-    public enum Environment: String, Sendable, Hashable, CaseIterable {
-        case development
-        case production
-    }
+    public typealias Environment = PushEnvironment
 
     /// The environment that the device belongs to.
     public var environment: Environment
@@ -33,22 +31,6 @@ extension DeviceIdentity {
     /// The identity without its key and certificates.
     var withoutSecrets: DeviceIdentity {
         DeviceIdentity(environment: environment, deviceID: deviceID, keyPEM: "", chainPEM: "")
-    }
-}
-
-extension DeviceIdentity.Environment {
-    package init(_ environment: Notifications.Environment) {
-        switch environment {
-        case .development: self = .development
-        case .production: self = .production
-        }
-    }
-
-    package var inService: Notifications.Environment {
-        switch self {
-        case .development: .development
-        case .production: .production
-        }
     }
 }
 

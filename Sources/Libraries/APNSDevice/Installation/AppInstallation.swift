@@ -20,30 +20,14 @@ public struct AppInstallation: Sendable, Hashable {
     public var appVersion: String?
     /// Texts that the templates of messages may name.
     public var values: [String: String]
-    /// The device tokens of the app's services as hexadecimal digits. A message to a service goes to its token.
+    /// The device tokens of the app's services as hexadecimal digits. A message to a service goes to its token. That of
+    /// ``PushService/liveActivity`` starts Live Activities: the token of `pushToStartTokenUpdates`.
     public var tokens: [Service: String]
     /// The device tokens of the Live Activities that run, by a name that your backend knows, such as `order-17`.
     public var activities: [String: String]
 
-    /// A service of an app that has a device token of its own.
-    public enum Service: String, Sendable, Hashable, CaseIterable {
-        /// Incoming calls (PushKit).
-        case voip
-        /// The complication of a watch app (PushKit).
-        case complication
-        /// The files that the app provides (PushKit).
-        case fileProvider = "fileprovider"
-        /// Requests for the user's location.
-        case location
-        /// Starts Live Activities: the token of `pushToStartTokenUpdates`.
-        case liveActivity = "liveactivity"
-        /// Push to Talk.
-        case pushToTalk = "pushtotalk"
-        /// The app's controls.
-        case controls
-        /// The app's widgets.
-        case widgets
-    }
+    /// A service of an app. Those of ``PushService/withTokens`` have device tokens.
+    public typealias Service = PushService
 
     /// The largest number of languages that the provider server accepts.
     private static let maximumLanguages = 10

@@ -50,7 +50,7 @@ extension PushRejection {
         /// A sentence that explains the reason; nil if this library does not know the reason.
         public var meaning: String? { Rejection.Reason(rawValue: canonical)?.row.meaning }
         /// The recommended reaction of the provider; nil if this library does not know the reason.
-        public var advice: Advice? { known.map { Advice($0.row.advice) } }
+        public var advice: Advice? { known?.row.advice }
 
         public static func == (one: Reason, other: Reason) -> Bool { one.canonical == other.canonical }
         public func hash(into hasher: inout Hasher) { hasher.combine(canonical) }
@@ -152,43 +152,19 @@ extension PushRejection {
         public static let shutdown = Reason(.shutdown)
     }
 
-    /// The recommended reaction of a provider to a rejection. The client has already done what it can: it sends
-    /// again within the deadline, renews the provider token and opens another connection.
-    public enum Advice: Sendable, Hashable, CaseIterable {
-        /// Correct the request. Sending it again unchanged gives the same answer.
-        case fixRequest
-        /// Stop sending to this device token until the app registers again.
-        case forgetDeviceToken
-        /// Make a new provider token, because this one is too old.
-        case renewProviderToken
-        /// Check the key, the certificate or the account.
-        case fixCredentials
-        /// Send the notification again later.
-        case retryLater
-        /// Send the notification again on another connection, because this one ends.
-        case reconnect
+    /// The recommended reaction of a provider to a rejection.
+    public typealias Advice = RejectionAdvice
+}
 
-        init(_ advice: RejectionAdvice) {
-            self =
-                switch advice {
-                case .fixRequest: .fixRequest
-                case .forgetDeviceToken: .forgetDeviceToken
-                case .renewProviderToken: .renewProviderToken
-                case .fixCredentials: .fixCredentials
-                case .retryLater: .retryLater
-                case .reconnect: .reconnect
-                }
-        }
-
-        /// Chooses the advice for a reason that this library does not know, from the status (Table 8-4).
-        init(status: Int) {
-            self =
-                switch status {
-                case 403: .fixCredentials
-                case 410: .forgetDeviceToken
-                case 429, 500...599: .retryLater
-                default: .fixRequest
-                }
-        }
+extension RejectionAdvice {
+    /// Chooses the advice for a reason that this library does not know, from the status (Table 8-4).
+    init(status: Int) {
+        self =
+            switch status {
+            case 403: .fixCredentials
+            case 410: .forgetDeviceToken
+            case 429, 500...599: .retryLater
+            default: .fixRequest
+            }
     }
 }

@@ -95,10 +95,10 @@ enum TokenVerdict: Hashable {
         case 200..<300, 410, 429:
             self = .accepted
         case 403:
-            switch answer.reason.flatMap(Rejection.Reason.init(rawValue:)) {
-            case .expiredProviderToken, .invalidProviderToken, .missingProviderToken: self = .refused
-            case .unrelatedKeyIDInToken: self = .unrelated
-            default: self = .unknown
+            switch answer.reason.flatMap(Rejection.Reason.init(rawValue:))?.tokenJudgement {
+            case .refused: self = .refused
+            case .unrelated: self = .unrelated
+            case .changesTooOften, .unknown, nil: self = .unknown
             }
         default:
             self = .unknown

@@ -4,8 +4,9 @@ import Notifications
 /// provider (Guide, 2.1.4).
 public struct DeviceToken: Sendable, Hashable, CustomStringConvertible {
     /// The largest accepted size, in bytes. Device tokens have 32 bytes today. Apple's documentation says not to
-    /// assume a size, and tokens of 80 bytes have been seen.
-    public static let maximumBytes = 100
+    /// assume a size, and tokens of 80 bytes have been seen. So the library has no smallest size either: which device
+    /// tokens are good is for the service to say.
+    public static let maximumBytes = Notifications.DeviceToken.lengths.upperBound
 
     /// The token as lower-case hexadecimal digits, two for each byte.
     public let hexadecimal: String

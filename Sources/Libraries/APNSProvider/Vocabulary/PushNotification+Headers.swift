@@ -1,16 +1,8 @@
 public import Foundation
-import Notifications
 
 extension PushNotification {
-    /// The urgency of a notification (Guide, Table 8-2; 1 came later).
-    public enum Priority: UInt8, Sendable, Hashable, CaseIterable {
-        /// Is sent immediately. The notification must trigger an alert, a sound or a badge.
-        case immediate = 10
-        /// Is sent with regard to the device's power: may be grouped, sent in bursts or throttled.
-        case considerate = 5
-        /// Never wakes the device.
-        case low = 1
-    }
+    /// The urgency of a notification.
+    public typealias Priority = PushPriority
 
     /// The time until which the service keeps a notification for a device that is offline (Guide, Table 8-2).
     public enum Expiration: Sendable, Hashable {

@@ -35,7 +35,8 @@ package struct ErrorCode: Hashable, Sendable, CustomStringConvertible {
     /// The peer should use HTTP/1.1 instead.
     package static let http11Required = ErrorCode(0xd)
 
-    private static let names = [
+    /// The names of RFC 9113. The index of a name is its code.
+    package static let names = [
         "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
         "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
         "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",

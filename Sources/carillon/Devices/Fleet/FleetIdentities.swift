@@ -32,7 +32,7 @@ struct FleetIdentities {
         roster.places = try kept(count, in: roster.file)
         guard roster.count < count else { return roster }
         let progress = ProgressBar(isQuiet: isQuiet)
-        let activator = try Activator(at: courier, environment: .init(environment))
+        let activator = try Activator(at: courier, environment: environment)
         do {
             while roster.count < count {
                 let (done, wanted) = (roster.count, min(Self.batch, count - roster.count))
