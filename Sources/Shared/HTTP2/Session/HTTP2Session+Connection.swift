@@ -1,5 +1,5 @@
 import Connections
-import NIOCore
+package import NIOCore
 
 // The methods for the connection as a whole. They queue frames, which are sent with the next flush.
 extension HTTP2Session {
