@@ -153,7 +153,7 @@ struct AudienceParser {
         isQuoted: Bool,
         _ place: Int,
     ) throws(Fault) -> Condition {
-        guard name.utf8.allSatisfy(Self.isNameByte) else {
+        guard name.isName(maximumBytes: AudienceExpression.maximumBytes) else {
             throw fault("There is no property \(name.debugDescription), and a value cannot have this name.", at: place)
         }
         if !isQuoted, let number = Double(operand), number.isFinite {
@@ -164,16 +164,6 @@ struct AudienceParser {
         }
         if !isQuoted, let isTrue = Bool(operand) { return .boolean(name: name, isTrue) }
         return .text(name: name, operand)
-    }
-
-    /// Whether the name of a value may have a byte.
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-            true
-        default: false
-        }
     }
 
     // MARK: Words

@@ -1,3 +1,5 @@
+import Notifications
+
 /// A condition on the tags of an installation: `(news && sv) && !muted`.
 ///
 /// `!` binds more tightly than `&&`, and `&&` more tightly than `||`, as in Swift and in Azure's tag expressions.
@@ -33,13 +35,7 @@ package indirect enum TagExpression: Sendable, Hashable {
 
     /// Whether a byte may be in a tag. White space and the characters of operators may not.
     package static func isTagByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "#"):
-            true
-        default: false
-        }
+        byte.isLetterOrDigit || "_-.:@#".utf8.contains(byte)
     }
 
     package static func isTag(_ text: String) -> Bool {
