@@ -179,8 +179,7 @@ let package = Package(
             [
                 "Notifications", "Rates", "Storage", "Connections", "HTTPAPI", "PrivateFiles", "SQLiteSupport",
                 "APNSDevice", "CLandlock", "CClock", "CPages", nioCore, nioPosix, logging, httpTypes, hummingbird,
-                hummingbirdCore, grdb,
-                subprocess, systemPackage,
+                grdb, subprocess, systemPackage,
             ]),
         module(
             "Sources/Devices/AgentCommands",
@@ -215,7 +214,7 @@ let package = Package(
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
                 "VirtualDevices", "Rehearsals", "Reports", "Connections", "Console", "HTTPAPI", "Upstream", nioCore,
                 nioPosix, nioSSL, crypto,
-                logging, httpTypes, hummingbird, hummingbirdCore,
+                logging, httpTypes, hummingbird,
             ], resources: [.embedInCode("Console/Files")]),
         module(
             "Sources/Service/Service",

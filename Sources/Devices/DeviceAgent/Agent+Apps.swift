@@ -107,12 +107,8 @@ extension Agent {
         var record = tokens
         record.registration = registration
         record.isForceQuit = false
-        do {
-            // An app that registers as before also starts on a full disk.
-            if record != records[bundleID] { try store.keep(record, of: bundleID) }
-        } catch {
-            throw AgentError(error)
-        }
+        // An app that registers as before also starts on a full disk.
+        if record != records[bundleID] { try Self.storing(store.keep(record, of: bundleID)) }
         records[bundleID] = record
         comingForward.remove(bundleID)
         changeState(of: bundleID) { Self.install(bundleID, record, in: &$0) }
@@ -225,11 +221,7 @@ extension Agent {
     /// Removes an app from the device. Its device token is then no longer active. If the service cannot be reached, it
     /// is told later.
     func remove(_ bundleID: String) async throws(AgentError) {
-        do {
-            try store.removeApp(bundleID)
-        } catch {
-            throw AgentError(error)
-        }
+        try Self.storing(store.removeApp(bundleID))
         records[bundleID] = nil
         overflowing.remove(bundleID)
         comingForward.remove(bundleID)
@@ -265,14 +257,10 @@ extension Agent {
 
     /// An app has handled events, which do not come again.
     func handled(_ deliveries: [Int64], of bundleID: String) throws(AgentError) -> Int {
-        do {
-            let count = try store.remove(deliveries, of: bundleID)
-            if count > 0 { overflowing.remove(bundleID) }
-            logger.debug("An app has handled events", metadata: ["app": "\(bundleID)", "count": "\(count)"])
-            return count
-        } catch {
-            throw AgentError(error)
-        }
+        let count = try Self.storing(store.remove(deliveries, of: bundleID))
+        if count > 0 { overflowing.remove(bundleID) }
+        logger.debug("An app has handled events", metadata: ["app": "\(bundleID)", "count": "\(count)"])
+        return count
     }
 
     /// An app, or the user, says in which state the app is.
@@ -294,11 +282,7 @@ extension Agent {
         guard record.isForceQuit != (new == .forceQuit) else { return }
         record.isForceQuit = new == .forceQuit
         records[bundleID] = record
-        do {
-            try store.keep(record, of: bundleID)
-        } catch {
-            throw AgentError(error)
-        }
+        try Self.storing(store.keep(record, of: bundleID))
     }
 
     static func notRegistered(_ bundleID: String) -> AgentError {

@@ -1,16 +1,11 @@
 import APNSDevice
 import Logging
-import Storage
 
 // The user's side: settings, and responses to notifications.
 extension Agent {
     /// Whether the user does not want to be disturbed.
     func setQuiet(_ isOn: Bool) throws(AgentError) {
-        do {
-            try store.keep(isOn ? "on" : "off", as: Self.quietSetting)
-        } catch {
-            throw AgentError(error)
-        }
+        try Self.storing(store.keep(isOn ? "on" : "off", as: Self.quietSetting))
         isQuiet = isOn
     }
 
@@ -18,11 +13,7 @@ extension Agent {
     func change(_ document: AppSettingsDocument, of bundleID: String) throws(AgentError) -> AppSettings {
         guard var record = records[bundleID] else { throw Self.notRegistered(bundleID) }
         record.settings = AppSettingsDocument(document.applied(to: record.currentSettings))
-        do {
-            try store.keep(record, of: bundleID)
-        } catch {
-            throw AgentError(error)
-        }
+        try Self.storing(store.keep(record, of: bundleID))
         records[bundleID] = record
         changeState(of: bundleID) { $0.change(record.currentSettings, of: bundleID) }
         return record.currentSettings
@@ -32,11 +23,7 @@ extension Agent {
     func setBadge(_ wanted: Int, of bundleID: String) throws(AgentError) {
         guard let record = records[bundleID] else { throw Self.notRegistered(bundleID) }
         let badge = record.currentSettings.badges ? wanted : 0
-        do {
-            try store.keepBadge(badge, of: bundleID)
-        } catch {
-            throw AgentError(error)
-        }
+        try Self.storing(store.keepBadge(badge, of: bundleID))
         state.centre.setBadge(badge, of: bundleID)
         if desktop != nil { screen.continuation.yield(.badge(bundleID)) }
     }
@@ -52,12 +39,8 @@ extension Agent {
             let shown = state.centre.notifications.first(where: { $0.id == id && (app ?? $0.bundleID) == $0.bundleID }),
             let (_, _) = changed.respond(to: id, response)
         else { return false }
-        do {
-            _ = try store.add([EventLine.responded(shown, response).text], of: shown.bundleID)
-        } catch {
-            // It stays on show, so that the user can respond again.
-            throw AgentError(error)
-        }
+        // If this fails, it stays on show, so that the user can respond again.
+        _ = try Self.storing(store.add([EventLine.responded(shown, response).text], of: shown.bundleID))
         state = changed
         // A response means that the user wants the app, even after ending it.
         if response != .dismiss {

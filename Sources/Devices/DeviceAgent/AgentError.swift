@@ -37,3 +37,10 @@ package struct AgentError: Error, Sendable, Hashable, CustomStringConvertible {
 
     package var description: String { cause }
 }
+
+extension Agent {
+    /// Returns what the store returns, or throws its error as one of the agent.
+    static func storing<Value>(_ result: @autoclosure () throws(StoreError) -> Value) throws(AgentError) -> Value {
+        do { return try result() } catch { throw AgentError(error) }
+    }
+}

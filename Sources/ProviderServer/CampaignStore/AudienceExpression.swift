@@ -3,7 +3,7 @@ package import Notifications
 /// A condition on installations: `appVersion >= 2.1 and (language = sv or points > 5) and not tag = muted`.
 ///
 /// `not` binds more tightly than `and`, and `and` more tightly than `or`.
-package indirect enum AudienceExpression: Sendable, Hashable {
+package indirect enum AudienceExpression: LogicalExpression, Sendable, Hashable {
     case condition(Condition)
     case not(AudienceExpression)
     case and(AudienceExpression, AudienceExpression)
@@ -64,12 +64,7 @@ package indirect enum AudienceExpression: Sendable, Hashable {
     /// The largest depth of parentheses and `not`. The parser recurses, and SQLite's parser allows a depth of 1,000.
     package static let maximumDepth = 20
 
-    /// A fault in an expression.
-    package struct Fault: Error, Sendable, Hashable {
-        /// The place of the fault: the number of bytes before it.
-        package let offset: Int
-        package let cause: String
-    }
+    package typealias Fault = ExpressionFault
 
     /// - Parameters:
     ///   - services: the names of services that an app may have.

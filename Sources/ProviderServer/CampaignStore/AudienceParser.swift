@@ -1,7 +1,7 @@
 import Notifications
 
 /// Parses an ``AudienceExpression`` by recursive descent.
-struct AudienceParser {
+struct AudienceParser: ExpressionParser {
     typealias Fault = AudienceExpression.Fault
     typealias Condition = AudienceExpression.Condition
     typealias Comparison = AudienceExpression.Comparison
@@ -11,10 +11,12 @@ struct AudienceParser {
         case tag, language, timeZone, environment, user, service, activity, appVersion, lastSeen, registered
     }
 
-    private let text: [UInt8]
+    static let symbols = (or: "or", and: "and", not: "not")
+
+    let text: [UInt8]
     private let services: [String]
     private let moment: (String) -> AudienceExpression.Moment?
-    private var index = 0
+    var index = 0
     private var conditions = 0
 
     init(_ text: String, services: [String], moment: @escaping (String) -> AudienceExpression.Moment?) {
@@ -27,42 +29,15 @@ struct AudienceParser {
         guard text.count <= AudienceExpression.maximumBytes else {
             throw fault("The expression may have \(AudienceExpression.maximumBytes) bytes.", at: 0)
         }
-        let result = try disjunction(depth: 0)
+        let result = try disjunction()
         skipSpace()
         guard index == text.count else { throw fault("There has to be and, or or the end.") }
         return result
     }
 
-    private mutating func disjunction(depth: Int) throws(Fault) -> AudienceExpression {
-        var result = try conjunction(depth: depth)
-        while consume(keyword: "or") { result = .or(result, try conjunction(depth: depth)) }
-        return result
-    }
-
-    private mutating func conjunction(depth: Int) throws(Fault) -> AudienceExpression {
-        var result = try operand(depth: depth)
-        while consume(keyword: "and") { result = .and(result, try operand(depth: depth)) }
-        return result
-    }
-
-    private mutating func operand(depth: Int) throws(Fault) -> AudienceExpression {
-        guard depth < AudienceExpression.maximumDepth else {
-            throw fault("The expression may be \(AudienceExpression.maximumDepth) levels deep.")
-        }
-        if consume(keyword: "not") { return .not(try operand(depth: depth + 1)) }
-        skipSpace()
-        guard next == UInt8(ascii: "(") else { return try comparison() }
-        index += 1
-        let inner = try disjunction(depth: depth + 1)
-        skipSpace()
-        guard next == UInt8(ascii: ")") else { throw fault("There has to be a closing parenthesis.") }
-        index += 1
-        return inner
-    }
-
     // MARK: Comparisons
 
-    private mutating func comparison() throws(Fault) -> AudienceExpression {
+    mutating func condition() throws(Fault) -> AudienceExpression {
         skipSpace()
         let start = index
         let name = word()
@@ -153,7 +128,7 @@ struct AudienceParser {
         isQuoted: Bool,
         _ place: Int,
     ) throws(Fault) -> Condition {
-        guard name.utf8.allSatisfy(Self.isNameByte) else {
+        guard name.isName(maximumBytes: AudienceExpression.maximumBytes) else {
             throw fault("There is no property \(name.debugDescription), and a value cannot have this name.", at: place)
         }
         if !isQuoted, let number = Double(operand), number.isFinite {
@@ -164,16 +139,6 @@ struct AudienceParser {
         }
         if !isQuoted, let isTrue = Bool(operand) { return .boolean(name: name, isTrue) }
         return .text(name: name, operand)
-    }
-
-    /// Whether the name of a value may have a byte.
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-            true
-        default: false
-        }
     }
 
     // MARK: Words
@@ -224,21 +189,18 @@ struct AudienceParser {
         byte <= 0x20 || "()=!<>\"".utf8.contains(byte)
     }
 
-    private mutating func consume(keyword: String) -> Bool {
+    mutating func consume(_ symbol: String) -> Bool {
         skipSpace()
-        let end = index + keyword.utf8.count
-        guard text[index...].starts(with: keyword.utf8), end == text.count || Self.ends(text[end]) else { return false }
+        let end = index + symbol.utf8.count
+        // A word ends there. Parentheses need no end.
+        guard text[index...].starts(with: symbol.utf8),
+            end == text.count || Self.ends(text[end]) || symbol.utf8.allSatisfy(Self.ends)
+        else { return false }
         index = end
         return true
     }
 
-    private var next: UInt8? { index < text.count ? text[index] : nil }
-
     private mutating func skipSpace() {
         while let byte = next, " \t\r\n".utf8.contains(byte) { index += 1 }
-    }
-
-    private func fault(_ cause: String, at offset: Int? = nil) -> Fault {
-        Fault(offset: offset ?? index, cause: cause)
     }
 }

@@ -1,7 +1,9 @@
+import Notifications
+
 /// A condition on the tags of an installation: `(news && sv) && !muted`.
 ///
 /// `!` binds more tightly than `&&`, and `&&` more tightly than `||`, as in Swift and in Azure's tag expressions.
-package indirect enum TagExpression: Sendable, Hashable {
+package indirect enum TagExpression: LogicalExpression, Sendable, Hashable {
     case tag(String)
     case not(TagExpression)
     case and(TagExpression, TagExpression)
@@ -19,12 +21,7 @@ package indirect enum TagExpression: Sendable, Hashable {
     /// The longest tag, in bytes, the same as at Azure.
     package static let maximumTagBytes = 120
 
-    /// A fault in an expression.
-    package struct Fault: Error, Sendable, Hashable {
-        /// The place of the fault: the number of bytes before it.
-        package let offset: Int
-        package let cause: String
-    }
+    package typealias Fault = ExpressionFault
 
     package init(_ text: String) throws(Fault) {
         var parser = TagParser(text)
@@ -33,13 +30,7 @@ package indirect enum TagExpression: Sendable, Hashable {
 
     /// Whether a byte may be in a tag. White space and the characters of operators may not.
     package static func isTagByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "#"):
-            true
-        default: false
-        }
+        byte.isLetterOrDigit || "_-.:@#".utf8.contains(byte)
     }
 
     package static func isTag(_ text: String) -> Bool {
@@ -48,11 +39,13 @@ package indirect enum TagExpression: Sendable, Hashable {
 }
 
 /// Parses a ``TagExpression`` by recursive descent.
-private struct TagParser {
+private struct TagParser: ExpressionParser {
     typealias Fault = TagExpression.Fault
 
-    private let text: [UInt8]
-    private var index = 0
+    static let symbols = (or: "||", and: "&&", not: "!")
+
+    let text: [UInt8]
+    var index = 0
     private var tags = 0
 
     init(_ text: String) { self.text = Array(text.utf8) }
@@ -61,46 +54,13 @@ private struct TagParser {
         guard text.count <= TagExpression.maximumBytes else {
             throw fault("The expression may have \(TagExpression.maximumBytes) bytes.", at: TagExpression.maximumBytes)
         }
-        let result = try disjunction(depth: 0)
+        let result = try disjunction()
         skipSpace()
         guard index == text.count else { throw fault("There has to be && or || or the end.") }
         return result
     }
 
-    private mutating func disjunction(depth: Int) throws(Fault) -> TagExpression {
-        var result = try conjunction(depth: depth)
-        while try consume("|") { result = .or(result, try conjunction(depth: depth)) }
-        return result
-    }
-
-    private mutating func conjunction(depth: Int) throws(Fault) -> TagExpression {
-        var result = try operand(depth: depth)
-        while try consume("&") { result = .and(result, try operand(depth: depth)) }
-        return result
-    }
-
-    private mutating func operand(depth: Int) throws(Fault) -> TagExpression {
-        skipSpace()
-        guard depth < TagExpression.maximumDepth else {
-            throw fault("The expression may be \(TagExpression.maximumDepth) levels deep.")
-        }
-        switch next {
-        case UInt8(ascii: "!"):
-            index += 1
-            return .not(try operand(depth: depth + 1))
-        case UInt8(ascii: "("):
-            index += 1
-            let inner = try disjunction(depth: depth + 1)
-            skipSpace()
-            guard next == UInt8(ascii: ")") else { throw fault("There has to be a closing parenthesis.") }
-            index += 1
-            return inner
-        default:
-            return .tag(try tag())
-        }
-    }
-
-    private mutating func tag() throws(Fault) -> String {
+    mutating func condition() throws(Fault) -> TagExpression {
         let start = index
         while let next, TagExpression.isTagByte(next) { index += 1 }
         guard index > start else {
@@ -113,27 +73,20 @@ private struct TagParser {
         guard tags <= TagExpression.maximumTags else {
             throw fault("The expression may have \(TagExpression.maximumTags) tags.", at: start)
         }
-        return String(decoding: text[start..<index], as: UTF8.self)
+        return .tag(String(decoding: text[start..<index], as: UTF8.self))
     }
 
-    /// Reads an operator, which is the same character twice. Returns false if another character follows.
-    private mutating func consume(_ character: Character) throws(Fault) -> Bool {
+    mutating func consume(_ symbol: String) throws(Fault) -> Bool {
         skipSpace()
-        guard next == character.asciiValue else { return false }
-        guard index + 1 < text.count, text[index + 1] == character.asciiValue else {
-            throw fault("The operator is \(character)\(character).")
-        }
-        index += 2
+        guard let next, next == symbol.utf8.first else { return false }
+        guard text[index...].starts(with: symbol.utf8) else { throw fault("The operator is \(symbol).") }
+        index += symbol.utf8.count
+        // A fault of the depth names the place of the operand.
+        skipSpace()
         return true
     }
 
-    private var next: UInt8? { index < text.count ? text[index] : nil }
-
     private mutating func skipSpace() {
         while next == UInt8(ascii: " ") { index += 1 }
-    }
-
-    private func fault(_ cause: String, at offset: Int? = nil) -> Fault {
-        Fault(offset: offset ?? index, cause: cause)
     }
 }

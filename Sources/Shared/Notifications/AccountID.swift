@@ -9,7 +9,8 @@ where RawValue == String {
 extension AccountID {
     /// - Returns: nil unless `rawValue` has 1 to 64 characters of A–Z, a–z, 0–9, the hyphen and the underscore.
     package init?(rawValue: String) {
-        guard (1...AccountIDs.maximumCount).contains(rawValue.utf8.count), rawValue.utf8.allSatisfy(AccountIDs.allows)
+        guard (1...AccountIDs.maximumCount).contains(rawValue.utf8.count),
+            rawValue.utf8.allSatisfy({ $0.isLetterOrDigit || "-_".utf8.contains($0) })
         else { return nil }
         self.init(checked: rawValue)
     }
@@ -38,15 +39,6 @@ package enum AccountIDs {
     static let maximumCount = 64
     static let assignedCount = 10
     static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".utf8)
-
-    static func allows(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
 }
 
 /// Names a team: the `iss` of its provider tokens.

@@ -75,15 +75,7 @@ package struct PushType: Sendable, Hashable {
             self = known
             return
         }
-        let isName = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
-        guard isName, (1...Self.maximumBytes).contains(text.utf8.count) else { return nil }
+        guard text.isName(maximumBytes: Self.maximumBytes) else { return nil }
         (rawValue, known) = (text, nil)
     }
 }

@@ -1,3 +1,4 @@
+import Notifications
 import SwiftASN1
 import X509
 
@@ -44,14 +45,7 @@ enum ServerNames {
         guard let last = labels.last, !last.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
         return labels.allSatisfy { label in
             (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
-                && label.allSatisfy(isLabelByte)
-        }
-    }
-
-    private static func isLabelByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-        default: false
+                && label.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
         }
     }
 }

@@ -1,4 +1,5 @@
 package import Crypto
+import Notifications
 package import Storage
 
 /// The key that encrypts a store's secrets. It is in a file on each node and never in the database. So whoever can
@@ -10,17 +11,8 @@ package struct StoreKey: Sendable {
     /// - Returns: nil if it is anything else.
     package init?(hexadecimal text: String) {
         let digits = text.utf8.reversed().drop { $0 == 10 || $0 == 13 }.reversed()
-        guard digits.count == 64 else { return nil }
-        var bytes: [UInt8] = []
-        var high: UInt8?
-        for digit in digits {
-            guard let value = Character(Unicode.Scalar(digit)).hexDigitValue.map(UInt8.init) else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | value)
-                high = nil
-            } else {
-                high = value
-            }
+        guard digits.count == 64, let bytes = Hexadecimal.bytes(String(decoding: digits, as: UTF8.self)) else {
+            return nil
         }
         key = SymmetricKey(data: bytes)
     }

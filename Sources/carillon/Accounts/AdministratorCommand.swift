@@ -37,12 +37,7 @@ struct AdministratorCommand: AsyncParsableCommand {
                 return (Array(made.identity.utf8), made)
             }
             common.output.print(
-                Made(serial: made.serial, path: path), "Made the certificate \(made.serial): \(path)")
-        }
-
-        private struct Made: Encodable {
-            let serial: String
-            let path: String
+                ["serial": made.serial, "path": path], "Made the certificate \(made.serial): \(path)")
         }
     }
 

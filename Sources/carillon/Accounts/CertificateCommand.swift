@@ -137,11 +137,7 @@ struct CertificateCommand: AsyncParsableCommand {
             let der = try await common.management().answer(.GET, "/v1/crl").body
             let path = DataFolder(out).path
             try DataFolder.write(RevocationList(der: der).pem, to: path, isPublic: true)
-            common.output.print(Made(path: path), "Wrote the list: \(path)")
-        }
-
-        private struct Made: Encodable {
-            let path: String
+            common.output.print(["path": path], "Wrote the list: \(path)")
         }
     }
 }

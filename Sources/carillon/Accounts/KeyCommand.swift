@@ -27,11 +27,7 @@ struct KeyCommand: AsyncParsableCommand {
         func run() async throws {
             let now = UInt64(Date().timeIntervalSince1970)
             let token = try credentials.credentials(common).token(at: now)
-            common.output.print(Made(token: token), token)
-        }
-
-        private struct Made: Encodable {
-            let token: String
+            common.output.print(["token": token], token)
         }
     }
 }

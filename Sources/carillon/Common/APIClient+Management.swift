@@ -62,20 +62,26 @@ extension APIClient {
     /// The name of ``urlName`` in earlier versions.
     private static let formerName = "CARILLON_ADMINISTRATION_URL"
 
+    /// The address in a variable of the environment, without a slash at its end; nil if there is none.
+    static func address(in variable: String) throws -> String? {
+        guard let url = ProcessInfo.processInfo.environment[variable], !url.isEmpty else { return nil }
+        let parts = URLComponents(string: url)
+        guard ["http", "https"].contains(parts?.scheme), parts?.host?.isEmpty == false else {
+            throw CommandError("\(variable) is \(url); it takes http://HOST:PORT or https://HOST:PORT.")
+        }
+        return url.hasSuffix("/") ? String(url.dropLast()) : url
+    }
+
     /// - Returns: nil if the environment names no address.
     private static func remoteManagement() throws -> APIClient? {
         let environment = ProcessInfo.processInfo.environment
         guard environment[formerName] == nil else {
             throw CommandError("\(formerName) was replaced by \(urlName).")
         }
-        guard var url = environment[urlName], !url.isEmpty else { return nil }
-        if url.hasSuffix("/"), !url.hasSuffix("//") { url.removeLast() }
-        let (place, silence) = (url, "No management API answers at \(url).")
+        guard let url = try address(in: urlName) else { return nil }
+        let silence = "No management API answers at \(url)."
         if url.hasPrefix("http://") {
             return APIClient(.url(url), key: environment[keyName]) { commandError($0, silence) }
-        }
-        guard url.hasPrefix("https://") else {
-            throw CommandError("\(urlName) is \(url); it takes http://HOST:PORT or https://HOST:PORT.")
         }
         guard let identity = environment[identityName], let authority = environment[authorityName] else {
             throw CommandError("\(urlName) with https needs \(identityName) and \(authorityName).")
@@ -83,7 +89,7 @@ extension APIClient {
         return APIClient(.url(url), tls: try tls(identity: identity, authority: authority)) { failure in
             if case .notReached(let cause) = failure, "\(cause)".contains("ALERT_CERTIFICATE") {
                 return CommandError(
-                    "The management API at \(place) refuses the certificate of \(identityName): it has expired, was "
+                    "The management API at \(url) refuses the certificate of \(identityName): it has expired, was "
                         + "revoked, or is of another service.")
             }
             return commandError(failure, silence)

@@ -43,12 +43,7 @@ struct DeviceCommand: AsyncParsableCommand {
                 return (Array(identity.text.utf8), identity)
             }
             common.output.print(
-                Made(deviceID: identity.deviceID, path: path), "Made the device \(identity.deviceID): \(path)")
-        }
-
-        private struct Made: Encodable {
-            let deviceID: String
-            let path: String
+                ["deviceID": identity.deviceID, "path": path], "Made the device \(identity.deviceID): \(path)")
         }
     }
 
@@ -103,7 +98,7 @@ struct DeviceCommand: AsyncParsableCommand {
                 guard let service else { return try await device.register(bundleID) }
                 return try await device.register(bundleID, for: service)
             }
-            app.common.output.print(Registered(token: token), token)
+            app.common.output.print(["token": token], token)
         }
     }
 
@@ -117,12 +112,7 @@ struct DeviceCommand: AsyncParsableCommand {
             guard let token = try await app.ask({ device, bundleID in try await device.unregister(bundleID) }) else {
                 throw CommandError("\(app.bundleID) was never registered on this device.")
             }
-            app.common.output.print(
-                Registered(token: token), "Removed \(app.bundleID) from the device.")
+            app.common.output.print(["token": token], "Removed \(app.bundleID) from the device.")
         }
-    }
-
-    private struct Registered: Encodable {
-        let token: String
     }
 }

@@ -26,11 +26,6 @@ struct DevicePowerCommand: AsyncParsableCommand {
         try await client.report(power)
         await client.close()
         common.output.print(
-            Said(deviceID: identity.deviceID, power: power.rawValue), "The device's power is \(power.rawValue).")
-    }
-
-    private struct Said: Encodable {
-        let deviceID: String
-        let power: String
+            ["deviceID": identity.deviceID, "power": power.rawValue], "The device's power is \(power.rawValue).")
     }
 }

@@ -18,12 +18,7 @@ struct DeviceResetCommand: AsyncParsableCommand {
         try await client.reset()
         await client.close()
         common.output.print(
-            Reset(deviceID: identity.deviceID, path: DataFolder(device.identity).path),
+            ["deviceID": identity.deviceID, "path": DataFolder(device.identity).path],
             "The device's apps get new device tokens when they register.")
-    }
-
-    private struct Reset: Encodable {
-        let deviceID: String
-        let path: String
     }
 }

@@ -16,23 +16,18 @@ extension APIClient {
     /// The API of a provider server, with the administrator's key from the server's folder or from the environment.
     static func providerServer(folder: String) throws -> APIClient {
         let environment = ProcessInfo.processInfo.environment
-        guard let url = environment[urlName], !url.isEmpty else {
+        guard let url = try address(in: urlName) else {
             let description = try description(folder)
             let key = String(decoding: try InputFile.read(description.keyFile, "key"), as: UTF8.self)
                 .trimmingCharacters(in: .whitespacesAndNewlines)
             return providerServer(description.url, key: key, authority: description.certificate, folder: folder)
-        }
-        let parts = URLComponents(string: url)
-        guard ["http", "https"].contains(parts?.scheme), parts?.host?.isEmpty == false else {
-            throw CommandError("\(urlName) is \(url); it takes http://HOST:PORT or https://HOST:PORT.")
         }
         guard let key = environment[keyName], !key.isEmpty else {
             throw CommandError("\(urlName) needs \(keyName).")
         }
         let authority = environment[authorityName].flatMap { $0.isEmpty ? nil : $0 }
         if let authority { try check(authority: authority) }
-        return providerServer(
-            url.hasSuffix("/") ? String(url.dropLast()) : url, key: key, authority: authority, folder: nil)
+        return providerServer(url, key: key, authority: authority, folder: nil)
     }
 
     /// - Parameter folder: the server's folder; nil if the environment names the server.

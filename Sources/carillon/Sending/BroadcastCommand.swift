@@ -72,15 +72,8 @@ struct BroadcastCommand: AsyncParsableCommand {
             // Send once and show the answer as it is, as carillon send does.
             try await client.send(broadcast, retriesRejections: false)
         }
-        let output = common.output
-        guard answer.status == 200 else {
-            let detail = answer.detail.map { ": " + $0 } ?? ""
-            output.print(
-                Answer(status: answer.status, apnsID: answer.apnsID, reason: answer.reason, detail: answer.detail),
-                "Refused: \(answer.status) \(answer.reason ?? "without a reason")\(detail)")
-            throw ExitCode.failure
-        }
-        output.print(Answer(status: answer.status, apnsID: answer.apnsID), "Accepted: \(answer.apnsID ?? "")")
+        common.output.print(answer)
+        if answer.status != 200 { throw ExitCode.failure }
     }
 
     private func body() throws -> [UInt8] {
@@ -94,13 +87,5 @@ struct BroadcastCommand: AsyncParsableCommand {
             return try FileHandle.standardInput.readToEnd().map(Array.init) ?? []
         }
         return [UInt8](try InputFile.read(payload, "payload"))
-    }
-
-    private struct Answer: Encodable {
-        let status: Int
-        /// The identifier of the request, `apns-request-id`.
-        let apnsID: String?
-        var reason: String?
-        var detail: String?
     }
 }

@@ -38,10 +38,10 @@ extension SendCommand {
         let output = common.output
         switch outcome {
         case .accepted:
-            output.print(BinaryAnswer(status: 200), "Accepted")
+            output.print(AnswerLine(status: 200), "Accepted")
         case .refused(let code):
             output.print(
-                BinaryAnswer(status: code.httpStatus, reason: code.reason),
+                AnswerLine(status: code.httpStatus, reason: code.reason),
                 "Refused: \(code.rawValue) \(code)")
             throw ExitCode.failure
         case .failed(let error):
@@ -58,11 +58,6 @@ extension SendCommand {
             throw ValidationError("\(option) takes a whole number up to \(Value.max) with --binary.")
         }
         return value
-    }
-
-    private struct BinaryAnswer: Encodable {
-        let status: Int
-        var reason: String?
     }
 }
 

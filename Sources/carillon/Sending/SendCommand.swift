@@ -116,8 +116,13 @@ struct SendCommand: AsyncParsableCommand {
             // Send only once, so that the answer is shown as the service gave it.
             try await client.send(push, retriesRejections: false)
         }
-        report(answer)
-        guard answer.status == 200 else { throw ExitCode.failure }
+        common.output.print(answer)
+        guard answer.status != 200 else { return }
+        // With `--url` it is not known which environment the server belongs to.
+        if server.url == nil, !common.json, let advice = Advice.onRefusal(answer, in: environment) {
+            Output.printDiagnostic(advice)
+        }
+        throw ExitCode.failure
     }
 
     private var configuration: ProviderClient.Configuration {
@@ -145,38 +150,5 @@ struct SendCommand: AsyncParsableCommand {
         } catch {
             throw CommandError("The payload \(payload) cannot be read: \(DataFolder.reason(error)).")
         }
-    }
-
-    private func report(_ answer: PushAnswer) {
-        let output = common.output
-        if answer.status == 200 {
-            output.print(Accepted(status: answer.status, apnsID: answer.apnsID), "Accepted: \(answer.apnsID ?? "")")
-        } else {
-            let detail = answer.detail.map { ": " + $0 } ?? ""
-            output.print(
-                Refused(
-                    status: answer.status, reason: answer.reason, apnsID: answer.apnsID, timestamp: answer.timestamp,
-                    detail: answer.detail),
-                "Refused: \(answer.status) \(answer.reason ?? "without a reason")\(detail)")
-            // With `--url` it is not known which environment the server belongs to.
-            if server.url == nil, !common.json, let advice = Advice.onRefusal(answer, in: environment) {
-                Output.printDiagnostic(advice)
-            }
-        }
-    }
-
-    private struct Accepted: Encodable {
-        let status: Int
-        let apnsID: String?
-    }
-
-    private struct Refused: Encodable {
-        let status: Int
-        let reason: String?
-        let apnsID: String?
-        /// The timestamp of a 410, in milliseconds since 1970 (Guide, Table 8-5).
-        let timestamp: UInt64?
-        /// What was wrong with this request, if the service says so.
-        let detail: String?
     }
 }

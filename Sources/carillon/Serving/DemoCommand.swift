@@ -69,15 +69,16 @@ struct DemoCommand: AsyncParsableCommand {
         guard let addresses = description.development, let key = description.key, let bundleID = key.bundleID else {
             throw CommandError("The service did not make its development team.")
         }
-        output.print(Step("service"), "service   ready: providers \(addresses.provider), devices \(addresses.courier)")
+        output.print(
+            ["event": "service"], "service   ready: providers \(addresses.provider), devices \(addresses.courier)")
         let courier = try HostAndPort(addresses.courier)
         let address = CourierAddress(host: courier.host, port: courier.port, authorityFile: description.ca)
         let identity = try await DeviceIdentity.activate(at: address, environment: .development)
-        output.print(Step("device"), "device    activated: \(identity.deviceID)")
+        output.print(["event": "device"], "device    activated: \(identity.deviceID)")
         let (arrivals, arrived) = AsyncStream.makeStream(of: DemoApp.Arrival.self)
         let device = try Device(identity, at: address, delegate: DemoApp(arrived: arrived))
         let token = try await device.register(bundleID)
-        output.print(Step("app"), "app       \(bundleID) registered: \(token)")
+        output.print(["event": "app"], "app       \(bundleID) registered: \(token)")
         let listening = Task { try await device.run() }
 
         let sender = try ProviderClient(
@@ -90,7 +91,7 @@ struct DemoCommand: AsyncParsableCommand {
         try await sender.connect()
         let started = ContinuousClock.now
         let receipt = try await sender.send(greeting, to: deviceToken)
-        output.print(Step("provider"), "provider  sent, answered 200: \(receipt.apnsID)")
+        output.print(["event": "provider"], "provider  sent, answered 200: \(receipt.apnsID)")
         let arrival = try await first(of: arrivals)
         try show(arrival.notification, after: arrival.moment - started, output)
         await device.close()
@@ -103,7 +104,9 @@ struct DemoCommand: AsyncParsableCommand {
         let milliseconds = Double(time.components.attoseconds) / 1e15 + Double(time.components.seconds) * 1000
         let rounded = String(format: "%.1f", milliseconds)
         output.print(
-            Arrival(id: notification.id, topic: notification.topic, alert: payload.aps.alert),
+            [
+                "event": "notification", "id": notification.id, "topic": notification.topic, "alert": payload.aps.alert,
+            ],
             "app       notification arrived after \(rounded) ms: \(payload.aps.alert)")
     }
 
@@ -118,18 +121,6 @@ struct DemoCommand: AsyncParsableCommand {
             guard let first = try await group.next(), let arrival = first else { throw CancellationError() }
             return arrival
         }
-    }
-
-    private struct Step: Encodable {
-        let event: String
-        init(_ event: String) { self.event = event }
-    }
-
-    private struct Arrival: Encodable {
-        let event = "notification"
-        let id: String
-        let topic: String
-        let alert: String
     }
 
     private struct Arrived: Decodable {

@@ -125,6 +125,14 @@ import Testing
         #expect(finished.errors.contains("the name of its host is not known"), "\(finished.errors)")
     }
 
+    @Test(arguments: ["http://", "ftp://127.0.0.1:2198"])
+    func `An address of the management API that is none`(url: String) async throws {
+        let finished = try await BuiltCommand.run(["team", "list"], environment: ["CARILLON_MANAGEMENT_URL": url])
+        #expect(
+            finished.errors
+                == "Error: CARILLON_MANAGEMENT_URL is \(url); it takes http://HOST:PORT or https://HOST:PORT.\n")
+    }
+
     @Test func `Files that are not there`() async throws {
         for arguments in [
             ["send", "--token", "ab", "--topic", "x", "--payload", "/none", "--url", "https://127.0.0.1:1"],

@@ -156,6 +156,6 @@ extension TextFormat {
     }
 
     private static func isWord(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) || byte == 0x5f
+        byte.isLetterOrDigit || byte == 0x5f
     }
 }

@@ -2,7 +2,6 @@ import Connections
 import Foundation
 import HTTPAPI
 import Hummingbird
-import HummingbirdCore
 import Logging
 import NIOCore
 import NIOPosix
@@ -34,7 +33,12 @@ package final class AgentServer: Sendable {
             .childChannelInitializer { channel in
                 do {
                     let peer = try connections.add(channel)
-                    return try serve(channel, peer, responder, tasks, logger)
+                    try channel.pipeline.syncOperations.addHandler(ConnectionGuard(AgentLimits.connectionTimes))
+                    return tasks.serve(channel, RequestGuard(AgentLimits.requests), logger) { request, channel in
+                        let context = AgentContext(
+                            source: .init(logger: logger, peer: peer, connectionEnd: channel.closeFuture))
+                        return try await responder.respond(to: request, context: context)
+                    }
                 } catch {
                     return channel.eventLoop.makeFailedFuture(error)
                 }
@@ -57,30 +61,6 @@ package final class AgentServer: Sendable {
         _ tasks: ConnectionTasks,
     ) {
         (self.path, self.listener, self.connections, self.tasks) = (path, listener, connections, tasks)
-    }
-
-    /// Adds Hummingbird's handlers to a connection, and answers its requests in a task until it ends.
-    private static func serve(
-        _ channel: any Channel,
-        _ peer: LocalPeer,
-        _ responder: RouterResponder<AgentContext>,
-        _ tasks: ConnectionTasks,
-        _ logger: Logger,
-    ) throws -> EventLoopFuture<Void> {
-        try channel.pipeline.syncOperations.addHandler(ConnectionGuard(AgentLimits.connectionTimes))
-        let requests = NIOLoopBound(RequestGuard(AgentLimits.requests), eventLoop: channel.eventLoop)
-        let http = HTTP1Channel(
-            responder: { request, writer, channel in
-                let context = AgentContext(
-                    source: .init(logger: logger, peer: peer, connectionEnd: channel.closeFuture))
-                let response = try await responder.respond(to: request, context: context)
-                try await writer.write(response: response.head, body: response.body)
-            },
-            configuration: .init(
-                additionalChannelHandlers: [requests.value], httpDecoderConfiguration: RequestLimits.decoder))
-        return http.setup(channel: channel, logger: logger).map { value in
-            tasks.add { await http.handle(value: value, logger: logger) }
-        }
     }
 
     /// Ends all connections. Close the agent before, so that the streams have ended.

@@ -93,7 +93,7 @@ public struct PushNotification: Sendable, Hashable {
     }
 
     private func check() throws(ProviderError) {
-        guard Self.isTopic(topic) else {
+        guard topic.isName(maximumBytes: 255) else {
             throw ProviderError(.badNotification, "The topic is 1 to 255 letters, digits, hyphens and periods.")
         }
         if let suffix = pushType.topicSuffix, !suffix.isEmpty, !topic.hasSuffix(suffix) {
@@ -120,17 +120,6 @@ public struct PushNotification: Sendable, Hashable {
             throw ProviderError(
                 .badNotification, "Priority 10 is an error with content-available alone (Guide, Table 8-2).")
         }
-    }
-
-    private static func isTopic(_ topic: String) -> Bool {
-        (1...255).contains(topic.utf8.count)
-            && topic.utf8.allSatisfy {
-                switch $0 {
-                case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
     }
 
     func request(to deviceToken: DeviceToken) -> PushRequest {

@@ -55,9 +55,7 @@ extension ProviderAPI {
         let document = try AudienceReader.read(call.document, .saved(extra: SavedAudienceView.extraKeys))
         let bundleID = try DocumentReader(call.document, at: "", keys: nil).read("bundleID", .text(.knownApp))
         let app = try access.sendingApp(call, bundleID: bundleID)
-        if let environment = document.audience.environment, app.endpoints[environment] == nil {
-            throw Problem.invalid("/environment", "The app has no \(environment.rawValue) environment.")
-        }
+        try app.checkEnvironment(document.audience.environment)
         let audience = SavedAudience(
             name: try call.parameter("name"), app: app.number, document: Array(call.document.text.utf8),
             changed: clock.now())

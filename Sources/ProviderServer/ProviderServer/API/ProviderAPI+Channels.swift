@@ -19,9 +19,7 @@ extension ProviderAPI {
             let request = try call.read(ChannelRequest.form)
             let app = try api.access.sendingApp(call, bundleID: request.bundleID)
             let environment = request.environment.flatMap { Notifications.Environment(rawValue: $0) } ?? .production
-            guard app.endpoints[environment] != nil else {
-                throw Problem.invalid("/environment", "The app has no \(environment.rawValue) environment.")
-            }
+            try app.checkEnvironment(environment)
             let keeps = request.keeps ?? "newest"
             let id = try await api.channels.with(app, environment) { manager in
                 try await manager.create(keeping: keeps == "newest" ? .newest : .nothing, for: app.bundleID)

@@ -189,10 +189,7 @@ extension ProviderAPI {
         try rates.checkChange(id, app: app.number, registrant)
         let changes = try InstallationChanges(call.document, by: registrant)
         let new = try changes.replacement(id, now: now)
-        let environment = new.installation.environment
-        guard app.endpoints[environment] != nil else {
-            throw Problem.invalid("/environment", "The app has no \(environment.rawValue) environment.")
-        }
+        try app.checkEnvironment(new.installation.environment)
         let condition = try InstallationCondition(call.request)
         func put(isNewAllowed: Bool) async throws -> StoredInstallation? {
             try await store.changeInstallation(id, app: app.number) { known in
@@ -229,9 +226,7 @@ extension ProviderAPI {
             let old = stored.installation
             try condition.check(old, app.bundleID)
             let new = try changes.patched(old, now: now, bundleID: app.bundleID)
-            guard app.endpoints[new.environment] != nil else {
-                throw Problem.invalid("/environment", "The app has no \(new.environment.rawValue) environment.")
-            }
+            try app.checkEnvironment(new.environment)
             try Self.checkUser(new.user, old.user, app, registrant)
             return .put(StoredInstallation(new, secretDigest: stored.secretDigest))
         }

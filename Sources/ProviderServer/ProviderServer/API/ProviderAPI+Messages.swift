@@ -104,17 +104,12 @@ extension ProviderAPI {
             document = try MessageDocument(complete, isStored: true)
             stored = Array(complete.text.utf8)
         }
-        if let environment = document.audience.environment, app.endpoints[environment] == nil {
-            throw Problem.invalid("/audience/environment", "The app has no \(environment.rawValue) environment.")
-        }
+        try app.checkEnvironment(document.audience.environment, at: "/audience/environment")
         if document.channel == nil {
             try document.headers.check(bundleID: app.bundleID, payload: document.template.shared)
         } else {
             _ = try document.broadcast(id: UUID())
-            let environment = document.audience.environment ?? .production
-            guard app.endpoints[environment] != nil else {
-                throw Problem.invalid("/audience/environment", "The app has no \(environment.rawValue) environment.")
-            }
+            try app.checkEnvironment(document.audience.environment ?? .production, at: "/audience/environment")
         }
         let place = try document.place(of: app.bundleID)
         let now = clock.now()

@@ -131,6 +131,18 @@ extension ProviderAPI {
     }
 }
 
+extension ProviderApp {
+    /// - Parameters:
+    ///   - environment: nil if the document names none.
+    ///   - pointer: the place of the environment in the document.
+    func checkEnvironment(
+        _ environment: Notifications.Environment?, at pointer: String = "/environment",
+    ) throws(Problem) {
+        guard let environment, endpoints[environment] == nil else { return }
+        throw .invalid(pointer, "The app has no \(environment.rawValue) environment.")
+    }
+}
+
 extension Parameter {
     /// The parameter that names the app. The administrator's key needs it.
     static let app: [Parameter] = [

@@ -61,25 +61,13 @@ struct InstallationDocument {
 
     static func isLanguage(_ text: String) -> Bool {
         (1...ProviderServerLimits.languageBytes).contains(text.utf8.count)
-            && text.utf8.allSatisfy {
-                switch $0 {
-                case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-                default: false
-                }
-            }
+            && text.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
     }
 
     /// Whether a text is a valid identifier of an installation. Clients remove the segments `.` and `..` from a path (RFC
     /// 3986, 5.2.4), so nobody could ask for an installation with such a name.
     static func isIdentifier(_ text: String) -> Bool {
-        (1...ProviderServerLimits.identifierBytes).contains(text.utf8.count) && text != "." && text != ".."
-            && text.utf8.allSatisfy {
-                switch $0 {
-                case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
+        text.isName(maximumBytes: ProviderServerLimits.identifierBytes) && text != "." && text != ".."
     }
 }
 

@@ -41,14 +41,7 @@ struct TemplateText: Sendable, Hashable {
     }
 
     static func isName(_ text: String) -> Bool {
-        (1...maximumNameBytes).contains(text.utf8.count)
-            && text.utf8.allSatisfy {
-                switch $0 {
-                case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
+        text.isName(maximumBytes: maximumNameBytes)
     }
 
     /// Whether the text contains no names.

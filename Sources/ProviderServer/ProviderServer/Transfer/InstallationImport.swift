@@ -162,9 +162,7 @@ struct InstallationImport {
         var installation = try document.installation(id, registered: history.registered, now: now)
         installation.end = history.end
         installation.created = added ?? (history.registered.milliseconds > 0 ? history.registered : now)
-        guard app.endpoints[installation.environment] != nil else {
-            throw .invalid("/environment", "The app has no \(installation.environment.rawValue) environment.")
-        }
+        try app.checkEnvironment(installation.environment)
         return installation
     }
 

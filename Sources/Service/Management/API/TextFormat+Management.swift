@@ -27,13 +27,7 @@ extension TextFormat {
             + "(?:T(?=[0-9])(?:[0-9]{1,9}H)?(?:[0-9]{1,9}M)?(?:[0-9]{1,9}(?:[.][0-9]{1,9})?S)?)?$"
     ) { Duration(iso8601: $0) != nil }
 
-    static let nodeName = TextFormat("the name of a node", pattern: "^[A-Za-z0-9._-]{1,64}$") { name in
-        (1...64).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f: true
-                default: false
-                }
-            }
+    static let nodeName = TextFormat("the name of a node", pattern: "^[A-Za-z0-9._-]{1,64}$") {
+        $0.isName(maximumBytes: 64)
     }
 }

@@ -2,7 +2,6 @@ import Connections
 import Delivery
 import HTTPAPI
 import Hummingbird
-import HummingbirdCore
 import Logging
 import NIOCore
 import Notifications
@@ -72,36 +71,11 @@ final class ManagementService: ConnectionService {
                 return trust.refusal(of: identity, now: api.now) == nil && trust.isCurrent
             }
         ) { [router, rules, tasks, logger] channel, requests in
-            Self.serve(
-                channel, requests, router: router, caller: caller, rules: rules, tasks: tasks, logger: logger)
-        }
-    }
-
-    /// Adds Hummingbird's handlers to a connection, and answers its requests in a task until it ends.
-    private static func serve(
-        _ channel: any Channel,
-        _ requests: RequestGuard,
-        router: ManagementRouter,
-        caller: ManagementCaller,
-        rules: AccessRules,
-        tasks: ConnectionTasks,
-        logger: Logger,
-    ) {
-        let handler = NIOLoopBound(requests, eventLoop: channel.eventLoop)
-        let http = HTTP1Channel(
-            responder: { request, writer, channel in
+            _ = tasks.serve(channel, requests, logger) { request, channel in
                 let context = ManagementContext(
-                    source: .init(
-                        logger: logger, caller: caller, rules: rules, connectionEnd: channel.closeFuture))
-                let response = try await router.respond(to: request, context)
-                try await writer.write(response: response.head, body: response.body)
-            },
-            configuration: .init(
-                additionalChannelHandlers: [handler.value],
-                httpDecoderConfiguration: RequestLimits.decoder),
-        )
-        http.setup(channel: channel, logger: logger).whenSuccess { value in
-            tasks.add { await http.handle(value: value, logger: logger) }
+                    source: .init(logger: logger, caller: caller, rules: rules, connectionEnd: channel.closeFuture))
+                return try await router.respond(to: request, context)
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 import Configuration
 import Connections
 import Journal
+import Notifications
 
 /// Where the management API listens on TCP.
 package enum ManagementListening: Sendable, Hashable {
@@ -48,13 +49,7 @@ extension Settings {
     /// - Parameter name: 1 to 64 letters, digits, hyphens, underscores and periods, because the name is shown in
     ///   messages and used in commands.
     package mutating func setNodeName(_ name: String) throws(ServiceError) {
-        let isAllowed = name.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f: true
-            default: false
-            }
-        }
-        guard isAllowed, (1...64).contains(name.utf8.count) else {
+        guard name.isName(maximumBytes: 64) else {
             throw ServiceError(
                 .badSetting,
                 "The setting node-name takes 1 to 64 letters, digits, hyphens, underscores and periods.")
