@@ -12,7 +12,7 @@ enum PrefixInteger {
         // 64 bits, also where `Int` has 32.
         var number = UInt64(block[offset] & mask)
         offset += 1
-        guard number == UInt64(mask) else { return Int(number) }
+        guard number == UInt64(mask) else { return Int(clamping: number) }
         var shift = 0
         while true {
             guard offset < block.count else { throw truncated }
