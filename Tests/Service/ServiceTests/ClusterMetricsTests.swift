@@ -27,7 +27,9 @@
             try await wait(while: !isRight(try required(try await value(series, of: service))))
         }
 
-        @Test(.startsPrograms) func `The lease and the connections to PostgreSQL are shown, and their loss`() async throws {
+        @Test(.startsPrograms) func `The lease and the connections to PostgreSQL are shown, and their loss`()
+            async throws
+        {
             let file = FileManager.default.temporaryDirectory.appendingPathComponent(
                 "key-\(UUID().uuidString.prefix(8))")
             defer { try? FileManager.default.removeItem(at: file) }
@@ -53,7 +55,9 @@
             }
         }
 
-        @Test(.startsPrograms) func `The other nodes are shown as connected, or as missing if they cannot be reached`() async throws {
+        @Test(.startsPrograms) func `The other nodes are shown as connected, or as missing if they cannot be reached`()
+            async throws
+        {
             try await TwoServices.runConnected { one, two in
                 for node in [one, two] {
                     try await waitForMetric(#"carillon_peers{state="connected"}"#, of: node) { $0 == 1 }

@@ -100,7 +100,8 @@ struct DeliberateDifference: Sendable, CustomTestStringConvertible {
             example: [get, Wire.frame(Wire.priority, 0, 1, [0])]
         ) { $0.ours.faults.contains("RFC 9113, 6.3") && $0.ours.says(closed: 6) && $0.library.isFailure },
         DeliberateDifference(
-            reason: "A stream that depends on itself ends libnghttp2's connection. RFC 9113, 5.3.2: priorities are skipped.",
+            reason:
+                "A stream that depends on itself ends libnghttp2's connection. RFC 9113, 5.3.2: priorities are skipped.",
             example: [Wire.frame(Wire.headers, 0x25, 1, [0, 0, 0, 1, 0] + Wire.block(Wire.get))]
         ) { $0.dependsOnItself && $0.library.goAway == 1 },
         DeliberateDifference(

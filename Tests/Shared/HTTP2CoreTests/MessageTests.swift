@@ -192,7 +192,8 @@ struct MessageTests {
         let links = (0..<70).map { ("a\($0)", long) }
         let interim = Wire.headers(stream, [(":status", "103")] + links, endStream: false)
         #expect(client.receive(interim).first?.hasPrefix("interim \(stream) :status=103") == true)
-        #expect(client.receive(Wire.headers(stream, [(":status", "200")])).first == "response \(stream) end :status=200")
+        #expect(
+            client.receive(Wire.headers(stream, [(":status", "200")])).first == "response \(stream) end :status=200")
     }
 
     @Test(arguments: [[(":path", "/")], [("a", "line\nline")], [("A", "a")], [("connection", "close")]])
