@@ -40,9 +40,8 @@ extension DeviceLine {
             return Offered(answer: .returned, then: .record(wait.step, subject))
         }
         let attempt = send(offer.destination, offer.notification, offer: offer.id, version: nil, now)
-        var offered = Offered.taken(attempt, then: offer.notification.urgency == .immediate ? release() : nil)
-        if !first.isEmpty { offered.first = first }
-        return offered
+        let reading = offer.notification.urgency == .immediate ? release() : nil
+        return Offered(answer: .taken, first: first, attempt: attempt, then: reading)
     }
 
     mutating func hold(_ offer: Offer, after before: Waiting?) -> Offered {

@@ -131,9 +131,7 @@ struct DeviceLine: ~Copyable {
 
         static let returned = Offered(answer: .returned)
 
-        static func taken(_ attempt: DeliveryAttempt, then: Action? = nil) -> Offered {
-            Offered(answer: .taken, attempt: attempt, then: then)
-        }
+        static func taken(_ attempt: DeliveryAttempt) -> Offered { Offered(answer: .taken, attempt: attempt) }
     }
 
     typealias Silents = SendingPolicy.Silents
