@@ -77,7 +77,7 @@ def test_it_hangs_after_acceptance(kind, client, account):
 
 
 @pytest.mark.parametrize("fault", [{"delay": "PT0.3S"}, {"delay": {"median": "PT0.3S", "p99": "PT0.3S"}}])
-def test_it_is_delivered_after_a_delay(client, account, fault):
+def test_it_is_delivered_in_the_end(client, account, fault):
     with rehearsal(account, fault, when={"first": 1}):
         client.send("Hello", 7)
         account.wait(1, outcome="delivered")

@@ -101,7 +101,6 @@ final class DeviceConnection: HTTP2Connection {
     func tick(now: NIODeadline) {
         second = now
         let timeout = courier.limits.requestTimeout
-        if session?.closeIfFieldsAreOverdue(after: timeout, now: now) == true { return }
         for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil })
         where stream != listening?.stream && (stream != acknowledging || listening == nil) {
             // The table may have changed since.
@@ -117,6 +116,9 @@ final class DeviceConnection: HTTP2Connection {
             case nil:
                 break
             }
+        }
+        if session?.closeIfFieldsAreOverdue(after: timeout, now: now) == true {
+            return courier.limitLog.limitExceeded(.requestTimeout, peer: peer)
         }
         if let listening, lastWrite + courier.limits.keepAlive < now {
             lastWrite = now

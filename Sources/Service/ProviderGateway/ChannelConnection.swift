@@ -151,7 +151,6 @@ final class ChannelConnection: AuthenticatingConnection {
     func tick(now: NIODeadline) {
         second = now
         let timeout = provider.limits.requestTimeout
-        if session?.closeIfFieldsAreOverdue(after: timeout, now: now) == true { return }
         for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil }) {
             guard let index = requests.index(of: stream) else { continue }
             switch requests[index].overdue(after: timeout, now: now) {
@@ -165,6 +164,9 @@ final class ChannelConnection: AuthenticatingConnection {
             case .stuck, .unanswered, nil:
                 break
             }
+        }
+        if session?.closeIfFieldsAreOverdue(after: timeout, now: now) == true {
+            return provider.limitLog.limitExceeded(.requestTimeout, peer: peer)
         }
         endHanging(now)
         if requests.isEmpty, lastUse + provider.limits.idleTimeout < now { goAway(.idleTimeout) }

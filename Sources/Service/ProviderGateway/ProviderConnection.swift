@@ -267,7 +267,6 @@ final class ProviderConnection: AuthenticatingConnection {
     func tick(now: NIODeadline) {
         second = now
         let timeout = gateway.limits.requestTimeout
-        if session?.closeIfFieldsAreOverdue(after: timeout, now: now) == true { return }
         for stream in requests.streams(where: { $0.overdue(after: timeout, now: now) != nil }) {
             // The table of requests may have changed meanwhile.
             guard let request = requests[stream] else { continue }
@@ -284,6 +283,9 @@ final class ProviderConnection: AuthenticatingConnection {
             case .unanswered, nil:
                 break
             }
+        }
+        if session?.closeIfFieldsAreOverdue(after: timeout, now: now) == true {
+            return gateway.limitLog.limitExceeded(.requestTimeout, peer: peer)
         }
         if requests.isEmpty, lastUse + gateway.limits.idleTimeout < now { goAway(.idleTimeout) }
         gateway.load.update(at: now)

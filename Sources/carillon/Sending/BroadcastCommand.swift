@@ -72,7 +72,7 @@ struct BroadcastCommand: AsyncParsableCommand {
             // Send once and show the answer as it is, as carillon send does.
             try await client.send(broadcast, retriesRejections: false)
         }
-        common.output.print(answer)
+        common.output.print(answer, timestamp: nil)
         if answer.status != 200 { throw ExitCode.failure }
     }
 

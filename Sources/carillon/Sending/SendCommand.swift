@@ -116,7 +116,7 @@ struct SendCommand: AsyncParsableCommand {
             // Send only once, so that the answer is shown as the service gave it.
             try await client.send(push, retriesRejections: false)
         }
-        common.output.print(answer)
+        common.output.print(answer, timestamp: answer.timestamp)
         guard answer.status != 200 else { return }
         // With `--url` it is not known which environment the server belongs to.
         if server.url == nil, !common.json, let advice = Advice.onRefusal(answer, in: environment) {

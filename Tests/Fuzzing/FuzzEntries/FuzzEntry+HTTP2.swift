@@ -61,7 +61,7 @@ private struct HTTP2Reading {
         static let content = Actions(rawValue: 1 << 1)
         /// Resets each second stream.
         static let reset = Actions(rawValue: 1 << 2)
-        /// Does not open the windows of streams, until their end.
+        /// Does not open the windows of streams, until the peer sends PING.
         static let pause = Actions(rawValue: 1 << 3)
         /// Sends GOAWAY after the first message.
         static let goAway = Actions(rawValue: 1 << 4)
@@ -83,6 +83,8 @@ private struct HTTP2Reading {
 
     private let actions: Actions
     private var messages = 0
+    /// The content of the streams whose windows are not opened, in bytes.
+    private var paused: [UInt32: Int] = [:]
     private let part = [UInt8](repeating: 0x61, count: 20_000)
 
     init(_ role: Role, _ bytes: [UInt8], length: Int, _ actions: Actions) {
@@ -109,11 +111,12 @@ private struct HTTP2Reading {
         return list
     }
 
-    /// Does what `actions` say with a stream of which a message, content or the end has come.
+    /// Does what `actions` say with a stream of which a message or the end has come.
     private mutating func act(on stream: StreamID, endStream: Bool, _ endpoint: inout HTTP2Endpoint) {
         messages += 1
-        if actions.contains(.pause) {
-            if endStream { endpoint.resumeReading(stream, consumed: 1) } else { endpoint.pauseReading(stream) }
+        if actions.contains(.pause), !endStream, paused[stream.rawValue] == nil {
+            endpoint.pauseReading(stream)
+            paused[stream.rawValue] = 0
         }
         if actions.contains(.reset), messages.isMultiple(of: 2) { endpoint.reset(stream, .cancel) }
         if actions.contains(.answer) {
@@ -147,6 +150,7 @@ private struct HTTP2Reading {
                 switch event {
                 case .data(let stream, let range, let endStream):
                     content[stream.rawValue, default: []] += bytes[range]
+                    paused[stream.rawValue]? += range.count
                     guard endStream else { continue }
                     events.append("end \(stream)")
                     act(on: stream, endStream: true, &endpoint)
@@ -155,6 +159,12 @@ private struct HTTP2Reading {
                     act(on: stream, endStream: endStream, &endpoint)
                 case .interimResponse, .trailers:
                     events.append("\(event) \(Self.text(endpoint.fields))")
+                case .ping:
+                    events.append("\(event)")
+                    for (stream, count) in paused.sorted(by: { $0.key < $1.key }) {
+                        endpoint.resumeReading(StreamID(stream), consumed: count)
+                    }
+                    paused = [:]
                 default:
                     events.append("\(event)")
                 }

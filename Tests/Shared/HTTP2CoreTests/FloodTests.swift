@@ -232,6 +232,19 @@ struct FloodTests {
         }
     }
 
+    @Test func `More requests after GOAWAY than can have been under way are a flood`() {
+        let server = Side.server()
+        server.endpoint.goAway(lastStream: .connection, .noError)
+        var last: String?
+        for number in 0..<10_000 as Range<UInt32> where last == nil {
+            let stream = 2 * number + 1
+            let request = Wire.headers(stream, Wire.post, endStream: false) + Wire.data(stream, "a")
+            last = server.receive(request).last { $0.hasPrefix("failed") }
+            _ = server.output()
+        }
+        #expect(last == "failed flood idle frames")
+    }
+
     @Test func `Interim responses before one response are limited`() throws {
         let client = Side.client()
         let stream = try client.open()

@@ -139,6 +139,14 @@ import Testing
         try expectFlood(.idleFrames, peer, times: 2_100) { _ in [.data(1)] }
     }
 
+    @Test(arguments: [[0], [2, 0, 0]] as [[UInt8]]) func `Data that is only padding`(payload: [UInt8]) throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.request(1))
+        try expectFlood(.idleFrames, peer, times: 2_100) { _ in
+            [WireFrame(type: WireFrame.data, flags: 0x8, stream: 1, payload: payload)]
+        }
+    }
+
     @Test func `Data of a stream that is closed`() throws {
         let peer = try EmbeddedPeer.connected { $0.flood.ignoredBytes = .init(burst: 10_000, perSecond: 1) }
         try peer.send(.request(1), .reset(1))

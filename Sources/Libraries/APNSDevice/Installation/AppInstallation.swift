@@ -63,8 +63,7 @@ public struct AppInstallation: Sendable, Hashable {
             bundleID: bundleID, deviceToken: deviceToken, environment: environment.rawValue,
             languages: Array(languages.prefix(Self.maximumLanguages)), timeZone: timeZone, user: user,
             appTags: tags.sorted(), appVersion: appVersion, appValues: values,
-            tokens: tokens.isEmpty
-                ? nil : Dictionary(tokens.map { ($0.key.rawValue, $0.value) }, uniquingKeysWith: { $1 }),
+            tokens: tokensOfServices.isEmpty ? nil : tokensOfServices,
             activities: activities.isEmpty ? nil : activities)
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
@@ -73,6 +72,12 @@ public struct AppInstallation: Sendable, Hashable {
         } catch {
             throw DeviceError(.storage, "The installation cannot be written as JSON: \(error)")
         }
+    }
+
+    private var tokensOfServices: [String: String] {
+        Dictionary(
+            PushService.withTokens.compactMap { service in tokens[service].map { (service.rawValue, $0) } },
+            uniquingKeysWith: { $1 })
     }
 
     private struct Body: Encodable {

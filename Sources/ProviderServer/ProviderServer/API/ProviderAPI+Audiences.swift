@@ -53,7 +53,7 @@ extension ProviderAPI {
 
     private func putAudience(_ call: ProviderCall) async throws -> Response {
         let document = try AudienceReader.read(call.document, .saved(extra: SavedAudienceView.extraKeys))
-        let bundleID = try DocumentReader(call.document, at: "", keys: nil).read("bundleID", .text(.knownApp))
+        let bundleID = try DocumentReader(call.document, at: "", keys: nil).read("bundleID", .text(.bundleIDText))
         let app = try access.sendingApp(call, bundleID: bundleID)
         try app.checkEnvironment(document.audience.environment)
         let audience = SavedAudience(

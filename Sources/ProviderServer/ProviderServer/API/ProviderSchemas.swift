@@ -26,12 +26,12 @@ extension Schema {
 extension TextFormat {
     /// Clients remove the segments `.` and `..` from a path (RFC 3986, 5.2.4).
     static let installation = TextFormat(
-        "1 to \(ProviderServerLimits.identifierBytes) letters, digits and - _ .",
+        "1 to \(ProviderServerLimits.identifierBytes) letters, digits, hyphens, underscores and periods",
         pattern: "^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,\(ProviderServerLimits.identifierBytes)}$",
         allows: InstallationDocument.isIdentifier)
 
     static let audienceName = TextFormat(
-        "1 to \(ProviderServerLimits.audienceNameBytes) letters, digits and - _ .",
+        "1 to \(ProviderServerLimits.audienceNameBytes) letters, digits, hyphens, underscores and periods",
         pattern: "^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,\(ProviderServerLimits.audienceNameBytes)}$",
         allows: AudienceReader.isName)
 
@@ -46,11 +46,11 @@ extension TextFormat {
     /// The name of a user, the version of an app, and the like.
     static let shortLine = line(maximumBytes: ProviderServerLimits.nameBytes)
 
-    /// The bundle ID of an app that has to exist.
-    static let knownApp = line(maximumBytes: 200)
+    /// A bundle ID. Its reader looks the app up.
+    static let bundleIDText = line(maximumBytes: 200)
 
-    /// A time, which its reader parses.
-    static let time = upTo(bytes: 40)
+    /// A time. Its reader parses it.
+    static let timeText = upTo(bytes: 40)
 
     static let deviceToken = TextFormat(
         "hexadecimal digits of 1 to \(DeviceToken.maximumBytes) bytes, two for each",

@@ -47,7 +47,7 @@ struct InstallationDocument {
     func has(_ key: String) -> Bool { reader.members[key] != nil }
 
     var bundleID: String? {
-        get throws(Problem) { try reader.read("bundleID", .text(.knownApp)) }
+        get throws(Problem) { try reader.read("bundleID", .text(.bundleIDText)) }
     }
 
     /// The installation that the document describes.

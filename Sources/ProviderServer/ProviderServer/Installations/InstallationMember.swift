@@ -118,7 +118,7 @@ struct InstallationMember: Sendable {
         },
     ]
 
-    // MARK: Forms that several members have
+    // MARK: Forms of members
 
     private static let line = JSONForm<String>.text(.shortLine)
     private static let languages = JSONForm.list(of: .text(.language), to: ProviderServerLimits.languages)
@@ -148,7 +148,7 @@ struct InstallationMember: Sendable {
         }
         for name in activities.members.keys.sorted() {
             guard InstallationDocument.isIdentifier(name) else {
-                throw .invalid(activities.place(name), "The name has to be \(TextFormat.installation.name)")
+                throw .invalid(activities.place(name), "The name has to be \(TextFormat.installation.name).")
             }
             tokens[name] = try token(name, activities)
         }

@@ -17,7 +17,7 @@ struct MessageDocument: Sendable {
                 .optional("fallbackLanguage", fallbackLanguage.schema),
                 .optional("values", .openObject, "Values for recipients that have none of their own."),
                 .optional("activity", .string(.installation), "The Live Activity that the message updates or ends."),
-                .optional("sendAt", .string(.time), "Such as 2027-01-31T09:00:00Z."),
+                .optional("sendAt", .string(.timeText), "Such as 2027-01-31T09:00:00Z."),
                 .optional("localTime", localTime.schema, "Such as 2027-01-31T09:00."),
                 .optional("rate", rateForm.schema, "Notifications a second."),
                 .optional("dryRun", .boolean),
@@ -61,7 +61,7 @@ struct MessageDocument: Sendable {
     /// - Parameter isStored: whether the conditions of a saved audience replace its name; see ``stored(_:with:)``.
     init(_ value: JSONValue, isStored: Bool = false) throws(Problem) {
         let reader = try DocumentReader(value, at: "", keys: Self.schema.keys)
-        bundleID = try reader.read("bundleID", .text(.knownApp))
+        bundleID = try reader.read("bundleID", .text(.bundleIDText))
         let recipients = try AudienceReader.read(try reader.required("audience"), isStored ? .stored : .message)
         (audience, ownValues, savedAudience) = (recipients.audience, recipients.ownValues, recipients.saved)
         channel = recipients.channel
@@ -120,7 +120,7 @@ struct MessageDocument: Sendable {
     }
 
     private static func time(_ reader: DocumentReader, isStored: Bool) throws(Problem) -> Timestamp? {
-        guard let text = try reader.read("sendAt", .text(.time)) else { return nil }
+        guard let text = try reader.read("sendAt", .text(.timeText)) else { return nil }
         guard let time = Timestamp(text: text, isStored: isStored) else {
             throw reader.fault("sendAt", "a time with a time zone, such as 2027-01-31T09:00:00Z")
         }

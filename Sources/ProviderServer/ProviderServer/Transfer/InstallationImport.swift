@@ -149,7 +149,7 @@ struct InstallationImport {
     private func installation(_ value: JSONValue) throws(Problem) -> Installation {
         guard case .object(var members) = value else { throw .invalid("", "The line is not a JSON object.") }
         guard case .string(let id)? = members.removeValue(forKey: "id"), InstallationDocument.isIdentifier(id) else {
-            throw .invalid("/id", "The value has to be \(TextFormat.installation.name)")
+            throw .invalid("/id", "The value has to be \(TextFormat.installation.name).")
         }
         let history = try history(members)
         let added = try time("createdAt", try DocumentReader(.object(members), at: "", keys: nil))
@@ -182,7 +182,7 @@ struct InstallationImport {
 
     /// A time in the future counts as now: it would let the installation outlast every 410.
     private func time(_ key: String, _ reader: DocumentReader) throws(Problem) -> Timestamp? {
-        guard let text = try reader.read(key, .text(.time)) else { return nil }
+        guard let text = try reader.read(key, .text(.timeText)) else { return nil }
         guard let time = Timestamp(text: text) else {
             throw reader.fault(key, "a time with a time zone, such as 2027-01-31T09:00:00Z")
         }

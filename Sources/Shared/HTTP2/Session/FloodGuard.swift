@@ -17,7 +17,7 @@ package struct FloodGuard: Sendable {
         case settings = "SETTINGS"
         /// PING: each one is answered (CVE-2019-9512).
         case pings = "PING"
-        /// Frames that carry nothing: PRIORITY, WINDOW_UPDATE, empty DATA, header blocks and resets of closed streams
+        /// Frames that carry nothing: PRIORITY, WINDOW_UPDATE, DATA without content, header blocks and resets of closed streams
         /// (CVE-2019-9513, CVE-2019-9518), and DATA of a request that has had its answer.
         case idleFrames = "idle frames"
         /// Frames that libnghttp2 ignores without a callback: DATA of closed streams, and frames of unknown types. They

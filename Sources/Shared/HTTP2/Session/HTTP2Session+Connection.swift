@@ -117,7 +117,7 @@ extension HTTP2Session {
         }
     }
 
-    /// Server: closes the channel if the fields of a request of which the application was not told take too long.
+    /// Closes the channel if fields of which the application was not told take too long, after what is queued was written.
     /// - Returns: Whether it did.
     package func closeIfFieldsAreOverdue(after timeout: TimeAmount, now: NIODeadline) -> Bool {
         guard let since = unfinishedFieldsSince, since + timeout < now else { return false }

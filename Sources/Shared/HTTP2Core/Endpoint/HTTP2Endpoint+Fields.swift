@@ -78,9 +78,14 @@ extension HTTP2Endpoint {
         _ stream: StreamID, _ endStream: Bool, _ now: UInt64
     ) throws(Fault) -> Event? {
         lastPeerStream = stream
-        flood.streamOpened()
         // RFC 9113, 6.8: streams above the last one of our GOAWAY are ignored.
-        if let last = sentGoAway, stream > last { return nil }
+        if let last = sentGoAway, stream > last {
+            // As many may have been under way when it was sent.
+            let underWay = Int(clamping: stream.rawValue - max(last, lastProcessedStream).rawValue) / 2
+            if underWay <= limits.maxConcurrentStreams { flood.streamOpened() }
+            return nil
+        }
+        flood.streamOpened()
         let allowed = min(local.maxConcurrentStreams ?? .max, limits.maxConcurrentStreams)
         guard streams.count < allowed else {
             let fault = Fault(.refusedStream, "RFC 9113, 5.1.2", "more streams are open than allowed")

@@ -9,8 +9,8 @@ package enum FloodKind: String, Sendable, CaseIterable {
     case settings = "SETTINGS"
     /// PING: each one is answered (CVE-2019-9512).
     case pings = "PING"
-    /// Frames that carry nothing: PRIORITY, WINDOW_UPDATE, empty DATA, field blocks and resets of closed streams, and
-    /// unknown types (CVE-2019-9513, CVE-2019-9518).
+    /// Frames that carry nothing: PRIORITY, WINDOW_UPDATE, DATA without content, interim responses, field blocks and resets
+    /// of closed streams, and unknown types (CVE-2019-9513, CVE-2019-9518).
     case idleFrames = "idle frames"
     /// The bytes of DATA for closed streams, and of frames of unknown types.
     case ignoredBytes = "bytes of no stream"

@@ -23,9 +23,6 @@ struct StrangePeer: Sendable, CustomTestStringConvertible {
         StrangePeer(testDescription: "silence", protocols: nil, bytes: []),
         StrangePeer(testDescription: "silence over TLS", protocols: ["h2"], bytes: []),
         StrangePeer(testDescription: "the preface alone", protocols: ["h2"], bytes: Array(preface.utf8)),
-        StrangePeer(
-            testDescription: "half a field block", protocols: ["h2"],
-            bytes: Array(preface.utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0] + [0, 0, 1, 1, 0, 0, 0, 0, 1] + [0x82]),
         StrangePeer(testDescription: "half a ClientHello", protocols: nil, bytes: [22, 3, 1, 2, 0, 1, 0, 1, 252, 3]),
     ]
 
