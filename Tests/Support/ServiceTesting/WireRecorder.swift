@@ -80,6 +80,8 @@ final class WireRecorder: HTTP2Application {
             guard let session else { throw HTTP2Error(.notActive) }
             let stream = try session.request(block, endStream: endStream)
             answers[stream] = (WireClient.Answer(), promise)
+            // The answer may end before its first line is asked for.
+            lines[stream] = Lines()
             return (stream, promise.futureResult)
         } catch {
             promise.fail(error)
