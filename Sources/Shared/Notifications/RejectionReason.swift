@@ -63,7 +63,7 @@ public enum RejectionAdvice: Sendable, Hashable, CaseIterable {
     /// Send the notification again on another connection, because this one ends.
     case reconnect
 
-    /// The advice for people. The status of the binary API follows from it.
+    /// The advice for people.
     package var text: String {
         switch self {
         case .fixRequest: "fix the request"
@@ -81,7 +81,7 @@ extension Rejection.Reason {
     package struct Row: Sendable {
         package let status: Int
         package let meaning: String
-        /// The binary API derives its status from this (`BinaryRules`).
+        /// The binary API derives its status from this, and from a 410 (`BinaryRules`).
         package let advice: RejectionAdvice
     }
 

@@ -117,8 +117,9 @@ package struct PostgresStatement: Sendable {
         self.init(sql.description, values, isPrepared: true)
     }
 
-    /// - Parameter sql: one command with parts for which no parameter is allowed, such as a database's name or a
-    ///   list of columns, which is the same for all values. Each connection keeps every command prepared, so there must be few different ones.
+    /// - Parameter sql: one command with parts for which no parameter is allowed: a database's name, or a list
+    ///   of columns that is the same for all values. Each connection keeps every command prepared, so there must be few
+    ///   different ones.
     package init(assembled sql: String, _ values: [PostgresValue] = []) {
         self.init(sql, values, isPrepared: true)
     }

@@ -89,7 +89,10 @@ private struct HTTP2Reading {
 
     init(_ role: Role, _ bytes: [UInt8], length: Int, _ actions: Actions) {
         self.actions = actions
-        var endpoint = HTTP2Endpoint(role: role)
+        var limits = EndpointLimits()
+        // So small that the content of an input uses it up.
+        if actions.contains(.pause) { limits.streamWindowBytes = 64 }
+        var endpoint = HTTP2Endpoint(role: role, limits: limits)
         if role == .client {
             for _ in 0..<3 { _ = try? endpoint.open(Self.request, endStream: false) }
         } else {

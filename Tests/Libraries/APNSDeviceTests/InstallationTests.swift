@@ -26,8 +26,8 @@ struct InstallationTests {
     func `The body has what the app said, and nothing for what it left out`() throws {
         let installation = AppInstallation(
             deviceToken: "00fc", environment: .production, languages: ["sv-SE", "en"], timeZone: "Europe/Stockholm",
-            user: "anna", tags: ["news"], appVersion: "2.1", values: ["name": "Anna"], tokens: [.fileProvider: "02"],
-            activities: ["order-17": "01"])
+            user: "anna", tags: ["news"], appVersion: "2.1", values: ["name": "Anna"],
+            tokens: [.fileProvider: "02", .mdm: "03"], activities: ["order-17": "01"])
         let body = String(decoding: try installation.body(bundleID: "com.example.shop"), as: UTF8.self)
         #expect(
             body == """

@@ -70,19 +70,6 @@
             #expect(peer.session.heldMemory > 0)
         }
 
-        /// The application does not know of a request before all its fields have come.
-        @Test func `A session of HTTP2Core with half a field block is closed after the time of a request`() throws {
-            let peer = try EmbeddedPeer.connected { $0.implementation = .core }
-            let now = peer.channel.embeddedEventLoop.now
-            let timeout = TimeAmount.seconds(10)
-            #expect(!peer.session.closeIfFieldsAreOverdue(after: timeout, now: now + .seconds(11)))
-            try peer.send([0, 0, 1, 1, 0, 0, 0, 0, 1, 0x82])
-            #expect(!peer.session.closeIfFieldsAreOverdue(after: timeout, now: now + .seconds(10)))
-            #expect(peer.session.closeIfFieldsAreOverdue(after: timeout, now: now + .seconds(11)))
-            peer.run()
-            #expect(!peer.channel.isActive)
-        }
-
         @Test(.libraryOnly) func `A session that keeps its memory has no allocator of its own`() throws {
             let peer = try EmbeddedPeer.connected()
             #expect((peer.session as? LibrarySession)?.memory == nil)

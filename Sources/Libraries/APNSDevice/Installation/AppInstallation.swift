@@ -22,6 +22,7 @@ public struct AppInstallation: Sendable, Hashable {
     public var values: [String: String]
     /// The device tokens of the app's services as hexadecimal digits. A message to a service goes to its token. That of
     /// ``PushService/liveActivity`` starts Live Activities: the token of `pushToStartTokenUpdates`.
+    /// Those of services that have none (``PushService/withTokens``) are not sent.
     public var tokens: [Service: String]
     /// The device tokens of the Live Activities that run, by a name that your backend knows, such as `order-17`.
     public var activities: [String: String]

@@ -117,10 +117,11 @@ extension HTTP2Session {
         }
     }
 
-    /// Closes the channel if fields of which the application was not told take too long, after what is queued was written.
+    /// Closes the channel if fields of which the application was not told take too long. What is queued is written
+    /// before.
     /// - Returns: Whether it did.
     package func closeIfFieldsAreOverdue(after timeout: TimeAmount, now: NIODeadline) -> Bool {
-        guard let since = unfinishedFieldsSince, since + timeout < now else { return false }
+        guard state == .active, let since = unfinishedFieldsSince, since + timeout < now else { return false }
         close()
         return true
     }

@@ -172,7 +172,8 @@ package class HTTP2Session: ChannelInboundHandler {
     /// streams applies. If this takes too long, an application that has lowered the number for safety ends the
     /// connection with SETTINGS_TIMEOUT (RFC 9113, 6.5.3).
     package var hasUnacknowledgedSettings: Bool { false }
-    /// Since when fields come of which a part is missing, if the application was not told of them; nil if there are none.
+    /// Since when fields come of which a part is missing, if the application was not told of them; nil if there are
+    /// none. libnghttp2 tells of them as soon as they begin.
     var unfinishedFieldsSince: NIODeadline? { nil }
     /// Server, with `observesEncoding`: the requests that came too late to be processed. Complete when the session has
     /// closed. A session of `HTTP2Core` knows none.
