@@ -60,16 +60,11 @@ struct FieldEncoder {
             let index = fixed?.index ?? dynamic.map { $0.index + StaticTable.count + 1 } ?? 0
             literal(index, name, value, prefix: fits ? 6 : 4, pattern: fits ? 0x40 : 0x00, to: &output)
             if fits { table.insert(name: name, value: value) }
-        case .withoutIndexing:
-            literal(fixed?.index ?? index(ofName: name), name, value, prefix: 4, pattern: 0x00, to: &output)
-        case .neverIndexed:
-            literal(fixed?.index ?? index(ofName: name), name, value, prefix: 4, pattern: 0x10, to: &output)
+        case .withoutIndexing, .neverIndexed:
+            // 6.2.2 and 6.2.3. A field with another form may have added the name to the table.
+            let index = fixed?.index ?? table.find(name).map { $0 + StaticTable.count + 1 } ?? 0
+            literal(index, name, value, prefix: 4, pattern: form == .neverIndexed ? 0x10 : 0x00, to: &output)
         }
-    }
-
-    /// The index of a name in the dynamic table, which a field with another form may have added; 0 for none.
-    private func index(ofName name: Span<UInt8>) -> Int {
-        table.find(name).map { $0 + StaticTable.count + 1 } ?? 0
     }
 
     /// RFC 7541, 6.2: a literal, with the index of its name or with the name.
