@@ -13,6 +13,7 @@ extension FuzzEntry {
         let whole = HTTP2Reading(role, stream, length: max(1, stream.count), actions)
         let parts = HTTP2Reading(role, stream, length: Int(first >> 1) + 1, actions)
         precondition(whole.events == parts.events && whole.content == parts.content)
+        precondition(whole.ignored == parts.ignored)
         precondition(whole.output == parts.output)
     }
 
@@ -79,6 +80,8 @@ private struct HTTP2Reading {
     private(set) var events: [String] = []
     /// The content of all streams.
     private(set) var content: [UInt32: [UInt8]] = [:]
+    /// The content that came for closed streams.
+    private(set) var ignored: [UInt32: [UInt8]] = [:]
     private(set) var output: [UInt8] = []
 
     private let actions: Actions
@@ -93,6 +96,7 @@ private struct HTTP2Reading {
         // So small that the content of an input uses it up.
         if actions.contains(.pause) { limits.streamWindowBytes = 64 }
         var endpoint = HTTP2Endpoint(role: role, limits: limits)
+        endpoint.tellsIgnored = true
         if role == .client {
             for _ in 0..<3 { _ = try? endpoint.open(Self.request, endStream: false) }
         } else {
@@ -160,7 +164,10 @@ private struct HTTP2Reading {
                 case .request(let stream, let endStream), .response(let stream, let endStream):
                     events.append("\(event) \(Self.text(endpoint.fields))")
                     act(on: stream, endStream: endStream, &endpoint)
-                case .interimResponse, .trailers:
+                case .ignoredData(let stream, let range, let endStream):
+                    ignored[stream.rawValue, default: []] += bytes[range]
+                    if endStream { events.append("ignored end \(stream)") }
+                case .interimResponse, .trailers, .ignoredFields:
                     events.append("\(event) \(Self.text(endpoint.fields))")
                 case .ping:
                     events.append("\(event)")

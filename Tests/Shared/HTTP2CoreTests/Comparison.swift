@@ -179,6 +179,8 @@ extension Verdict {
         case .fieldsTooLarge(let stream, let isEnd):
             events.append("fields of \(stream) are too large")
             end(stream, isEnd)
+        // The library does not tell of these.
+        case .ignoredFields, .ignoredData: break
         case .settings: events.append("settings")
         case .settingsAcknowledged: events.append("settings acknowledged")
         case .ping: events.append("ping")

@@ -131,6 +131,26 @@ struct ConnectionTests {
         #expect(!server.hasFailed)
     }
 
+    @Test func `What is ignored can be told`() {
+        server.endpoint.tellsIgnored = true
+        _ = server.receive(Wire.headers(1, Wire.post, endStream: false) + Wire.reset(1))
+        server.endpoint.goAway(lastStream: StreamID(1), .noError)
+        // 1 was reset, and 3 came too late.
+        #expect(
+            server.receive(Wire.data(1, "abc") + Wire.headers(3, [(":path", "/")], endStream: false))
+                == ["ignored data 1 abc", "ignored 3 :path=/"])
+        let padded = Wire.frame(Wire.data, Wire.padded, 3, [2] + Array("def".utf8) + [0, 0])
+        #expect(
+            server.receive(padded + Wire.data(3, "", endStream: true) + Wire.headers(1, [("a", "b")]))
+                == ["ignored data 3 def", "ignored data 3 end ", "ignored 1 end a=b"])
+    }
+
+    @Test func `Content in error is not told, because its stream ends after it has begun`() {
+        server.endpoint.tellsIgnored = true
+        _ = server.receive(Wire.headers(1, Wire.post))
+        #expect(server.receive(Wire.data(1, "abc")) == ["closed 1 STREAM_CLOSED (RFC 9113, 5.1)"])
+    }
+
     @Test func `RFC 9113, 6.8: DATA above the last stream of our GOAWAY counts for the connection's window`() {
         server.endpoint.goAway(lastStream: StreamID(1), .noError)
         _ = server.receive(Wire.headers(3, Wire.post, endStream: false))

@@ -185,9 +185,7 @@ import Testing
         let peer = try EmbeddedPeer.connected()
         try peer.send(.headers(1, [0x83, 0x87], endStream: true))
         #expect(try peer.received(WireFrame.reset).map { $0.number() } == [HTTP2ErrorCode.protocolError.rawValue])
-        // `HTTP2Core` checks all fields before it reports a request, so the application does not know this one.
-        let isKnown = BothProtocols.current == .library
-        #expect(peer.recorder.closed == (isKnown ? [.closed(1, .protocolError)] : []))
+        #expect(peer.recorder.closed == [.closed(1, .protocolError)])
         #expect(peer.channel.isActive)
     }
 }

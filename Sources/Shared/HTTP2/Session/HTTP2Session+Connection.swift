@@ -12,6 +12,12 @@ extension HTTP2Session {
         return true
     }
 
+    /// Server: whether new streams are not processed any more, and the client learns it.
+    var refusesStreams: Bool {
+        if case .answering = drain { return true }
+        return hasSubmittedGoAway && !hasFailed
+    }
+
     /// Server: changes how many streams the client may have open, at most `maxConcurrentStreams`.
     ///
     /// Streams that the client opened before it acknowledged a smaller number are served. Later ones are refused, and

@@ -176,7 +176,7 @@ package class HTTP2Session: ChannelInboundHandler {
     /// none. libnghttp2 tells of them as soon as they begin.
     var unfinishedFieldsSince: NIODeadline? { nil }
     /// Server, with `observesEncoding`: the requests that came too late to be processed. Complete when the session has
-    /// closed. A session of `HTTP2Core` knows none.
+    /// closed.
     package var unprocessedStreams: UnprocessedStreams { UnprocessedStreams() }
     /// Server: the client may have this many streams open, at most `maxConcurrentStreams`.
     func announceStreams(_ number: Int) {}

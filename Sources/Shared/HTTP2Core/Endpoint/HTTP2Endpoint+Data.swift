@@ -8,6 +8,9 @@ struct DataProgress {
     var padding: Int?
     /// The stream is closed, or the frame is in error.
     var isIgnored = false
+    /// The user is told of the content although it is ignored. The stream was closed before the frame, so that no event
+    /// of the stream comes between.
+    var isTold = false
 }
 
 // DATA: flow control (RFC 9113, 5.2 and 6.9), padding (6.1) and content-length (8.1.1). Content is passed on in the
@@ -38,6 +41,7 @@ extension HTTP2Endpoint {
         case .closed:
             // RFC 9113, 5.1 and 5.4.2: what was under way when the stream was reset is discarded.
             progress.isIgnored = true
+            progress.isTold = tellsIgnored
             try flood.countIdleFrame(at: now)
             // RFC 9113, 6.8: a peer that does not know our GOAWAY yet may send whole requests.
             if head.stream <= sentGoAway ?? .last { try flood.countIgnored(FrameHead.byteCount + head.length, at: now) }
@@ -103,7 +107,11 @@ extension HTTP2Endpoint {
         }
         let isEnd = progress.remaining == 0
         reading = isEnd ? .head : .data(progress)
-        guard !progress.isIgnored, let slot = streams.slot(of: progress.stream) else { return nil }
+        guard !progress.isIgnored, let slot = streams.slot(of: progress.stream) else {
+            let endStream = isEnd && progress.endStream
+            guard progress.isTold, !content.isEmpty || endStream else { return nil }
+            return .ignoredData(progress.stream, content, endStream: endStream)
+        }
         return try deliver(content, slot, progress, isEnd: isEnd)
     }
 

@@ -66,7 +66,7 @@ extension HTTP2Endpoint {
             return try fieldsOfOpenStream(slot, stream, endStream, now)
         case .closed:
             if role == .client { try flood.countIdleFrame(at: now) }
-            return nil
+            return tellsIgnored ? .ignoredFields(stream, endStream: endStream) : nil
         case .idle:
             return try openStream(stream, endStream, now)
         }
@@ -83,7 +83,7 @@ extension HTTP2Endpoint {
             // As many may have been under way when it was sent.
             let underWay = Int(clamping: stream.rawValue - max(last, lastProcessedStream).rawValue) / 2
             if underWay <= limits.maxConcurrentStreams { flood.streamOpened() }
-            return nil
+            return tellsIgnored ? .ignoredFields(stream, endStream: endStream) : nil
         }
         flood.streamOpened()
         let allowed = min(local.maxConcurrentStreams ?? .max, limits.maxConcurrentStreams)

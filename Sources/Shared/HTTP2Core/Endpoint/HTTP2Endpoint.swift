@@ -31,6 +31,8 @@ package struct HTTP2Endpoint: ~Copyable {
 
     package let role: Role
     package let limits: EndpointLimits
+    /// Server: whether the events `ignoredFields` and `ignoredData` are wanted.
+    package var tellsIgnored = false
 
     // Receiving
     var reading: Reading

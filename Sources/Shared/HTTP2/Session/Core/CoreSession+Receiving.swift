@@ -11,15 +11,20 @@ extension CoreSession {
                 let bytes = raw.bindMemory(to: UInt8.self)
                 let now = readTime.uptimeNanoseconds
                 var position = 0
-                while state == .active, pendingTeardown == nil, floodKind == nil,
+                while state == .active || isReadWhileClosing, pendingTeardown == nil, floodKind == nil,
                     let event = endpoint.next(bytes.span, at: &position, now: now)
                 {
+                    guard state == .active else {
+                        handleIgnored(event, bytes)
+                        continue
+                    }
                     hasNews = true
                     handle(event, bytes)
                 }
             }
         }
-        // Answers and windows may have been queued without an event.
+        // Answers and windows may have been queued without an event. While the channel is being closed nobody needs them.
+        guard state == .active else { return }
         if hasQueuedFrames { hasNews = true }
         guard let floodKind, state == .active else { return }
         submitGoAway(lastProcessedStream, .enhanceYourCalm, [])
@@ -74,15 +79,53 @@ extension CoreSession {
             priorityReceived(StreamID(stream))
         case .failed(let fault):
             failed(fault)
-        case .interimResponse, .refused, .settingsAcknowledged:
+        case .refused(let stream, let fault):
+            refused(StreamID(stream), fault)
+        case .ignoredFields, .ignoredData:
+            handleIgnored(event, bytes)
+        case .interimResponse, .settingsAcknowledged:
             break
         }
+    }
+
+    // MARK: Requests that are not processed
+
+    /// Keeps what came too late to be processed. Other events are of no more use.
+    private func handleIgnored(_ event: Event, _ bytes: UnsafeBufferPointer<UInt8>) {
+        switch event {
+        case .ignoredFields(let stream, let endStream):
+            passedOver(StreamID(stream), endStream: endStream)
+        case .ignoredData(let stream, let range, let endStream):
+            let stream = StreamID(stream)
+            guard unprocessed.keeps(stream) else { return }
+            unprocessed.append(UnsafeBufferPointer(rebasing: bytes[range]), to: stream)
+            if endStream { unprocessed.ended(stream) }
+        default: break
+        }
+    }
+
+    /// The fields of a request, or its trailers, which came too late to be processed.
+    private func passedOver(_ stream: StreamID, endStream: Bool) {
+        guard endpoint.tellsIgnored, refusesStreams, stream > lastProcessedStream else { return }
+        unprocessed.began(stream)
+        let fields = endpoint.fields
+        for index in 0..<fields.count where fields.bytes[fields.name(index)].elementsEqual(":path".utf8) {
+            unprocessed.setPath(Array(fields.bytes[fields.value(index)]), of: stream)
+        }
+        if endStream { unprocessed.ended(stream) }
+    }
+
+    /// A malformed request, whose stream was reset. The application learns that it came. One beyond the number of
+    /// streams that was announced is none of its business.
+    private func refused(_ stream: StreamID, _ fault: Fault) {
+        guard fault.code != .refusedStream, case .admitted = requestBegan(stream) else { return }
+        streamClosed(stream, fault.code)
     }
 
     private func request(_ stream: StreamID, endStream: Bool, isTooLarge: Bool) {
         // Trailers that are too large are dropped as others are.
         if streams.contains(stream) { return remoteEnded(stream) }
-        guard case .admitted = requestBegan(stream) else { return }
+        guard case .admitted = requestBegan(stream) else { return passedOver(stream, endStream: endStream) }
         fieldsReceived(stream)
         fieldsEnded(stream, endStream: endStream, isTooLarge: isTooLarge)
         if endStream { remoteEnded(stream) }

@@ -11,10 +11,13 @@ final class CoreSession: HTTP2Session {
     private var unsentFrames = 0
     /// The fields that are being submitted; kept for its memory.
     private var list = FieldList()
+    /// Server, with `observesEncoding`: the requests that came too late.
+    var unprocessed = UnprocessedStreams()
 
     override init(role: Role, configuration: HTTP2Configuration, application: any HTTP2Application) {
         endpoint = HTTP2Endpoint(role: role == .server ? .server : .client, limits: EndpointLimits(configuration))
         super.init(role: role, configuration: configuration, application: application)
+        endpoint.tellsIgnored = role == .server && configuration.observesEncoding
     }
 
     // MARK: Beginning and end
@@ -159,6 +162,15 @@ final class CoreSession: HTTP2Session {
     // MARK: Reading and writing
 
     override func read(_ buffer: ByteBuffer) { readWithEndpoint(buffer) }
+
+    override func readWhileClosing(_ buffer: ByteBuffer) {
+        if isReadWhileClosing, !isInProtocol { readWithEndpoint(buffer) }
+    }
+
+    /// Whether the rest of what comes matters although the channel is being closed.
+    var isReadWhileClosing: Bool { state == .closing && endpoint.tellsIgnored && hasSubmittedGoAway }
+
+    override var unprocessedStreams: UnprocessedStreams { unprocessed }
 
     override func pump(_ context: ChannelHandlerContext) { pumpEndpoint(context) }
 

@@ -25,14 +25,10 @@
         /// Reads what libnghttp2 does not report, if that is observed.
         func readEncodings(_ buffer: ByteBuffer) {
             guard let encodings else { return }
-            if encodings.reader.lastProcessed == nil, isEnding { encodings.reader.lastProcessed = lastProcessedStream }
+            if encodings.reader.lastProcessed == nil, refusesStreams {
+                encodings.reader.lastProcessed = lastProcessedStream
+            }
             buffer.withUnsafeReadableBytes { encodings.reader.read($0) }
-        }
-
-        /// Whether new streams are not processed any more, and the client learns it.
-        private var isEnding: Bool {
-            if case .answering = drain { return true }
-            return hasSubmittedGoAway && !hasFailed
         }
 
         /// Frames without a callback are counted by their bytes. While the session drains, requests that the client opened
