@@ -108,7 +108,8 @@ import Testing
     @Test func `With HTTP2Core, indexed paths and content with padding are known too`() throws {
         let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
         // `:path` with incremental indexing (RFC 7541, 6.2.1), which is then an entry of the table.
-        try peer.send(.headers(1, [0x83, 0x87, 0x44, 0x02, 0x2f, 0x33]))
+        let block = [0x83, 0x87, 0x44, 0x02, 0x2f, 0x33] + literal(":authority", "localhost")
+        try peer.send(.headers(1, block))
         peer.session.goAway(.noError)
         let padded = WireFrame(
             type: WireFrame.data, flags: 0x8 | WireFrame.endStream, stream: 3, payload: [1, 0x61, 0x62, 0])
