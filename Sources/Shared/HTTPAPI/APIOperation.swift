@@ -81,15 +81,18 @@ package struct Parameter: Sendable {
     package static func query(_ name: String, _ schema: Schema, _ meaning: String) -> Parameter {
         Parameter(place: .query, name: name, schema: schema, meaning: meaning)
     }
+
+    /// The maximum number of items of a list's page, which ``Call/limit`` reads.
+    package static let limit = query(
+        "limit", .integer(1...Int64(APILimits.listItems)),
+        "How many at most; \(APILimits.listItems) if it is not given.")
 }
 
 extension [Parameter] {
     /// The parameters of every list: the maximum number of items, and the name after which the page begins.
     package static func list(after name: String, _ format: TextFormat = .any) -> [Parameter] {
         [
-            .query(
-                "limit", .integer(1...Int64(APILimits.listItems)),
-                "How many at most; \(APILimits.listItems) if it is not given."),
+            .limit,
             .query(
                 "after", .string(format),
                 "Only what comes after this \(name). The header Link names the next page, if there is one."),

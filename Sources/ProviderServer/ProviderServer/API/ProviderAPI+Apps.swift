@@ -14,7 +14,7 @@ extension ProviderAPI {
             method: .get, path: "/v1/apps", summary: "List the apps", answer: .json(.page(of: AppView.form.schema)),
             access: .administrator
         ) { api, _ in
-            list(api.apps.all.map { AppView.form.write(AppView($0)) }, next: nil)
+            list(api.apps.all.map { AppView($0) }, AppView.form)
         },
         ProviderOperation(
             method: .get, path: "/v1/apps/{bundleID}", summary: "Show an app", parameters: [bundleID],

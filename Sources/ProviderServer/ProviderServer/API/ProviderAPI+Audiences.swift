@@ -16,8 +16,7 @@ extension ProviderAPI {
             let app = try api.access.sendingApp(call)
             let audiences = try await api.store.audiences(app: app.number)
             return list(
-                audiences.map { SavedAudienceView.form.write(SavedAudienceView($0, bundleID: app.bundleID)) }, next: nil
-            )
+                audiences.map { SavedAudienceView($0, bundleID: app.bundleID) }, SavedAudienceView.form)
         },
         ProviderOperation(
             method: .get, path: "/v1/audiences/{name}", summary: "Show an audience, and how many it has now",

@@ -36,8 +36,7 @@ extension ProviderAPI {
             let environment = call.environment
             let ids = try await api.channels.with(app, environment) { try await $0.list(of: app.bundleID) }
             return list(
-                ids.map { ChannelView.form.write(ChannelView(id: $0, environment: environment.rawValue, keeps: nil)) },
-                next: nil)
+                ids.map { ChannelView(id: $0, environment: environment.rawValue, keeps: nil) }, ChannelView.form)
         },
         ProviderOperation(
             method: .delete, path: "/v1/channels/{id}", summary: "Delete a broadcast channel",

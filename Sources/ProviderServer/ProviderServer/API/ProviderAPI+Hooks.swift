@@ -24,7 +24,7 @@ extension ProviderAPI {
         ) { api, call in
             let app = try api.access.sendingApp(call)
             let hooks = try await api.store.hooks(app: app.number)
-            return list(hooks.map { HookView.form.write(HookView($0, app)) }, next: nil)
+            return list(hooks.map { HookView($0, app) }, HookView.form)
         },
         ProviderOperation(
             method: .delete, path: "/v1/hooks/{id}", summary: "Remove a hook", parameters: [id] + Parameter.app,
@@ -72,9 +72,7 @@ extension ProviderAPI {
             throw Problem.notFound("There is no hook \(id).")
         }
         let page = try await store.deliveries(hook: id, app: app.number, before: call.after, limit: call.limit)
-        return Self.list(
-            page.map { DeliveryView.form.write(DeliveryView($0)) },
-            next: page.count == call.limit ? page.last?.number : nil)
+        return Self.list(page.map { DeliveryView($0) }, DeliveryView.form, next: call.next(after: page, \.number))
     }
 }
 

@@ -253,17 +253,14 @@ extension ProviderAPI {
             guard user == nil else { throw Problem(400, "An export has all installations: leave out user.") }
             return exportInstallations(form, of: app)
         }
-        let (limit, after) = (call.limit, call.after)
+        func view(_ found: Recipient) -> JSONValue { InstallationView.json(found.installation, bundleID: app.bundleID) }
         if let user {
             // All on one page: a user has only a few devices.
-            let found = try await store.installations(app: app.number, user: user, limit: limit)
-            return Self.list(
-                found.map { InstallationView.json($0.installation, bundleID: app.bundleID) }, next: nil)
+            let found = try await store.installations(app: app.number, user: user, limit: call.limit)
+            return Self.list(found.map(view), .json(InstallationView.schema))
         }
-        let page = try await store.installations(app: app.number, after: after ?? 0, limit: limit)
-        return Self.list(
-            page.map { InstallationView.json($0.installation, bundleID: app.bundleID) },
-            next: page.count == limit ? page.last?.number : nil)
+        let page = try await store.installations(app: app.number, after: call.after ?? 0, limit: call.limit)
+        return Self.list(page.map(view), .json(InstallationView.schema), next: call.next(after: page, \.number))
     }
 }
 

@@ -294,18 +294,18 @@ extension ProviderAPI {
             number = try access.sendingApp(call).number
         }
         let causes = await campaigns.causes
-        var (items, last): ([JSONValue], Int64?) = ([], call.after)
+        var (items, last): ([MessageView], Int64?) = ([], call.after)
         while items.count < call.limit {
             let wanted = min(call.limit - items.count, ProviderServerLimits.messagesRead)
             let page = try await store.messages(app: number, before: last, limit: wanted)
             items += page.map {
                 let bundleID = apps.app(number: $0.app)?.bundleID ?? ""
-                return MessageView.form.write(MessageView($0, bundleID: bundleID, cause: causes[$0.id]))
+                return MessageView($0, bundleID: bundleID, cause: causes[$0.id])
             }
             last = page.last?.number ?? last
             guard page.count == wanted else { break }
         }
-        return Self.list(items, next: items.count == call.limit ? last : nil)
+        return Self.list(items, MessageView.form, next: items.count == call.limit ? last : nil)
     }
 
     private func listOutcomes(_ call: ProviderCall) async throws -> Response {
@@ -314,8 +314,8 @@ extension ProviderAPI {
         if let form = ListForm(of: call) { return exportOutcomes(form, of: message, filter) }
         let page = try await store.outcomes(of: message.number, filter, after: call.after ?? 0, limit: call.limit)
         return Self.list(
-            page.map { OutcomeView.form.write(OutcomeView($0, of: message.id)) },
-            next: page.count == call.limit ? page.last?.outcome.installation : nil)
+            page.map { OutcomeView($0, of: message.id) }, OutcomeView.form,
+            next: call.next(after: page, \.outcome.installation))
     }
 
     /// Reads the parameters `outcome` and `reason`.

@@ -123,8 +123,8 @@ extension ProviderAPI {
             + "identity provider.")
 
     /// Answers with a page of a list. `next` is the value of `after` that requests the next page.
-    static func list(_ items: [JSONValue], next: Int64?) -> Response {
-        var members: [String: JSONValue] = ["items": .array(items)]
+    static func list<Item>(_ items: [Item], _ form: JSONForm<Item>, next: Int64? = nil) -> Response {
+        var members: [String: JSONValue] = ["items": .array(items.map(form.write))]
         // The number is sent as a text, because clients must not compute with it.
         members["next"] = next.map { .string(String($0)) }
         return JSONValue.object(members).response()
@@ -151,14 +151,16 @@ extension Parameter {
 
     /// The parameters of a list of pages.
     static let page: [Parameter] = [
-        .query(
-            "limit", .integer(1...Int64(APILimits.listItems)),
-            "How many at most; \(APILimits.listItems) if it is not given."),
-        .query("after", .integer(0...Int64.max), "What `next` of the page before was."),
+        .limit, .query("after", .integer(0...Int64.max), "What `next` of the page before was."),
     ]
 }
 
 extension Call {
     /// The value of `after`; nil for the first page.
     var after: Int64? { query("after").flatMap { Int64($0) } }
+
+    /// The value of `after` for the page that follows `page`; nil if `page` is not full, because it is then the last.
+    func next<Item>(after page: [Item], _ number: (Item) -> Int64) -> Int64? {
+        page.count == limit ? page.last.map(number) : nil
+    }
 }
