@@ -1,52 +1,64 @@
 import APNSDevice
-import Notifications
 
 // What the agent says of itself.
 extension Agent {
     /// - Parameter peer: the caller. It sees the apps that it may be; an administrator sees all.
-    func status(for peer: LocalPeer) throws -> JSONValue {
+    func status(for peer: LocalPeer) throws -> AgentStatus {
         let isAdministrator = isAdministrator(peer)
         readManifestsAgain()
         let counts = try store.counts()
         let names = isAdministrator ? Set(manifests.keys).union(records.keys) : Set(manifests.keys)
         let visible = names.sorted().filter { isAdministrator || manifests[$0]?.admits(peer) == true }
-        var status: [String: JSONValue] = [
-            "deviceID": .string(identity.deviceID), "environment": .string(identity.environment.rawValue),
-            "service": .string("\(settings.courier.host):\(settings.courier.port)"),
-            "version": .string(settings.version),
-            "doNotDisturb": .bool(isQuiet), "apps": .array(visible.map { app($0, counts) }),
-        ]
-        switch connection.current {
-        case .connecting: status["connection"] = "connecting"
-        case .connected: status["connection"] = "connected"
-        case .disconnected(let error, _):
-            status["connection"] = "disconnected"
-            status["cause"] = .string(error.cause)
-        case .ended(let error):
-            status["connection"] = "ended"
-            status["cause"] = error.map { .string($0.cause) }
-        }
-        guard isAdministrator else { return .object(status) }
-        status["refusedManifests"] = .array(
-            refusedManifests.map { ["file": .string($0.file), "cause": .string($0.cause)] })
-        status["dropped"] = .object(
-            Dictionary(dropped.map { ($0.key.rawValue, .integer($0.value)) }) { first, _ in first })
-        return .object(status)
+        let (connection, cause): (String, String?) =
+            switch connection.current {
+            case .connecting: ("connecting", nil)
+            case .connected: ("connected", nil)
+            case .disconnected(let error, _): ("disconnected", error.cause)
+            case .ended(let error): ("ended", error?.cause)
+            }
+        let reasons = Dictionary(dropped.map { ($0.key.rawValue, $0.value) }) { first, _ in first }
+        return AgentStatus(
+            deviceID: identity.deviceID, environment: identity.environment.rawValue,
+            service: "\(settings.courier.host):\(settings.courier.port)", connection: connection, cause: cause,
+            version: settings.version, doNotDisturb: isQuiet, apps: visible.map { app($0, counts) },
+            refusedManifests: isAdministrator ? refusedManifests : nil, dropped: isAdministrator ? reasons : nil)
     }
 
-    private func app(_ bundleID: String, _ counts: [String: Int]) -> JSONValue {
-        var app: [String: JSONValue] = [
-            "bundleID": .string(bundleID), "name": .string(manifests[bundleID]?.name ?? bundleID),
-            "state": .string((state.life(of: bundleID) ?? .neverLaunched).rawValue),
-            "streams": .integer(streams[bundleID]?.count ?? 0), "pending": .integer(counts[bundleID] ?? 0),
-        ]
-        app["token"] = records[bundleID].map { .string($0.token) }
-        return .object(app)
+    private func app(_ bundleID: String, _ counts: [String: Int]) -> AppStatus {
+        AppStatus(
+            bundleID: bundleID, name: manifests[bundleID]?.name ?? bundleID,
+            state: (state.life(of: bundleID) ?? .neverLaunched).rawValue, streams: streams[bundleID]?.count ?? 0,
+            pending: counts[bundleID] ?? 0, token: records[bundleID]?.token)
     }
 
     func settingsDocument() -> DeviceSettings {
         DeviceSettings(doNotDisturb: isQuiet, apps: records.mapValues { AppSettingsDocument($0.currentSettings) })
     }
+}
+
+/// The device, its connection, and the apps that the caller sees.
+struct AgentStatus: Sendable {
+    let deviceID: String
+    let environment: String
+    let service: String
+    let connection: String
+    let cause: String?
+    let version: String
+    let doNotDisturb: Bool
+    let apps: [AppStatus]
+    /// Only for an administrator.
+    let refusedManifests: [ManifestFolder.Refused]?
+    /// Only for an administrator.
+    let dropped: [String: Int]?
+}
+
+struct AppStatus: Sendable {
+    let bundleID: String
+    let name: String
+    let state: String
+    let streams: Int
+    let pending: Int
+    let token: String?
 }
 
 /// The user's settings for the device and its apps.

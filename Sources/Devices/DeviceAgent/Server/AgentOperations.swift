@@ -16,9 +16,9 @@ enum AgentOperations {
     private static let device = [
         AgentOperation(
             method: .get, path: "/v1/status", summary: "The device, its connection, and the caller's apps",
-            answer: .json(AgentSchemas.status)
+            answer: .json(AgentSchemas.status.schema)
         ) { api, call in
-            try await api.agent.status(for: call.caller.peer).response()
+            AgentSchemas.status.response(try await api.agent.status(for: call.caller.peer))
         },
         AgentOperation(
             method: .get, path: "/openapi.json", summary: "This description",

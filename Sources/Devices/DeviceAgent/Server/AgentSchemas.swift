@@ -3,9 +3,8 @@ import HTTPAPI
 
 /// The forms of the agent's documents.
 enum AgentSchemas {
-    private static let text = Schema.string(.any)
+    private static let text = JSONForm.text(.any)
     private static let name = TextFormat.line(maximumBytes: AgentLimits.actionBytes)
-    private static let count64 = Schema.integer(0...Int64.max)
     private static let services = PushService.withTokens.map(\.rawValue)
 
     // MARK: Requests
@@ -83,22 +82,28 @@ enum AgentSchemas {
         .required("doNotDisturb", .boolean, \.doNotDisturb),
         .required("apps", .dictionary(of: appSettings), \.apps, "The settings of each app, by its bundle ID."))
 
-    static let status = Schema.named(
-        "Status",
-        .object([
-            .required("deviceID", text), .required("environment", text),
-            .required("service", text, "The address of the courier."),
-            .required("connection", .string(.oneOf(["connecting", "connected", "disconnected", "ended"]))),
-            .optional("cause", text, "Why there is no connection."), .required("version", text),
-            .required("doNotDisturb", .boolean),
-            .required("apps", .array(.named("AppStatus", app)), "Those that the caller may be; for root all."),
-            .optional("refusedManifests", .array(.object([.required("file", text), .required("cause", text)]))),
-            .optional("dropped", .openObject, "How many notifications reached neither app nor user, by reason."),
-        ]))
+    static let status: JSONForm<AgentStatus> = .object(
+        "Status", AgentStatus.init,
+        .required("deviceID", text, \.deviceID), .required("environment", text, \.environment),
+        .required("service", text, \.service, "The address of the courier."),
+        .required(
+            "connection", .text(.oneOf(["connecting", "connected", "disconnected", "ended"])), \.connection),
+        .optional("cause", text, \.cause, "Why there is no connection."), .required("version", text, \.version),
+        .required("doNotDisturb", .boolean, \.doNotDisturb),
+        .required("apps", .list(of: app), \.apps, "Those that the caller may be; for root all."),
+        .optional("refusedManifests", .list(of: refused), \.refusedManifests),
+        .optional(
+            "dropped", .dictionary(of: .integer()), \.dropped,
+            "How many notifications reached neither app nor user, by reason."))
 
-    private static let app = Schema.object([
-        .required("bundleID", text), .required("name", text),
-        .required("state", .string(.oneOf(AppState.allCases.map(\.rawValue)))), .required("streams", count64),
-        .required("pending", count64, "The events that the app has not handled."), .optional("token", text),
-    ])
+    private static let app: JSONForm<AppStatus> = .object(
+        "AppStatus", AppStatus.init,
+        .required("bundleID", text, \.bundleID), .required("name", text, \.name),
+        .required("state", .text(.oneOf(AppState.allCases.map(\.rawValue))), \.state),
+        .required("streams", .integer(), \.streams),
+        .required("pending", .integer(), \.pending, "The events that the app has not handled."),
+        .optional("token", text, \.token))
+
+    private static let refused: JSONForm<ManifestFolder.Refused> = .object(
+        nil, ManifestFolder.Refused.init, .required("file", text, \.file), .required("cause", text, \.cause))
 }
