@@ -8,17 +8,19 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "installation", abstract: "The installations of apps: one for each app on each device.",
         subcommands: [
-            List.self, ProviderShowCommand<Item>.self, Put.self, Patch.self, ProviderDeleteCommand<Item>.self,
-            Import.self, Export.self,
+            ProviderListCommand<Item>.self, ProviderShowCommand<Item>.self, Put.self, Patch.self,
+            ProviderDeleteCommand<Item>.self, Import.self, Export.self,
         ])
 
     enum Item: ProviderItem {
         typealias Scope = Place
+        typealias ListScope = Filter
         static let path = "/v1/installations"
         static let kind = "installation"
         static let identifier = (key: "id", value: "id", help: "The installation's identifier.")
         static let abstracts = (
-            list: "", show: "Show an installation.", delete: "Delete an installation. This cannot be undone."
+            list: "List all installations of an app, or those of a user, also ended ones.",
+            show: "Show an installation.", delete: "Delete an installation. This cannot be undone."
         )
 
         static func line(_ item: JSONValue) -> String {
@@ -43,22 +45,14 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
         var query: String { "?bundleID=\(bundleID.percentEncoded)" }
     }
 
-    struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "List all installations of an app, or those of a user, also ended ones.")
-
-        @OptionGroup var options: ProviderOptions
+    /// The installations to list.
+    struct Filter: ProviderScope {
         @OptionGroup var place: Place
 
         @Option(help: "Only the installations of this user.")
         var user: String?
 
-        func run() async throws {
-            let query = place.query + (user.map { "&user=\($0.percentEncoded)" } ?? "")
-            try await options.client().list("/v1/installations" + query) { item in
-                options.output.print(item, Item.line(item))
-            }
-        }
+        var query: String { place.query + (user.map { "&user=\($0.percentEncoded)" } ?? "") }
     }
 
     struct Put: AsyncParsableCommand {

@@ -7,6 +7,8 @@ import Notifications
 protocol ProviderItem: Sendable {
     /// Names the app, if the API needs it for this kind.
     associatedtype Scope: ProviderScope
+    /// Selects what is listed.
+    associatedtype ListScope: ProviderScope = Scope
     /// The path of the list.
     static var path: String { get }
     /// For "Deleted the hook".
@@ -35,7 +37,7 @@ struct ProviderListCommand<Item: ProviderItem>: AsyncParsableCommand {
     }
 
     @OptionGroup var options: ProviderOptions
-    @OptionGroup var scope: Item.Scope
+    @OptionGroup var scope: Item.ListScope
 
     func run() async throws {
         try await options.client().list(Item.path + scope.query) { options.output.print($0, Item.line($0)) }

@@ -9,17 +9,18 @@ struct ProviderMessageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "message", abstract: "Messages to the installations of an app.",
         subcommands: [
-            Send.self, List.self, Show.self, Change<Pause>.self, Change<Resume>.self, Change<Cancel>.self, Rate.self,
-            Outcomes.self, ProviderDeleteCommand<Item>.self,
+            Send.self, ProviderListCommand<Item>.self, Show.self, Change<Pause>.self, Change<Resume>.self,
+            Change<Cancel>.self, Rate.self, Outcomes.self, ProviderDeleteCommand<Item>.self,
         ])
 
     enum Item: ProviderItem {
         typealias Scope = AnyApp
+        typealias ListScope = Filter
         static let path = "/v1/messages"
         static let kind = "message"
         static let identifier = (key: "id", value: "id", help: "The message's identifier.")
         static let abstracts = (
-            list: "", show: "",
+            list: "List all messages, the newest first.", show: "",
             delete: "Delete a message that has ended, with its outcomes. This cannot be undone."
         )
 
@@ -87,20 +88,12 @@ struct ProviderMessageCommand: AsyncParsableCommand {
         }
     }
 
-    struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List all messages, the newest first.")
-
-        @OptionGroup var options: ProviderOptions
-
+    /// The messages to list.
+    struct Filter: ProviderScope {
         @Option(name: .customLong("bundle-id"), help: "Only the messages of this app.")
         var bundleID: String?
 
-        func run() async throws {
-            let query = bundleID.map { "?bundleID=\($0.percentEncoded)" } ?? ""
-            try await options.client().list("/v1/messages" + query) {
-                options.output.print($0, Item.line($0))
-            }
-        }
+        var query: String { bundleID.map { "?bundleID=\($0.percentEncoded)" } ?? "" }
     }
 
     /// The message that a command is about.
