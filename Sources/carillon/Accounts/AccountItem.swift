@@ -34,10 +34,14 @@ protocol RemovableItem: AccountItem {
 
 extension AccountItem {
     /// The path of one item.
-    static func path(of name: String) throws -> String {
-        guard !name.isEmpty else { throw CommandError("\(argument.help) is empty.") }
-        return "\(path)/\(name.percentEncoded)"
-    }
+    static func path(of name: String) throws -> String { try itemPath(path, name, argument.help) }
+}
+
+/// The path of one item of a list of the management API.
+/// - Parameter meaning: what the name is, for the error: "The key's ID".
+func itemPath(_ list: String, _ name: String, _ meaning: String) throws -> String {
+    guard !name.isEmpty else { throw CommandError("\(meaning) is empty.") }
+    return "\(list)/\(name.percentEncoded)"
 }
 
 struct ListCommand<Item: AccountItem>: AsyncParsableCommand {

@@ -25,8 +25,7 @@ struct ChannelCommand: AsyncParsableCommand {
         var query: String { "bundleID=\(bundleID.percentEncoded)&environment=\(environment.rawValue)" }
 
         func path(of channel: String) throws -> String {
-            guard !channel.isEmpty else { throw CommandError("The channel's ID is empty.") }
-            return "/v1/channels/\(channel.percentEncoded)?\(query)"
+            try itemPath("/v1/channels", channel, "The channel's ID") + "?" + query
         }
 
         func print(_ channel: ManagementMessages.Channel, _ line: String? = nil) {

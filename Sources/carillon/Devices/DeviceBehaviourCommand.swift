@@ -56,9 +56,8 @@ struct DeviceBehaveCommand: AsyncParsableCommand {
         let delay = delay.map { Duration.milliseconds(Int64($0 * 1000)).iso8601 }
         let change = ManagementMessages.ChangedDevice(
             behaviour: ManagementMessages.Behaviour(kind: behaviour, delay: delay, since: since))
-        let unreserved = try ManagementMessages.Team.path(of: device).dropFirst(ManagementMessages.Team.path.count)
         let changed: ManagementMessages.Device = try await common.management().ask(
-            .PATCH, "/v1/devices" + unreserved, change)
+            .PATCH, itemPath("/v1/devices", device, "The device's ID"), change)
         common.output.print(changed, changed.line)
     }
 }
