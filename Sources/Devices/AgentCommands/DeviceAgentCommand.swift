@@ -166,7 +166,7 @@ package struct DeviceAgentCommand: AsyncParsableCommand {
 
         /// - Returns: nil if the file is empty.
         private static func readCode(_ file: String) throws -> String? {
-            let text = String(decoding: try InputFile.read(file, "file with the activation code"), as: UTF8.self)
+            let text = try InputFile.text(file, "file with the activation code")
             let code = text.trimmingCharacters(in: .whitespacesAndNewlines)
             return code.isEmpty ? nil : code
         }

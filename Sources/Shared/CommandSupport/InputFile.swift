@@ -12,6 +12,11 @@ package enum InputFile {
         }
     }
 
+    /// - Parameter meaning: what the file should contain, for the error message.
+    package static func text(_ path: String, _ meaning: String) throws -> String {
+        String(decoding: try read(path, meaning), as: UTF8.self)
+    }
+
     /// Opens a file that is read in parts.
     /// - Parameter meaning: what the file should contain, for the error message.
     /// - Returns: the file, and its size in bytes; nil if it has no size, such as a pipe.

@@ -106,7 +106,7 @@ struct AppUpstreamCommand: AsyncParsableCommand {
         }
 
         private func text(of file: String, _ meaning: String) throws -> String {
-            String(decoding: try InputFile.read(DataFolder(file).path, meaning), as: UTF8.self)
+            try InputFile.text(DataFolder(file).path, meaning)
         }
     }
 

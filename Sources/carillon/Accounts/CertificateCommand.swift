@@ -97,7 +97,7 @@ struct CertificateCommand: AsyncParsableCommand {
 
         private func signingRequest(_ key: P256.Signing.PrivateKey) throws -> String {
             guard let request else { return try SigningRequest.pem(for: key) }
-            return String(decoding: try InputFile.read(DataFolder(request).path, "request"), as: UTF8.self)
+            return try InputFile.text(DataFolder(request).path, "request")
         }
 
         private static func passphrase(in file: String) throws -> String {

@@ -52,13 +52,9 @@ struct NewKeyFile {
 
     // MARK: Keys that exist
 
-    private static func text(of file: String) throws -> String {
-        String(decoding: try InputFile.read(DataFolder(file).path, "key"), as: UTF8.self)
-    }
-
     static func privateKey(in file: String) throws -> P256.Signing.PrivateKey {
         // The error does not say why the key is invalid, because it could quote the key.
-        let text = try text(of: file)
+        let text = try InputFile.text(DataFolder(file).path, "key")
         guard let key = try? SigningKey.privateKey(pem: text) else {
             throw CommandError("\(file) is not a P-256 private key in PEM.")
         }
@@ -66,7 +62,7 @@ struct NewKeyFile {
     }
 
     static func publicKey(in file: String) throws -> P256.Signing.PublicKey {
-        let text = try text(of: file)
+        let text = try InputFile.text(DataFolder(file).path, "key")
         guard let key = try? P256.Signing.PublicKey(pemRepresentation: text) else {
             throw CommandError("\(file) is not a P-256 public key in PEM.")
         }

@@ -18,8 +18,7 @@ extension APIClient {
         let environment = ProcessInfo.processInfo.environment
         guard let url = try address(in: urlName) else {
             let description = try description(folder)
-            let key = String(decoding: try InputFile.read(description.keyFile, "key"), as: UTF8.self)
-                .trimmingCharacters(in: .whitespacesAndNewlines)
+            let key = try InputFile.text(description.keyFile, "key").trimmingCharacters(in: .whitespacesAndNewlines)
             return providerServer(description.url, key: key, authority: description.certificate, folder: folder)
         }
         guard let key = environment[keyName], !key.isEmpty else {

@@ -130,19 +130,21 @@ struct ProviderAppCommand: AsyncParsableCommand {
                     throw ValidationError("This Carillon has no \(environment.rawValue) environment.")
                 }
                 place["url"] = .string("https://\(addresses.provider)")
-                place["authority"] = .string(try text(own.ca, "certificate"))
+                place["authority"] = .string(try InputFile.text(own.ca, "certificate"))
                 place["channels"] = .string("https://\(addresses.channels)")
                 if let key = own.key, keyFile == nil, certificate == nil {
                     place["key"] = [
-                        "keyID": .string(key.keyID), "privateKey": .string(try text(key.path, "signing key")),
+                        "keyID": .string(key.keyID), "privateKey": .string(try InputFile.text(key.path, "signing key")),
                     ]
                 }
             }
             if let url { place["url"] = .string(url) }
-            if let authority { place["authority"] = .string(try text(authority, "certificate")) }
-            place["certificate"] = try certificate.map { .string(try text($0, "certificate")) }
+            if let authority { place["authority"] = .string(try InputFile.text(authority, "certificate")) }
+            place["certificate"] = try certificate.map { .string(try InputFile.text($0, "certificate")) }
             if let keyFile, let keyID {
-                place["key"] = ["keyID": .string(keyID), "privateKey": .string(try text(keyFile, "signing key"))]
+                place["key"] = [
+                    "keyID": .string(keyID), "privateKey": .string(try InputFile.text(keyFile, "signing key")),
+                ]
             } else if keyFile != nil || keyID != nil {
                 throw ValidationError("--key-file and --key-id go together.")
             }
@@ -159,10 +161,6 @@ struct ProviderAppCommand: AsyncParsableCommand {
             // The server reads the file, perhaps from another working directory.
             let file = URL(fileURLWithPath: keysFile).path
             return ["issuer": .string(issuer), "audience": .string(audience), "keysFile": .string(file)]
-        }
-
-        private func text(_ path: String, _ meaning: String) throws -> String {
-            String(decoding: try InputFile.read(path, meaning), as: UTF8.self)
         }
     }
 
