@@ -18,14 +18,14 @@ extension DeviceAgentCommand {
         }
 
         private static func text(_ status: JSONValue) -> String {
-            func value(_ key: String) -> String { status.member(key)?.plainText ?? "" }
+            func value(_ key: String) -> String { status.members[key]?.plainText ?? "" }
             var lines = [
                 "Device \(value("deviceID")), \(value("environment")), of \(value("service")): \(value("connection"))"
             ]
             if !value("cause").isEmpty { lines.append("  \(value("cause"))") }
-            lines += status.elements("apps").map(Apps.text)
-            lines += status.elements("refusedManifests").map { refused in
-                "Not used: \(refused.member("file")?.plainText ?? ""): \(refused.member("cause")?.plainText ?? "")"
+            lines += (status.members["apps"]?.elements ?? []).map(Apps.text)
+            lines += (status.members["refusedManifests"]?.elements ?? []).map { refused in
+                "Not used: \(refused.members["file"]?.plainText ?? ""): \(refused.members["cause"]?.plainText ?? "")"
             }
             return lines.joined(separator: "\n")
         }
@@ -37,13 +37,14 @@ extension DeviceAgentCommand {
         @OptionGroup var options: DeviceAgentOptions
 
         func run() async throws {
-            for app in try await options.client.ask(.GET, "/v1/status").elements("apps") {
+            let status = try await options.client.ask(.GET, "/v1/status")
+            for app in status.members["apps"]?.elements ?? [] {
                 options.output.printRaw(app.text, Self.text(app))
             }
         }
 
         static func text(_ app: JSONValue) -> String {
-            func value(_ key: String) -> String { app.member(key)?.plainText ?? "" }
+            func value(_ key: String) -> String { app.members[key]?.plainText ?? "" }
             return "\(value("bundleID"))  \(value("state")), \(value("streams")) streams, \(value("pending")) pending"
         }
     }
@@ -95,8 +96,8 @@ extension DeviceAgentCommand {
         func run() async throws {
             let client = options.client
             if let bundleID {
-                let known = try await client.ask(.GET, "/v1/settings").member("apps")
-                guard known?.member(bundleID) != nil else {
+                let known = try await client.ask(.GET, "/v1/settings").members["apps"]
+                guard known?.members[bundleID] != nil else {
                     throw CommandError("The app \(bundleID) has not registered.")
                 }
             }
@@ -124,14 +125,12 @@ extension DeviceAgentCommand {
         }
 
         private static func text(_ settings: JSONValue) -> String {
-            let quiet = settings.member("doNotDisturb") == true
+            let quiet = settings.members["doNotDisturb"] == true
             var lines = ["Do not disturb: \(quiet ? "on" : "off")"]
-            if case .object(let apps)? = settings.member("apps") {
-                lines += apps.sorted { $0.key < $1.key }.map { name, app in
-                    func isOn(_ key: String) -> String { app.member(key) == true ? "on" : "off" }
-                    let alerts = app.member("alerts")?.plainText ?? ""
-                    return "\(name)  alerts \(alerts), sounds \(isOn("sounds")), badges \(isOn("badges"))"
-                }
+            lines += (settings.members["apps"]?.members ?? [:]).sorted { $0.key < $1.key }.map { name, app in
+                func isOn(_ key: String) -> String { app.members[key] == true ? "on" : "off" }
+                let alerts = app.members["alerts"]?.plainText ?? ""
+                return "\(name)  alerts \(alerts), sounds \(isOn("sounds")), badges \(isOn("badges"))"
             }
             return lines.joined(separator: "\n")
         }
@@ -139,18 +138,6 @@ extension DeviceAgentCommand {
 }
 
 extension JSONValue {
-    /// A member of an object; nil if there is none.
-    fileprivate func member(_ key: String) -> JSONValue? {
-        if case .object(let members) = self { members[key] } else { nil }
-    }
-
-    /// The elements of a member that is an array.
-    fileprivate func elements(_ key: String) -> [JSONValue] {
-        if case .array(let elements)? = member(key) { elements } else { [] }
-    }
-
     /// A text without quotation marks and without control characters, and other values as JSON.
-    fileprivate var plainText: String {
-        if case .string(let text) = self { TerminalText.clean(text) } else { text }
-    }
+    fileprivate var plainText: String { string.map(TerminalText.clean) ?? text }
 }

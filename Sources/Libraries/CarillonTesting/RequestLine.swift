@@ -5,10 +5,7 @@ import Foundation
 enum RequestLine {
     /// A request in one line.
     static func text(of request: [String: JSONValue]) -> String {
-        func text(_ key: String) -> String? {
-            guard case .string(let text)? = request[key] else { return nil }
-            return text
-        }
+        func text(_ key: String) -> String? { request[key]?.string }
         let status = request["status"].map { ([shown($0)] + [text("reason")].compactMap { $0 }).joined(separator: " ") }
         var parts = ["#" + shown(request["number"]), status ?? "no answer yet"]
         if let outcome = text("outcome") { parts.append(outcome) }

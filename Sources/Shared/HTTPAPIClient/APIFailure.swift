@@ -17,12 +17,9 @@ package enum APIFailure: Error {
     /// What the server says about the error (RFC 9457), with the place of the fault in the document that was sent. Both
     /// are nil if the answer says nothing, for example because it comes from a proxy.
     package var problem: (detail: String?, pointer: String?) {
-        guard case .refused(_, let body) = self,
-            case .object(let members)? = JSONValue(body, maximumDepth: Self.answerDepth)
-        else { return (nil, nil) }
-        func text(_ name: String) -> String? {
-            if case .string(let text)? = members[name] { text } else { nil }
+        guard case .refused(_, let body) = self, let answer = JSONValue(body, maximumDepth: Self.answerDepth) else {
+            return (nil, nil)
         }
-        return (text("detail"), text("pointer"))
+        return (answer.members["detail"]?.string, answer.members["pointer"]?.string)
     }
 }

@@ -31,6 +31,24 @@ public enum JSONValue: Sendable, Hashable {
         case .object: "object"
         }
     }
+
+    /// The members of an object; empty for any other value.
+    package var members: [String: JSONValue] { if case .object(let members) = self { members } else { [:] } }
+
+    /// The elements of an array; empty for any other value.
+    package var elements: [JSONValue] { if case .array(let elements) = self { elements } else { [] } }
+
+    /// The text; nil for any other value.
+    package var string: String? { if case .string(let text) = self { text } else { nil } }
+
+    /// The number, whether the JSON has it as an integer or with a fraction; nil for any other value.
+    package var double: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .number(let value): value
+        default: nil
+        }
+    }
 }
 
 extension JSONValue: Codable {

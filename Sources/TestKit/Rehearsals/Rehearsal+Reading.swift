@@ -110,14 +110,3 @@ extension Rehearsal.Condition {
         }
     }
 }
-
-extension JSONValue {
-    /// The number, whether the JSON has it as an integer or with a fraction.
-    var double: Double? {
-        switch self {
-        case .integer(let value): Double(value)
-        case .number(let value): value
-        default: nil
-        }
-    }
-}

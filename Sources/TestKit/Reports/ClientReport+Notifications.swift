@@ -71,8 +71,8 @@ extension ClientReport {
     /// Pushes and broadcasts that came the wrong way. The service accepts them, because their token is for the topic.
     private static let activityTokens: Rule = { requests in
         let shown = requests.filter { request in
-            guard request.facts.status == 200, case .object(let payload)? = request.facts.payload,
-                case .object(let aps)? = payload["aps"], case .string(let event)? = aps["event"]
+            guard request.facts.status == 200,
+                let event = request.facts.payload?.members["aps"]?.members["event"]?.string
             else { return false }
             if request.facts.channel != nil { return event == "start" }
             return switch request.facts.activityToken {

@@ -123,13 +123,7 @@ extension APIClient {
 
 extension JSONValue {
     /// The text of a member; nil if it is missing or not a text.
-    subscript(_ key: String) -> String? {
-        guard case .object(let members) = self, case .string(let text)? = members[key] else { return nil }
-        return text
-    }
-
-    /// The members of an object; empty for any other value.
-    var members: [String: JSONValue] { if case .object(let members) = self { members } else { [:] } }
+    subscript(_ key: String) -> String? { members[key]?.string }
 
     /// An object with only some of the members.
     func only(_ names: [String]) -> JSONValue { .object(members.filter { names.contains($0.key) }) }
@@ -140,8 +134,5 @@ extension JSONValue {
     }
 
     /// The number of a member, as text; 0 if it is missing.
-    func number(_ key: String) -> String {
-        guard case .object(let members) = self, case .integer(let number)? = members[key] else { return "0" }
-        return String(number)
-    }
+    func number(_ key: String) -> String { String(count(key)) }
 }

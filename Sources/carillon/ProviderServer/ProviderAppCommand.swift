@@ -20,11 +20,10 @@ struct ProviderAppCommand: AsyncParsableCommand {
         static let abstracts = (list: "List all apps.", show: "Show an app, without its keys.", delete: "")
 
         static func line(_ app: JSONValue) -> String {
-            var environments = ""
-            if case .object(let members) = app, case .object(let known)? = members["environments"] {
-                environments = known.keys.sorted().map { "\($0) at \(known[$0]?["url"] ?? "")" }.joined(separator: ", ")
-            }
-            return "\(app["bundleID"] ?? "")  team \(app["teamID"] ?? "")  \(environments)"
+            let environments = (app.members["environments"]?.members ?? [:]).sorted { $0.key < $1.key }
+                .map { "\($0) at \($1["url"] ?? "")" }
+            return
+                "\(app["bundleID"] ?? "")  team \(app["teamID"] ?? "")  \(environments.joined(separator: ", "))"
         }
     }
 
@@ -93,11 +92,9 @@ struct ProviderAppCommand: AsyncParsableCommand {
                 throw ValidationError("A new app needs --team-id.")
             }
             let names = environment.isEmpty ? [carillon == nil ? .production : .development] : environment
-            var environments: [String: JSONValue] = [:]
             // The stored credentials stay if a place comes without any.
-            if case .object(let places)? = known.members["environments"] {
-                environments = places.mapValues { $0.only(["url", "authority", "feedback", "channels"]) }
-            }
+            var environments = (known.members["environments"]?.members ?? [:])
+                .mapValues { $0.only(["url", "authority", "feedback", "channels"]) }
             for name in names { environments[name.rawValue] = try place(name, own) }
             let claims = acceptClaimedUsers.map(JSONValue.bool) ?? known.members["acceptsClaimedUsers"] ?? false
             var document: [String: JSONValue] = [

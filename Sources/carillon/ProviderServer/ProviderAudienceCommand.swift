@@ -23,11 +23,8 @@ struct ProviderAudienceCommand: AsyncParsableCommand {
         )
 
         static func line(_ item: JSONValue) -> String {
-            var parts = [item["name"] ?? ""]
-            if case .object(let members) = item {
-                parts.append(members["audience"]?.text ?? "")
-                if members["recipients"] != nil { parts.append("\(item.number("recipients")) recipients") }
-            }
+            var parts = [item["name"] ?? "", item.members["audience"]?.text ?? ""]
+            if item.members["recipients"] != nil { parts.append("\(item.number("recipients")) recipients") }
             return parts.joined(separator: "  ")
         }
     }

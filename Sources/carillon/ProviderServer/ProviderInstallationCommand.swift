@@ -26,11 +26,9 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
         static func line(_ item: JSONValue) -> String {
             var parts = [item["id"] ?? "", item["environment"] ?? ""]
             if let user = item["user"] { parts.append("user \(user)") }
-            if case .object(let members) = item, case .array(let tags)? = members["tags"], !tags.isEmpty {
-                parts.append(
-                    "tags " + tags.map { if case .string(let tag) = $0 { tag } else { "" } }.joined(separator: ", "))
-            }
-            if case .object(let members) = item, let end = members["ended"] {
+            let tags = item.members["tags"]?.elements ?? []
+            if !tags.isEmpty { parts.append("tags " + tags.map { $0.string ?? "" }.joined(separator: ", ")) }
+            if let end = item.members["ended"] {
                 parts.append("ended \(end["at"] ?? ""): \(end["reason"] ?? "")")
             }
             return parts.joined(separator: "  ")
@@ -196,9 +194,8 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
             let report = try await options.client().upload(
                 "/v1/installations/import" + place.query, file: file, contentType: type)
             var lines = ["Imported \(report.number("imported")), \(report.number("bad")) bad lines."]
-            if case .object(let members) = report, case .array(let bad)? = members["badLines"] {
-                lines += bad.map { "\(file):\($0.number("line")): \($0["detail"] ?? "") \($0["pointer"] ?? "")" }
-            }
+            lines += (report.members["badLines"]?.elements ?? [])
+                .map { "\(file):\($0.number("line")): \($0["detail"] ?? "") \($0["pointer"] ?? "")" }
             options.output.print(report, lines.joined(separator: "\n"))
             if report.number("bad") != "0" { throw ExitCode.failure }
         }

@@ -83,8 +83,8 @@ struct ProviderMessageCommand: AsyncParsableCommand {
 
         /// A line for each of the outcomes in an answer that waited for them.
         private func outcomes(_ answer: JSONValue) -> [String] {
-            guard case .array(let outcomes)? = answer.members["outcomes"] else { return [] }
-            return outcomes.map { "  \($0["installation"] ?? "")  \($0["reason"] ?? "accepted")" }
+            (answer.members["outcomes"]?.elements ?? [])
+                .map { "  \($0["installation"] ?? "")  \($0["reason"] ?? "accepted")" }
         }
     }
 

@@ -37,11 +37,8 @@ struct RequestsCommand: AsyncParsableCommand {
 
         /// The match as parameters of a query, in alphabetical order.
         func query() throws -> [String] {
-            guard case .object(let members) = try value() else { return [] }
-            return members.sorted { $0.key < $1.key }.map { key, value in
-                let text = if case .string(let text) = value { text } else { value.text }
-                return "\(key)=\(text.percentEncoded)"
-            }
+            (try value()?.members ?? [:]).sorted { $0.key < $1.key }
+                .map { key, value in "\(key)=\((value.string ?? value.text).percentEncoded)" }
         }
     }
 
@@ -97,15 +94,12 @@ struct RequestsCommand: AsyncParsableCommand {
 struct RequestLine {
     private let members: [String: JSONValue]
 
-    init(_ request: JSONValue) {
-        if case .object(let members) = request { self.members = members } else { members = [:] }
-    }
+    init(_ request: JSONValue) { members = request.members }
 
     init(_ json: String) { self.init(JSONValue(Array(json.utf8)) ?? [:]) }
 
     static func number(_ request: JSONValue) -> Int64? {
-        guard case .object(let members) = request, case .integer(let number) = members["number"] else { return nil }
-        return number
+        if case .integer(let number) = request.members["number"] { number } else { nil }
     }
 
     var text: String {
@@ -125,11 +119,5 @@ struct RequestLine {
         return parts.filter { !$0.isEmpty }.joined(separator: "  ")
     }
 
-    private func shown(_ key: String) -> String {
-        switch members[key] {
-        case nil: ""
-        case .string(let text): text
-        case let value?: value.text
-        }
-    }
+    private func shown(_ key: String) -> String { members[key].map { $0.string ?? $0.text } ?? "" }
 }

@@ -4,6 +4,7 @@ import HTTPAPI
 import HTTPAPIClient
 import HTTPTypes
 import NIOHTTP1
+import Notifications
 import Testing
 
 @testable import DeviceAgent

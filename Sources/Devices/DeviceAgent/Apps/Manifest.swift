@@ -68,9 +68,7 @@ extension Manifest {
         } catch {
             throw Refusal(cause: "\(error.pointer ?? ""): \(error.detail)")
         }
-        func member(_ key: String) -> String? {
-            if case .string(let text)? = members[key] { text } else { nil }
-        }
+        func member(_ key: String) -> String? { members[key]?.string }
         bundleID = member("bundleID") ?? ""
         name = member("name") ?? bundleID
         icon = member("icon")
@@ -84,12 +82,7 @@ extension Manifest {
             owner = .group(number)
         case (nil, nil): owner = .user(agentUser)
         }
-        exec = []
-        if case .array(let arguments)? = members["exec"] {
-            exec = arguments.compactMap { argument -> String? in
-                if case .string(let text) = argument { text } else { nil }
-            }
-        }
+        exec = members["exec"]?.elements.compactMap(\.string) ?? []
         resources = member("resources")
         desktopEntry = member("desktop")
         unit = member("unit")

@@ -88,10 +88,10 @@ public final class ChannelManager: Service, Sendable {
     /// - Throws: ``ProviderError``.
     public func list(of bundleID: String) async throws(ProviderError) -> [String] {
         let answer = try await ask(.list, bundleID)
-        guard case .object(let members)? = JSONValue(answer.body),
-            case .array(let values)? = members["channels"]
-        else { throw ProviderError(.unexpectedAnswer, "The answer has no list of channels.") }
-        return values.compactMap { if case .string(let id) = $0 { id } else { nil } }
+        guard case .array(let values)? = JSONValue(answer.body)?.members["channels"] else {
+            throw ProviderError(.unexpectedAnswer, "The answer has no list of channels.")
+        }
+        return values.compactMap(\.string)
     }
 
     private func ask(

@@ -273,7 +273,7 @@ extension ProviderAPI {
     private func patchMessage(_ call: ProviderCall) async throws -> Response {
         let (message, app) = try await message(call)
         let reader = try DocumentReader(call.document, at: "", keys: ["rate"])
-        guard case .object(let members) = call.document, members["rate"] != nil else {
+        guard call.document.members["rate"] != nil else {
             throw Problem.invalid("", "The key rate is missing; null removes the rate.")
         }
         let rate = try reader.read("rate", MessageDocument.rateForm)

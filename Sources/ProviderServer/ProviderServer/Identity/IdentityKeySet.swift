@@ -39,9 +39,7 @@ struct IdentityKeySet: Sendable {
     /// - Parameter text: the content of the file.
     /// - Throws: why the file cannot be used. A key of an unknown type is ignored, as RFC 7517, 5 requires.
     init(_ text: [UInt8]) throws(ProviderServerError) {
-        guard case .object(let members)? = JSONValue(text, maximumDepth: APILimits.documentDepth),
-            case .array(let values)? = members["keys"]
-        else {
+        guard case .array(let values)? = JSONValue(text, maximumDepth: APILimits.documentDepth)?.members["keys"] else {
             throw ProviderServerError(
                 .unusableFile, "The file is not a JSON Web Key Set: an object with the array keys.")
         }
@@ -50,7 +48,7 @@ struct IdentityKeySet: Sendable {
         }
         for case .object(let value) in values {
             guard let key = Self.key(value) else { continue }
-            keys.append((Self.text("kid", value), key))
+            keys.append((value["kid"]?.string, key))
         }
         guard !keys.isEmpty else {
             throw ProviderServerError(
@@ -61,15 +59,15 @@ struct IdentityKeySet: Sendable {
     /// Returns a key; nil for one that is not for signatures with RS256 or ES256.
     private static func key(_ value: [String: JSONValue]) -> Key? {
         guard value["use"] == nil || value["use"] == "sig" else { return nil }
-        let algorithm = text("alg", value)
-        switch text("kty", value) {
+        let algorithm = value["alg"]?.string
+        switch value["kty"]?.string {
         case "RSA" where algorithm == nil || algorithm == "RS256":
             guard let modulus = bytes("n", value), let exponent = bytes("e", value),
                 modulus.count <= ProviderServerLimits.identityKeyBytes, exponent.count <= 8
             else { return nil }
             return (try? _RSA.Signing.PublicKey(n: modulus, e: exponent)).map(Key.rsa)
         case "EC" where algorithm == nil || algorithm == "ES256":
-            guard text("crv", value) == "P-256", let x = bytes("x", value), let y = bytes("y", value),
+            guard value["crv"]?.string == "P-256", let x = bytes("x", value), let y = bytes("y", value),
                 x.count == 32, y.count == 32
             else { return nil }
             return (try? P256.Signing.PublicKey(rawRepresentation: x + y)).map(Key.p256)
@@ -77,12 +75,8 @@ struct IdentityKeySet: Sendable {
         }
     }
 
-    private static func text(_ name: String, _ value: [String: JSONValue]) -> String? {
-        if case .string(let text)? = value[name] { text } else { nil }
-    }
-
     private static func bytes(_ name: String, _ value: [String: JSONValue]) -> Data? {
-        text(name, value).flatMap { Base64URL.decoded(Array($0.utf8)[...], .token) }.map { Data($0) }
+        value[name]?.string.flatMap { Base64URL.decoded(Array($0.utf8)[...], .token) }.map { Data($0) }
     }
 
     /// Whether one of the keys has made a signature. If the token names a key, only this key counts. If it does not,

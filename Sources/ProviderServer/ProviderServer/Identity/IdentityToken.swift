@@ -39,23 +39,23 @@ struct IdentityToken: Sendable {
         guard parts.count == 3, let signature = Self.bytes(parts[2]), let header = Self.object(parts[0]),
             let claims = Self.object(parts[1])
         else { throw Self.fault("has to be a signed JSON Web Token of three parts") }
-        guard let algorithm = Self.text("alg", header).flatMap(Algorithm.init) else {
+        guard let algorithm = header["alg"]?.string.flatMap(Algorithm.init) else {
             throw Self.fault("has to be signed with RS256 or ES256")
         }
         // An extension that is critical has to be understood, and this server knows none (RFC 7515, 4.1.11).
         guard header["crit"] == nil else { throw Self.fault("has the header crit, which is not supported") }
         self.algorithm = algorithm
-        keyID = Self.text("kid", header)
+        keyID = header["kid"]?.string
         signed = Data("\(parts[0]).\(parts[1])".utf8)
         self.signature = Data(signature)
-        guard let issuer = Self.text("iss", claims) else { throw Self.fault("needs the claim iss") }
+        guard let issuer = claims["iss"]?.string else { throw Self.fault("needs the claim iss") }
         self.issuer = issuer
         audiences = Self.audiences(claims)
-        guard let expires = Self.number("exp", claims) else { throw Self.fault("needs the claim exp, a number") }
+        guard let expires = claims["exp"]?.double else { throw Self.fault("needs the claim exp, a number") }
         self.expires = expires
-        notBefore = Self.number("nbf", claims)
+        notBefore = claims["nbf"]?.double
         guard notBefore != nil || claims["nbf"] == nil else { throw Self.fault("has a claim nbf that is no number") }
-        guard let subject = Self.text("sub", claims), TextFormat.shortLine.allows(subject) else {
+        guard let subject = claims["sub"]?.string, TextFormat.shortLine.allows(subject) else {
             throw Self.fault("needs the claim sub, the user: \(TextFormat.shortLine.name)")
         }
         self.subject = subject
@@ -74,31 +74,16 @@ struct IdentityToken: Sendable {
     static func fault(_ what: String) -> Problem { Problem(401, "The token \(what).") }
 
     private static func object(_ part: Substring) -> [String: JSONValue]? {
-        guard let bytes = bytes(part),
-            case .object(let members)? = JSONValue(bytes, maximumDepth: APILimits.documentDepth)
-        else { return nil }
-        return members
+        bytes(part).flatMap { JSONValue($0, maximumDepth: APILimits.documentDepth)?.members }
     }
 
     private static func bytes(_ part: Substring) -> [UInt8]? { Base64URL.decoded(Array(part.utf8)[...], .token) }
-
-    private static func text(_ name: String, _ members: [String: JSONValue]) -> String? {
-        if case .string(let text)? = members[name] { text } else { nil }
-    }
-
-    private static func number(_ name: String, _ members: [String: JSONValue]) -> Double? {
-        switch members[name] {
-        case .integer(let number): Double(number)
-        case .number(let number): number
-        default: nil
-        }
-    }
 
     /// `aud` is one text or a list of texts (RFC 7519, 4.1.3).
     private static func audiences(_ claims: [String: JSONValue]) -> [String] {
         switch claims["aud"] {
         case .string(let one): [one]
-        case .array(let several): several.compactMap { if case .string(let one) = $0 { one } else { nil } }
+        case .array(let several): several.compactMap(\.string)
         default: []
         }
     }

@@ -103,7 +103,7 @@ struct InstallationChanges {
                 throw .invalid("/bundleID", "An installation cannot move to another app.")
             }
             // An ended installation becomes active again only if the request contains a device token.
-            let hasToken = if case .object(let members) = value { members["deviceToken"] != nil } else { false }
+            let hasToken = value.members["deviceToken"] != nil
             var new = try document.installation(old.id, registered: hasToken ? now : old.registered, now: now)
             new.created = old.created
             if !hasToken { new.end = old.end }

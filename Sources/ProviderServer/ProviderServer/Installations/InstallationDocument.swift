@@ -82,8 +82,7 @@ extension JSONValue {
     /// Applies a JSON Merge Patch (RFC 7396, 2). The recursion is safe, because the reader limits the depth.
     func merging(_ patch: JSONValue) -> JSONValue {
         guard case .object(let changes) = patch else { return patch }
-        var members: [String: JSONValue] = [:]
-        if case .object(let known) = self { members = known }
+        var members = members
         for (name, value) in changes {
             members[name] = value == .null ? nil : (members[name] ?? .null).merging(value)
         }

@@ -71,7 +71,7 @@ struct MessageDocument: Sendable {
             defaults: try TemplateValues.read("values", reader) ?? [:])
         headers = try reader.members(of: MessageHeaders.form)
         activity = try reader.read("activity", .text(.line(maximumBytes: ProviderServerLimits.identifierBytes)))
-        event = reader.members["payload"]?.liveActivityEvent
+        event = reader.members["payload"]?.members["aps"]?.members["event"]?.string
         sendAt = try Self.time(reader, isStored: isStored)
         localTime = try reader.read("localTime", Self.localTime).flatMap(LocalTime.init)
         guard sendAt == nil || localTime == nil else {
@@ -219,15 +219,5 @@ struct MessageDocument: Sendable {
         return try headers.notification(
             bundleID: bundleID,
             payload: try template.payload(for: installation, own: own, adding: countsOpened ? message : nil), id: id)
-    }
-}
-
-extension JSONValue {
-    /// What a payload does with a Live Activity.
-    fileprivate var liveActivityEvent: String? {
-        guard case .object(let members) = self, case .object(let aps)? = members["aps"],
-            case .string(let event)? = aps["event"]
-        else { return nil }
-        return event
     }
 }

@@ -11,12 +11,12 @@ enum MessageTitle {
     static func text(of document: [UInt8]) -> String? {
         guard document.count <= maximumBytes,
             let value = JSONValue(document, maximumDepth: APILimits.documentDepth),
-            let alert = value.member("payload")?.member("aps")?.member("alert")
+            let alert = value.members["payload"]?.members["aps"]?.members["alert"]
         else { return nil }
-        let texts = value.member("fallbackLanguage")?.string.flatMap { value.member("texts")?.member($0) }
-        for text in [alert.string, alert.member("title")?.string, alert.member("body")?.string] {
+        let texts = value.members["fallbackLanguage"]?.string.flatMap { value.members["texts"]?.members[$0] }
+        for text in [alert.string, alert.members["title"]?.string, alert.members["body"]?.string] {
             guard let text, !text.isEmpty, let template = try? TemplateText(text) else { continue }
-            return template.preview { texts?.member($0)?.string }
+            return template.preview { texts?.members[$0]?.string }
         }
         return nil
     }
@@ -32,12 +32,4 @@ extension TemplateText {
             }
         }.joined()
     }
-}
-
-extension JSONValue {
-    fileprivate func member(_ name: String) -> JSONValue? {
-        if case .object(let members) = self { members[name] } else { nil }
-    }
-
-    fileprivate var string: String? { if case .string(let text) = self { text } else { nil } }
 }

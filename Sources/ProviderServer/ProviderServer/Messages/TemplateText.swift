@@ -62,7 +62,7 @@ struct TemplateText: Sendable, Hashable {
             case .text(let fixed): text += fixed
             case .value(let name):
                 guard let value = try value(name) else { throw MissingValue(name: name) }
-                text += value.plainText
+                text += value.string ?? value.text
             }
             guard text.utf8.count <= Payload.maximumVoIPBytes else { throw TextTooLarge() }
         }
@@ -78,11 +78,4 @@ struct MissingValue: Error {
 /// The texts for one recipient are larger than any payload.
 struct TextTooLarge: Error, CustomStringConvertible {
     let description = "With this recipient's values, the texts are larger than \(Payload.maximumVoIPBytes) bytes."
-}
-
-extension JSONValue {
-    /// The value as a part of a text.
-    fileprivate var plainText: String {
-        if case .string(let text) = self { text } else { text }
-    }
 }

@@ -128,11 +128,7 @@ final class DevelopmentParts: Sendable {
 
     /// The address of an environment's provider API; nil before all listeners are open, or if there is none.
     func providerAddress(_ environment: Environment) -> String? {
-        guard case .object(let members) = announcement.withLock({ $0 }),
-            case .object(let addresses)? = members[environment.rawValue],
-            case .string(let address)? = addresses["provider"]
-        else { return nil }
-        return address
+        announcement.withLock { $0 }.members[environment.rawValue]?.members["provider"]?.string
     }
 
     func announce(_ description: ServiceDescription) {

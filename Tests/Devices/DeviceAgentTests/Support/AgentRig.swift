@@ -138,11 +138,8 @@ final class EventReader: Sendable {
 }
 
 extension JSONValue {
-    subscript(_ key: String) -> JSONValue? {
-        if case .object(let members) = self { members[key] } else { nil }
-    }
+    subscript(_ key: String) -> JSONValue? { members[key] }
 
-    var string: String? { if case .string(let text) = self { text } else { nil } }
     var int: Int64? { if case .integer(let number) = self { number } else { nil } }
 }
 
