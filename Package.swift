@@ -140,7 +140,7 @@ let package = Package(
         module(
             "Sources/Libraries/CarillonTesting",
             [
-                "Notifications", "HTTPAPIClient", "Matching", "APNSProvider", "Service", nioCore, logging,
+                "Notifications", "HTTPAPIClient", "Matching", "APNSProvider", "Management", "Service", nioCore, logging,
             ]),
         // MARK: Sources/Shared: What several parties need.
         module("Sources/Shared/Notifications"),

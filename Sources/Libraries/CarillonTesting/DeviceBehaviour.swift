@@ -1,3 +1,4 @@
+import Management
 import Matching
 
 /// How a virtual device handles notifications.
@@ -16,23 +17,20 @@ public enum DeviceBehaviour: Sendable, Hashable, Encodable {
     /// The device token has expired. A push gets 410 `ExpiredToken`.
     case expired
 
-    private enum Keys: String, CodingKey {
-        case kind, delay, since
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(message)
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Keys.self)
+    var message: ManagementMessages.Behaviour {
         switch self {
-        case .online: try container.encode("online", forKey: .kind)
-        case .slow(let delay):
-            try container.encode("slow", forKey: .kind)
-            try container.encode(delay.iso8601, forKey: .delay)
-        case .offline: try container.encode("offline", forKey: .kind)
-        case .silent: try container.encode("silent", forKey: .kind)
+        case .online: ManagementMessages.Behaviour(kind: "online")
+        case .slow(let delay): ManagementMessages.Behaviour(kind: "slow", delay: delay.iso8601)
+        case .offline: ManagementMessages.Behaviour(kind: "offline")
+        case .silent: ManagementMessages.Behaviour(kind: "silent")
         case .removed(let since):
-            try container.encode("removed", forKey: .kind)
-            try container.encodeIfPresent(since, forKey: .since)
-        case .expired: try container.encode("expired", forKey: .kind)
+            ManagementMessages.Behaviour(kind: "removed", since: since.map { UInt64(clamping: $0) })
+        case .expired: ManagementMessages.Behaviour(kind: "expired")
         }
     }
 }

@@ -69,16 +69,21 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
 }
 
 extension RequestPattern {
+    /// The keys and values of the pattern.
+    var members: [String: JSONValue] {
+        // Encoding cannot fail, because the values contain only text and numbers.
+        let members = (try? JSONEncoder().encode(self)).flatMap {
+            try? JSONDecoder().decode([String: JSONValue].self, from: $0)
+        }
+        return members ?? [:]
+    }
+
     /// The pattern as parameters of a URL.
     var query: String {
         func shown(_ value: JSONValue) -> String {
             if case .string(let text) = value { return text }
             return (try? JSONEncoder().encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
         }
-        // Encoding cannot fail, because the values contain only text and numbers.
-        let members = (try? JSONEncoder().encode(self)).flatMap {
-            try? JSONDecoder().decode([String: JSONValue].self, from: $0)
-        }
-        return (members ?? [:]).map { "\($0.key)=\(shown($0.value).percentEncoded)" }.joined(separator: "&")
+        return members.map { "\($0.key)=\(shown($0.value).percentEncoded)" }.joined(separator: "&")
     }
 }

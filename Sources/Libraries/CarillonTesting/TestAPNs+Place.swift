@@ -1,4 +1,5 @@
 import Foundation
+import Management
 
 extension TestAPNs {
     /// Where a service is, and what to trust.
@@ -44,7 +45,7 @@ extension TestAPNs.Place {
         }
         management = ManagementCalls(url: url, key: key)
         // A fixture without teams makes nothing. Its answer has the addresses and the authority.
-        let made: Made = try await management.ask("POST", "/v1/fixtures", ["teams": [String]()])
+        let made: Made = try await management.ask("POST", "/v1/fixtures", ManagementMessages.Fixture(teams: []))
         guard let addresses = made.service.development else {
             throw TestAPNsError(
                 .refused,

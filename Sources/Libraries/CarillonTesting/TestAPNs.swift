@@ -1,6 +1,7 @@
 public import APNSProvider
 import Foundation
 import Logging
+import Management
 import Matching
 import NIOCore
 import Notifications
@@ -213,33 +214,21 @@ public final class TestAPNs: Sendable {
         bundleIDs: [String]? = nil,
         devices: [DeviceBehaviour] = [.online],
     ) async throws(TestAPNsError) -> TestTeam {
-        struct Document: Encodable {
-            struct Team: Encodable {
-                let name: String
-                let apps: [String]
-                let devices: [Device]
-            }
-            struct Device: Encodable {
-                let name: String
-                let behaviour: DeviceBehaviour
-            }
-            let teams: [Team]
-        }
-        struct Made: Decodable { let teams: [TestTeam.Description] }
         let phones = devices.enumerated().map {
-            Document.Device(name: "device \($0.offset + 1)", behaviour: $0.element)
+            ManagementMessages.FixtureDevice(name: "device \($0.offset + 1)", behaviour: $0.element.message)
         }
         let apps = bundleIDs ?? ["com.example.test-\(UUID().uuidString.prefix(8).lowercased())"]
-        let team = Document.Team(name: name, apps: apps, devices: phones)
-        let made: Made = try await management.ask("POST", "/v1/fixtures", Document(teams: [team]))
-        guard let description = made.teams.first else {
+        let wanted = ManagementMessages.FixtureTeam(name: name, apps: apps, devices: phones)
+        let made: ManagementMessages.Fixture = try await management.ask(
+            "POST", "/v1/fixtures", ManagementMessages.Fixture(teams: [wanted]))
+        guard let team = made.teams?.first, let id = team.teamID else {
             throw TestAPNsError(.refused, "The service's answer contains no team.")
         }
-        if serving == nil { leftovers.withLock { $0.append("/v1/teams/\(description.teamID)") } }
+        if serving == nil { leftovers.withLock { $0.append("/v1/teams/\(id)") } }
         if serving == nil, !acceptsAny {
-            teams.withLock { $0 = ($0 + [description.teamID]).suffix(Self.mostTeams) }
+            teams.withLock { $0 = ($0 + [id]).suffix(Self.mostTeams) }
         }
-        return TestTeam(description, in: self)
+        return TestTeam(id, team, in: self)
     }
 
     /// The newest requests of the test's backend, each in one line of text: for the message of a failed test.
@@ -268,7 +257,7 @@ public final class TestAPNs: Sendable {
     /// sent.
     /// - Throws: ``TestAPNsError/Code/refused`` if the service has no virtual clock, or if the duration is negative.
     public func advance(by duration: Duration) async throws(TestAPNsError) {
-        let _: Ignored = try await management.ask("POST", "/v1/clock", ["advance": duration.iso8601])
+        try await TestClock(team: nil, management: management).advance(by: duration)
     }
 
     /// Begins a rehearsal that causes faults for all teams. Faults of TLS come before the service knows the team.
@@ -283,8 +272,8 @@ public final class TestAPNs: Sendable {
             let seed: UInt64
             let rules: [RehearsalRule]
         }
-        struct Begun: Decodable { let rehearsal: String }
-        let begun: Begun = try await management.ask("POST", "/v1/rehearsals", Document(seed: seed, rules: rules))
+        let begun: ManagementMessages.RehearsalBegun = try await management.ask(
+            "POST", "/v1/rehearsals", Document(seed: seed, rules: rules))
         if serving == nil { leftovers.withLock { $0.append("/v1/rehearsals/\(begun.rehearsal)") } }
     }
 
@@ -296,13 +285,9 @@ public final class TestAPNs: Sendable {
 
     /// Ends all rehearsals.
     public func endRehearsals() async throws(TestAPNsError) {
-        struct Shown: Decodable {
-            let rehearsal: String
-            let active: Bool
-        }
-        let all: [Shown] = try await management.ask("GET", "/v1/rehearsals")
-        for shown in all where shown.active {
-            let _: Ignored = try await management.ask("DELETE", "/v1/rehearsals/\(shown.rehearsal)")
+        let all: [ManagementMessages.Rehearsal] = try await management.ask("GET", "/v1/rehearsals")
+        for rehearsal in all where rehearsal.active {
+            let _: Ignored = try await management.ask("DELETE", "/v1/rehearsals/\(rehearsal.rehearsal)")
         }
     }
 }

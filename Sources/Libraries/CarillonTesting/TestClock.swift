@@ -1,4 +1,5 @@
 public import Foundation
+import Management
 import Matching
 import Notifications
 
@@ -8,24 +9,11 @@ public struct TestClock: Sendable {
     let team: String?
     let management: ManagementCalls
 
-    private struct Reading: Decodable {
-        let now: String
-
-        var date: Date {
-            get throws(TestAPNsError) {
-                guard let date = try? Date(now, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-                else { throw TestAPNsError(.refused, "The service's time cannot be read: \(now)") }
-                return date
-            }
-        }
-    }
-
     /// The team's time.
     public var now: Date {
         get async throws(TestAPNsError) {
             let query = team.map { "?team=\($0.percentEncoded)" } ?? ""
-            let reading: Reading = try await management.ask("GET", "/v1/clock" + query)
-            return try reading.date
+            return try Self.date(try await management.ask("GET", "/v1/clock" + query))
         }
     }
 
@@ -33,9 +21,15 @@ public struct TestClock: Sendable {
     /// - Throws: ``TestAPNsError/Code/refused`` if the service has no virtual clock, or if the duration is negative.
     @discardableResult
     public func advance(by duration: Duration) async throws(TestAPNsError) -> Date {
-        var question = ["advance": duration.iso8601]
-        question["team"] = team
-        let reading: Reading = try await management.ask("POST", "/v1/clock", question)
-        return try reading.date
+        let question = ManagementMessages.ClockAdvance(advance: duration.iso8601, team: team)
+        return try Self.date(try await management.ask("POST", "/v1/clock", question))
+    }
+
+    private static func date(_ reading: ManagementMessages.ClockReading) throws(TestAPNsError) -> Date {
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        guard let date = try? Date(reading.now, strategy: style) else {
+            throw TestAPNsError(.refused, "The service's time cannot be read: \(reading.now)")
+        }
+        return date
     }
 }

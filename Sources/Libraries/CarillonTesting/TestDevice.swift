@@ -1,3 +1,5 @@
+import Management
+
 /// A virtual device of a ``TestTeam``.
 public struct TestDevice: Sendable {
     /// The device's identifier: 16 hexadecimal digits.
@@ -25,7 +27,7 @@ public struct TestDevice: Sendable {
     /// Gives the device another behaviour.
     /// - Throws: ``TestAPNsError/Code/refused`` if the service does not know the device.
     public func behave(_ behaviour: DeviceBehaviour) async throws(TestAPNsError) {
-        let _: Ignored = try await management.ask("PATCH", "/v1/devices/\(id)", ["behaviour": behaviour])
+        try await change(ManagementMessages.ChangedDevice(behaviour: behaviour.message))
     }
 
     /// Subscribes one of the device's apps to broadcast channels, in place of those to which it was subscribed.
@@ -36,6 +38,10 @@ public struct TestDevice: Sendable {
     /// - Throws: ``TestAPNsError/Code/refused`` if the device does not have the app, the app does not have one of the
     ///   channels, or the app was removed from the device.
     public func subscribe(to channels: [String], bundleID: String) async throws(TestAPNsError) {
-        let _: Ignored = try await management.ask("PATCH", "/v1/devices/\(id)", ["channels": [bundleID: channels]])
+        try await change(ManagementMessages.ChangedDevice(channels: [bundleID: channels]))
+    }
+
+    private func change(_ change: ManagementMessages.ChangedDevice) async throws(TestAPNsError) {
+        let _: Ignored = try await management.ask("PATCH", "/v1/devices/\(id)", change)
     }
 }

@@ -1,5 +1,6 @@
 public import APNSProvider
 import Foundation
+import Management
 import Matching
 import Notifications
 
@@ -35,31 +36,17 @@ public struct TestTeam: Sendable {
     /// The team's clock.
     public var clock: TestClock { TestClock(team: scope, management: apns.management) }
 
-    struct Description: Decodable {
-        struct Key: Decodable {
-            let keyID: String
-            let privateKey: String
-        }
-        struct Device: Decodable {
-            let deviceID: String
-            let tokens: [String: String]
-        }
-        let teamID: String
-        let apps: [String]
-        let keys: [Key]
-        let devices: [Device]
-    }
-
-    init(_ description: Description, in apns: TestAPNs) {
+    init(_ id: String, _ made: ManagementMessages.FixtureTeam, in apns: TestAPNs) {
         self.apns = apns
-        id = description.teamID
-        keyID = description.keys.first?.keyID ?? ""
-        privateKeyPEM = description.keys.first?.privateKey ?? ""
-        bundleIDs = description.apps
-        let bundleID = description.apps.first ?? ""
+        self.id = id
+        keyID = made.keys?.first?.keyID ?? ""
+        privateKeyPEM = made.keys?.first?.privateKey ?? ""
+        bundleIDs = made.apps ?? []
+        let bundleID = made.apps?.first ?? ""
         self.bundleID = bundleID
-        devices = description.devices.map {
-            TestDevice(id: $0.deviceID, tokens: $0.tokens, bundleID: bundleID, management: apns.management)
+        devices = (made.devices ?? []).map {
+            TestDevice(
+                id: $0.deviceID ?? "", tokens: $0.tokens ?? [:], bundleID: bundleID, management: apns.management)
         }
     }
 
@@ -78,23 +65,10 @@ public struct TestTeam: Sendable {
         name: String = "phone",
         token: String? = nil,
     ) async throws(TestAPNsError) -> TestDevice {
-        struct Question: Encodable, Sendable {
-            let team: String
-            let name: String
-            let behaviour: DeviceBehaviour
-            let tokens: [String: String]?
-        }
-        struct Made: Decodable {
-            struct App: Decodable {
-                let bundleID: String
-                let token: String
-            }
-            let deviceID: String
-            let apps: [App]
-        }
-        let question = Question(
-            team: id, name: name, behaviour: behaviour, tokens: token.map { [bundleID: $0] })
-        let made: Made = try await apns.management.ask("POST", "/v1/devices", question)
+        let device = ManagementMessages.FixtureDevice(
+            name: name, behaviour: behaviour.message, tokens: token.map { [bundleID: $0] })
+        let made: ManagementMessages.Device = try await apns.management.ask(
+            "POST", "/v1/devices", ManagementMessages.NewDevice(team: id, device: device))
         var tokens = Dictionary(made.apps.map { ($0.bundleID, $0.token) }, uniquingKeysWith: { first, _ in first })
         if let token { tokens[bundleID] = token }
         return TestDevice(id: made.deviceID, tokens: tokens, bundleID: bundleID, management: apns.management)
@@ -110,13 +84,9 @@ public struct TestTeam: Sendable {
         of bundleID: String? = nil,
         keepsNewest: Bool = false,
     ) async throws(TestAPNsError) -> String {
-        struct Question: Encodable, Sendable {
-            let bundleID: String
-            let messageStoragePolicy: Int
-        }
-        struct Made: Decodable { let channelID: String }
-        let question = Question(bundleID: bundleID ?? self.bundleID, messageStoragePolicy: keepsNewest ? 1 : 0)
-        let made: Made = try await apns.management.ask("POST", "/v1/channels", question)
+        let channel = ManagementMessages.NewChannel(
+            bundleID: bundleID ?? self.bundleID, messageStoragePolicy: keepsNewest ? 1 : 0)
+        let made: ManagementMessages.Channel = try await apns.management.ask("POST", "/v1/channels", channel)
         return made.channelID
     }
 
@@ -139,13 +109,10 @@ public struct TestTeam: Sendable {
         count: Int = 1,
         timeout: Duration = .seconds(5),
     ) async throws(TestAPNsError) -> [TestRequest] {
-        struct Question: Encodable, Sendable {
-            let match: RequestPattern
-            let count: Int
-            let timeout: String
-        }
         struct Seen: Decodable { let requests: [TestRequest] }
-        let question = Question(match: own(pattern), count: count, timeout: timeout.iso8601)
+        let pattern = own(pattern)
+        let question = ManagementMessages.Wait(
+            match: .object(pattern.members), count: count, timeout: timeout.iso8601)
         do {
             let seen: Seen = try await apns.management.ask(
                 "POST", "/v1/requests/wait", question, timeLimit: timeout + ManagementCalls.timeLimit)
@@ -154,7 +121,7 @@ public struct TestTeam: Sendable {
             guard error.code == .timedOut, let explanation = WaitExplanation(error.cause) else { throw error }
             throw TestAPNsError(
                 .timedOut,
-                explanation.text(of: question.match, count: count, timeout: timeout, url: url))
+                explanation.text(of: pattern, count: count, timeout: timeout, url: url))
         }
     }
 

@@ -25,14 +25,15 @@ struct ManagementMessagesTests {
         Messages.Node.self, Messages.NodeDrain.self, Messages.RehearsalBegun.self, Messages.Rehearsal.self,
         Messages.Report.self, Messages.Journal.self, Messages.DeletedRequests.self, Messages.Wait.self,
         Messages.NewNotification.self, Messages.NotificationSent.self, Messages.StrictRefusal.self,
-        Messages.Behaviour.self, Messages.ChangedDevice.self, Messages.Device.self, Messages.DeviceApp.self,
+        Messages.Behaviour.self, Messages.ChangedDevice.self, Messages.NewDevice.self, Messages.Device.self,
+        Messages.DeviceApp.self,
         Messages.NewUpstream.self, Messages.NewCredentials.self, Messages.Upstream.self,
         Messages.Upstream.Credentials.self,
     ]
 
     /// The bodies and answers that are described by a schema alone.
     private static let others: Set<String> = [
-        "OpenAPI", "Problem", "NewRehearsal", "Waited", "WaitedInVain", "NearMiss", "NewDevice", "Fixture",
+        "OpenAPI", "Problem", "NewRehearsal", "Waited", "WaitedInVain", "NearMiss", "Fixture",
         "CompletedFixture", "FixtureTeam", "FixtureKey", "FixtureCertificate", "FixtureDevice",
     ]
 

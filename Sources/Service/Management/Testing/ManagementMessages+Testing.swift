@@ -191,8 +191,10 @@ extension ManagementMessages {
         package var teams: [FixtureTeam]?
         package var service: JSONValue?
 
+        package init(teams: [FixtureTeam]? = nil) { self.teams = teams }
+
         package static let form: JSONForm<Fixture> = .object(
-            "Fixture", { Fixture(teams: $0) },
+            "Fixture", Fixture.init(teams:),
             .optional("teams", .list(of: FixtureTeam.form, to: FixtureLimits.teams), \.teams))
     }
 
@@ -205,7 +207,7 @@ extension ManagementMessages {
         package var devices: [FixtureDevice]?
 
         static let form: JSONForm<FixtureTeam> = .object(
-            "FixtureTeam", FixtureTeam.init,
+            "FixtureTeam", FixtureTeam.init(teamID:name:apps:keys:certificates:devices:),
             .optional("teamID", .text(.accountID), \.teamID), .optional("name", .text(.teamName), \.name),
             .optional("apps", .list(of: .text(.bundleID), to: FixtureLimits.apps), \.apps),
             .optional(
@@ -273,17 +275,33 @@ extension ManagementMessages {
     }
 
     /// A device that joins a team. Only this one may have channels, because the apps of a fixture have none yet.
-    package struct NewDevice: Sendable {
+    package struct NewDevice: JSONMessage {
         let team: String
         let device: FixtureDevice
         let channels: [String: [String]]?
 
-        static let form: JSONForm<NewDevice> = .object(
+        package init(team: String, device: FixtureDevice, channels: [String: [String]]? = nil) {
+            (self.team, self.device, self.channels) = (team, device, channels)
+        }
+
+        package static let form: JSONForm<NewDevice> = .object(
             "NewDevice", NewDevice.init,
             .required("team", .text(.accountID), \.team), .members(of: FixtureDevice.form, \.device),
             .optional(
                 "channels", .dictionary(of: .list(of: .text(.any))), \.channels,
                 "The IDs of the broadcast channels to which its apps are subscribed, in an array for each bundle ID."))
+    }
+}
+
+extension ManagementMessages.FixtureTeam {
+    package init(name: String, apps: [String], devices: [ManagementMessages.FixtureDevice]) {
+        self.init(teamID: nil, name: name, apps: apps, devices: devices)
+    }
+}
+
+extension ManagementMessages.FixtureDevice {
+    package init(name: String, behaviour: ManagementMessages.Behaviour, tokens: [String: String]? = nil) {
+        self.init(deviceID: nil, name: name, behaviour: behaviour, tokens: tokens)
     }
 }
 

@@ -39,11 +39,11 @@ extension ManagementOperations {
     static let virtualDevices = [
         ManagementOperation(
             method: .post, path: "/v1/devices", summary: "Make a virtual device of a team",
-            body: Body(reading: ManagementMessages.NewDevice.form.schema),
+            body: Body(reading: ManagementMessages.NewDevice.schema),
             answer: .json(ManagementMessages.Device.schema),
             problems: [409, 413, 415]
         ) { api, call in
-            .json(try await api.createDevice(call.read(ManagementMessages.NewDevice.form)))
+            .json(try await api.createDevice(call.message()))
         },
         ManagementOperation(
             method: .patch, path: "/v1/devices/{deviceID}",
