@@ -29,10 +29,9 @@ package final class SharedSwitchboard: Switchboard {
         var waiting: [DeviceKey: Waiting] = [:]
         /// The devices in `waiting` that were not yet requested from the store.
         var toClaim: [DeviceKey] = []
-        /// The device that gets its line at this moment, with its stream and its newest power.
-        var attaching: (device: DeviceKey, stream: any NotificationStream, power: DevicePower)?
-        /// Why the stream of the last device that got its line ended before it had one.
-        var endBeforeLine: StreamEnd?
+        /// The device that gets its line at this moment, with its stream, its newest power, and why the stream has ended
+        /// meanwhile; nil if it has not.
+        var attaching: (device: DeviceKey, stream: any NotificationStream, power: DevicePower, end: StreamEnd?)?
         /// The newest claims by other nodes of devices that wait.
         var claimedElsewhere: [DeviceKey: UInt64] = [:]
         var held: [DeviceKey: DeviceHold] = [:]
@@ -78,7 +77,7 @@ package final class SharedSwitchboard: Switchboard {
     package func detach(_ stream: any NotificationStream, of device: DeviceKey) {
         state.withLock { state in
             if state.waiting[device]?.stream === stream { state.waiting[device] = nil }
-            if state.attaching?.stream === stream { state.endBeforeLine = .storeUnavailable }
+            if state.attaching?.stream === stream { state.attaching?.end = .storeUnavailable }
         }
         local.detach(stream, of: device)
         release(device)
@@ -106,7 +105,7 @@ package final class SharedSwitchboard: Switchboard {
 
     package func disconnect(_ device: DeviceKey, because end: StreamEnd) {
         let waiting = state.withLock { state in
-            if state.attaching?.device == device { state.endBeforeLine = end }
+            if state.attaching?.device == device { state.attaching?.end = end }
             return state.waiting.removeValue(forKey: device)
         }
         waiting?.stream.end(end)
@@ -226,9 +225,9 @@ package final class SharedSwitchboard: Switchboard {
         let waiting = state.withLock { state in
             state.held[device] = hold
             let waiting = state.waiting.removeValue(forKey: device)
-            state.attaching = waiting.map { (device, $0.stream, $0.power) }
             let other = state.claimedElsewhere.removeValue(forKey: device)
-            state.endBeforeLine = other.flatMap { $0 > hold.epoch ? .takenOver : nil }
+            let end = other.flatMap { $0 > hold.epoch ? StreamEnd.takenOver : nil }
+            state.attaching = waiting.map { (device, $0.stream, $0.power, end) }
             return waiting
         }
         // The device's connection may have ended meanwhile.
@@ -236,27 +235,20 @@ package final class SharedSwitchboard: Switchboard {
         local.attach(waiting.stream, of: device, power: waiting.power, after: hold.previousNumber)
         // The device may have reported its power before it had a line.
         var power = waiting.power
-        while let newer = newerPower(than: power) {
+        while let newer = state.withLock({ $0.attaching?.power }), newer != power {
             local.changePower(of: device, to: newer)
             power = newer
         }
         // If the hold was given up before the line began, nothing else ends the line.
-        let (isHeld, end) = state.withLock { ($0.held[device] == hold, $0.endBeforeLine) }
+        let (isHeld, end) = state.withLock { state in
+            defer { state.attaching = nil }
+            return (state.held[device] == hold, state.attaching?.end)
+        }
         guard isHeld, end == nil, holds.holdTerm == term else {
             local.disconnect(device, because: end ?? .storeUnavailable)
             return release(device)
         }
         broadcasts.withLock { $0 }?.begin(device)
-    }
-
-    /// Returns the power that the device has reported since it began to get its line; nil if there is nothing newer. Its
-    /// reports then go to the line alone.
-    private func newerPower(than power: DevicePower) -> DevicePower? {
-        state.withLock { state in
-            if let newer = state.attaching?.power, newer != power { return newer }
-            state.attaching = nil
-            return nil
-        }
     }
 
     private func readAnnouncements() async {
@@ -309,7 +301,7 @@ package final class SharedSwitchboard: Switchboard {
                     if state.waiting[device] != nil { state.claimedElsewhere[device] = epoch }
                     guard let hold = state.held[device], hold.epoch < epoch else { return false }
                     state.held[device] = nil
-                    if state.attaching?.device == device { state.endBeforeLine = .takenOver }
+                    if state.attaching?.device == device { state.attaching?.end = .takenOver }
                     return true
                 }
                 if isOlder { local.disconnect(device, because: .takenOver) }
