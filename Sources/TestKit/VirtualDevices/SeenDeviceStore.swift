@@ -15,16 +15,16 @@ package struct SeenRegistrations: Registrations {
     }
 
     package func known(_ destination: Destination) -> KnownRegistration? {
-        let known = store.known(destination)
-        guard known == .neverRegistered else { return known }
-        return devices.unstoredRegistration(destination).map { .registered($0) } ?? .neverRegistered
+        completed(store.known(destination), destination)
     }
 
     package func known(_ destinations: [Destination]) -> [KnownRegistration?] {
-        zip(store.known(destinations), destinations).map { known, destination in
-            guard known == .neverRegistered else { return known }
-            return devices.unstoredRegistration(destination).map { .registered($0) } ?? .neverRegistered
-        }
+        zip(store.known(destinations), destinations).map(completed)
+    }
+
+    private func completed(_ known: KnownRegistration?, _ destination: Destination) -> KnownRegistration? {
+        guard known == .neverRegistered else { return known }
+        return devices.unstoredRegistration(destination).map { .registered($0) } ?? .neverRegistered
     }
 
     package func lookUp(_ destinations: [Destination]) async throws(StoreError) -> [Registration?] {
