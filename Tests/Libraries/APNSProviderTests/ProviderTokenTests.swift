@@ -180,6 +180,22 @@ import Testing
         }
     }
 
+    /// In a process of its own, because the limit on the size of files is that of the process.
+    @Test func `A file that cannot be written completely is an error that says why`() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGXFSZ, SIG_IGN)
+            var limit = rlimit(rlim_cur: 100, rlim_max: 100)
+            setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            try await ProviderTokenTests().withFolder { folder in
+                let long = StoredProviderToken(token: String(repeating: "a", count: 200), issuedAt: 1)
+                let error = await #expect(throws: (any Error).self) {
+                    try await FileProviderTokenStore(folder: folder).update("KEY") { _ in long }
+                }
+                #expect(error.map { "\($0)" }?.hasSuffix(String(cString: strerror(EFBIG))) == true)
+            }
+        }
+    }
+
     /// Two stores that use one folder behave like two processes.
     @Test func `Two processes renew together between twenty and sixty minutes`() async throws {
         let credentials = try TestAuthority.credentials()

@@ -58,10 +58,14 @@ public struct FileProviderTokenStore: ProviderTokenStore {
         let file = open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw Failure(path: temporary, errno: errno) }
         defer { close(file) }
-        let written = data.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-        guard written == data.count, rename(temporary, path) == 0 else {
-            throw Failure(path: path, errno: errno)
+        // A write that stops short sets no errno: the next one says why.
+        var rest = data[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+            guard count >= 0 else { throw Failure(path: path, errno: errno) }
+            rest = rest.dropFirst(count)
         }
+        guard rename(temporary, path) == 0 else { throw Failure(path: path, errno: errno) }
     }
 
     private struct Failure: Error, CustomStringConvertible {
