@@ -85,7 +85,7 @@ extension ProviderRequest {
         if value.isEqual(to: "alert") { return .value(.alert) }
         if value.isEqual(to: "background") { return .value(.background) }
         if let type = PushType(rawValue: value.text) { return .value(type) }
-        let known = PushType.all.map(\.rawValue).joined(separator: ", ")
+        let known = PushType.allCases.map(\.rawValue).joined(separator: ", ")
         return .bad("apns-push-type must be one of \(known).")
     }
 

@@ -105,7 +105,7 @@ extension StrictPayload {
                 values: [.string], types: shown, choices: ["passive", "active", "time-sensitive", "critical"]),
             "relevance-score": Key(values: [.number], types: shown),
             "filter-criteria": Key(values: [.string], types: shown),
-            "content-available": Key(values: [.number], types: PushType.all),
+            "content-available": Key(values: [.number], types: PushType.allCases),
             "content-changed": Key(values: [.boolean, .number], types: updates),
             "timestamp": Key(values: [.number], types: liveActivity),
             "event": Key(values: [.string], types: liveActivity, choices: ["start", "update", "end"]),

@@ -3,8 +3,8 @@ import Notifications
 extension ConsoleFile {
     /// The module `pushtypes.js`, written from the table in `Notifications`.
     static var pushTypes: ConsoleFile {
-        let types = PushType.all.map { "\"\($0.rawValue)\"" }
-        let suffixes = PushType.all.compactMap { type in
+        let types = PushType.allCases.map { "\"\($0.rawValue)\"" }
+        let suffixes = PushType.allCases.compactMap { type in
             type.topicKind.map { "\"\(type.rawValue)\": \"\($0.suffix)\"" }
         }
         let services = TopicKind.allCases.compactMap { kind in kind.title.map { "\"\(kind.suffix)\": \"\($0)\"" } }

@@ -1,5 +1,5 @@
-/// The kind of a notification, which the provider gives in `apns-push-type`.
-package struct PushType: Sendable, Hashable {
+/// The kind of a notification, sent as `apns-push-type`.
+public struct PushType: RawRepresentable, Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// The push types that providers may use: the one table of them.
     package enum Known: String, Sendable, Hashable, CaseIterable {
         case alert
@@ -32,37 +32,61 @@ package struct PushType: Sendable, Hashable {
         }
     }
 
-    package let rawValue: String
+    /// The value in the `apns-push-type` header.
+    public let rawValue: String
     /// Nil for a push type of a later release.
     package let known: Known?
     /// The kind of topic that goes with this type; nil for `mdm`, and for a push type of a later release.
     package var topicKind: TopicKind? { known?.topicKind }
 
-    package static let alert = PushType(.alert)
-    package static let background = PushType(.background)
-    package static let voip = PushType(.voip)
-    package static let complication = PushType(.complication)
-    package static let fileProvider = PushType(.fileProvider)
-    package static let location = PushType(.location)
-    package static let liveActivity = PushType(.liveActivity)
-    package static let pushToTalk = PushType(.pushToTalk)
-    package static let controls = PushType(.controls)
-    package static let widgets = PushType(.widgets)
-    package static let mdm = PushType(.mdm)
+    /// An alert, a sound or a badge.
+    public static let alert = PushType(.alert)
+    /// A silent notification (Guide, 2.2.2).
+    public static let background = PushType(.background)
+    /// An incoming call.
+    public static let voip = PushType(.voip)
+    /// New data for a watch's complication.
+    public static let complication = PushType(.complication)
+    /// A change of the files that an app provides.
+    public static let fileProvider = PushType(.fileProvider)
+    /// A request for the user's location. It needs a provider token; a certificate is not enough.
+    public static let location = PushType(.location)
+    /// The start, an update or the end of a Live Activity.
+    public static let liveActivity = PushType(.liveActivity)
+    /// Someone talks in a channel, joins it or leaves it.
+    public static let pushToTalk = PushType(.pushToTalk)
+    /// A new state of an app's controls.
+    public static let controls = PushType(.controls)
+    /// New data for an app's widgets.
+    public static let widgets = PushType(.widgets)
+    /// A request to a managed device to contact its management server.
+    public static let mdm = PushType(.mdm)
 
     /// All push types that providers may use.
-    package static let all = Known.allCases.map { PushType($0) }
+    public static let allCases = Known.allCases.map { PushType($0) }
 
     package init(_ known: Known) {
         rawValue = known.rawValue
         self.known = known
     }
 
-    /// Creates a push type; returns nil if the text is not one of ``all``.
-    package init?(rawValue: String) {
+    /// Creates a push type from its header value, such as `alert` or `liveactivity`.
+    /// - Returns: nil if no push type has this value.
+    public init?(rawValue: String) {
         guard let known = Known(rawValue: rawValue) else { return nil }
         self.init(known)
     }
+
+    /// The value in the `apns-push-type` header.
+    public var description: String { rawValue }
+
+    /// Returns the topic for this push type.
+    /// - Parameter bundleID: the app's bundle ID. For ``mdm``, the UID of the certificate's subject, which is returned
+    ///   unchanged.
+    public func topic(for bundleID: String) -> String { bundleID + (topicKind?.suffix ?? "") }
+
+    /// The largest payload of this push type, in bytes (Guide, 2.2).
+    public var maximumPayloadBytes: Int { topicKind?.maximumPayloadBytes ?? Payload.maximumBytes }
 
     /// The largest size of a text that is compared, in bytes. The longest push type has 12.
     private static let maximumBytes = 64

@@ -42,7 +42,7 @@ extension TopicKind {
 
     /// The name of the service in paths and options: its push type. Nil for the app itself.
     package var serviceName: String? {
-        PushType.all.first { $0.topicKind == self && self != .app }?.rawValue
+        PushType.allCases.first { $0.topicKind == self && self != .app }?.rawValue
     }
 
     /// - Returns: nil unless it is the name of a service.

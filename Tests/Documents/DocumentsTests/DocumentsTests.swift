@@ -31,7 +31,7 @@ struct DocumentsTests {
             try Self.lines("Sources/Libraries/APNSProvider/Answers/PushRejection.swift").contains { $0 == constant })
     }
 
-    @Test(arguments: PushType.all)
+    @Test(arguments: PushType.allCases)
     func `The documents and the provider library have each push type`(_ type: PushType) throws {
         for document in ["docs/provider-api.md", "docs/current-apns.md"] {
             let rows = try Self.lines(document).map { $0.split(separator: "|").drop { $0.allSatisfy(\.isWhitespace) } }
@@ -42,7 +42,7 @@ struct DocumentsTests {
             }
             #expect(hasRow, "\(document)")
         }
-        let code = try Self.lines("Sources/Libraries/APNSProvider/Vocabulary/PushNotification+PushType.swift")
+        let code = try Self.lines("Sources/Shared/Notifications/PushType.swift")
         #expect(code.contains { $0.hasSuffix(" = PushType(.\(type.known.map { "\($0)" } ?? ""))") })
     }
 

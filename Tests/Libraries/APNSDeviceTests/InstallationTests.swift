@@ -43,7 +43,7 @@ struct InstallationTests {
 
     @Test
     func `Each service has the name of its push type`() {
-        let names = PushType.all.filter { ($0.topicKind ?? .app) != .app }.map(\.rawValue)
+        let names = PushType.allCases.filter { ($0.topicKind ?? .app) != .app }.map(\.rawValue)
         #expect(AppInstallation.Service.withTokens.map(\.rawValue).sorted() == names.sorted())
     }
 

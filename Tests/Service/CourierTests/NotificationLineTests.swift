@@ -20,7 +20,7 @@ struct NotificationLineTests {
         let topic = String(repeating: "t", count: BundleID.maximumTopicBytes)
         // A control character takes more room in JSON than any other.
         let text = String(repeating: "\u{1}", count: CollapseIdentifier.maximumBytes)
-        let longestType = try #require(PushType.all.max { $0.rawValue.count < $1.rawValue.count })
+        let longestType = try #require(PushType.allCases.max { $0.rawValue.count < $1.rawValue.count })
         let filler = String(repeating: "x", count: Payload.maximumVoIPBytes - #"{"aps":""}"#.utf8.count)
         let payload = try Payload(Array(#"{"aps":"\#(filler)"}"#.utf8))
         let object = try read(

@@ -47,7 +47,7 @@ struct SendingPolicyTests {
             return notification.isSilent
         }
         for kind in TopicKind.allCases { #expect(isSilent(kind, nil) == (kind == .app)) }
-        for type in PushType.all { #expect(isSilent(.app, type) == (type == .background)) }
+        for type in PushType.allCases { #expect(isSilent(.app, type) == (type == .background)) }
     }
 
     @Test

@@ -18,7 +18,7 @@ struct SilentNotificationTests {
             let token = try await test.makeDeviceToken()
             var headers = ProviderHeaders(token, token: try test.providerToken())
                 .with("apns-topic", test.bundleID + kind.suffix)
-            let type = try required(PushType.all.first { $0.topicKind == kind })
+            let type = try required(PushType.allCases.first { $0.topicKind == kind })
             headers = headers.with("apns-push-type", type.rawValue)
             let client = try await test.connectProvider()
             for priority in ["10", "5", nil, "1"] {

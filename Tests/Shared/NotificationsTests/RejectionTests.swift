@@ -69,7 +69,7 @@ struct RejectionTests {
 
     @Test(arguments: ["Alert", "", "passive", "file-provider"])
     func `There are eleven push types`(_ text: String) {
-        #expect(PushType.all.count == 11)
+        #expect(PushType.allCases.count == 11)
         #expect(PushType(rawValue: text) == nil)
     }
 

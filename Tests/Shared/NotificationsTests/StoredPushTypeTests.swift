@@ -13,7 +13,7 @@ struct StoredPushTypeTests {
 
     private static let targets: [ActivityTarget?] = [ActivityID(uuid).map { .one($0) }, .start, nil]
 
-    @Test(arguments: PushType.all.map { Optional($0) } + [nil], targets)
+    @Test(arguments: PushType.allCases.map { Optional($0) } + [nil], targets)
     func `It reads back as it was`(type: PushType?, activity: ActivityTarget?) throws {
         let stored = StoredPushType(try Self.notification(type, activity))
         guard let text = stored.text else {

@@ -55,7 +55,7 @@ extension StoreContract {
 
     @Sendable
     private static func readsBack(_ ports: Ports) async throws {
-        for (index, pushType) in PushType.all.enumerated() {
+        for (index, pushType) in PushType.allCases.enumerated() {
             var entry = Samples.entry(id: UInt64(index))
             entry.notification.fields.topic = "com.example.app.voip"
             entry.notification.fields.pushType = pushType

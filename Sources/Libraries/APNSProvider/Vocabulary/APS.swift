@@ -35,8 +35,8 @@ public struct APS: Sendable {
     /// The text that a Focus filter compares (`filter-criteria`).
     public var filterCriteria: String?
     /// Whether the app's widgets or controls have new content and are to be drawn again (`content-changed`; Apple,
-    /// *Updating widgets with WidgetKit push notifications*). For the push types ``PushNotification/PushType/widgets``
-    /// and ``PushNotification/PushType/controls``.
+    /// *Updating widgets with WidgetKit push notifications*). For the push types ``PushType/widgets`` and
+    /// ``PushType/controls``.
     public var contentChanged = false
     /// The keys of a Live Activity's notification.
     public var liveActivity: LiveActivity?

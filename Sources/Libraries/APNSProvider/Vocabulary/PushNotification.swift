@@ -29,10 +29,10 @@ public struct PushNotification: Sendable, Hashable {
     /// Creates a notification with an encoded payload.
     ///
     /// If no push type is given, the topic's suffix decides, such as `.voip`. If the topic has no such suffix, the
-    /// push type is ``PushType/background`` for a silent payload and ``PushType/alert`` otherwise.
+    /// push type is `background` for a silent payload and `alert` otherwise.
     /// - Throws: ``ProviderError/Code/badNotification`` with the rule that is broken: the topic is not 1 to 255
     ///   letters, digits, hyphens and periods, or lacks the suffix of the push type; the payload is larger than the
-    ///   push type allows, or not silent although the push type is ``PushType/background``; the priority is not
+    ///   push type allows, or not silent although the push type is `background`; the priority is not
     ///   allowed for the payload (Table 8-2); or the collapse identifier is empty, longer than 64 bytes or holds a
     ///   control character.
     public init(
@@ -96,7 +96,7 @@ public struct PushNotification: Sendable, Hashable {
         guard topic.isName(maximumBytes: 255) else {
             throw ProviderError(.badNotification, "The topic is 1 to 255 letters, digits, hyphens and periods.")
         }
-        if let suffix = pushType.topicSuffix, !suffix.isEmpty, !topic.hasSuffix(suffix) {
+        if let suffix = pushType.topicKind?.suffix, !suffix.isEmpty, !topic.hasSuffix(suffix) {
             throw ProviderError(.badNotification, "The topic of push type \(pushType) ends in \(suffix).")
         }
         guard payload.count <= pushType.maximumPayloadBytes else {

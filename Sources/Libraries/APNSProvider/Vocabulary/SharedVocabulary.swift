@@ -2,3 +2,4 @@
 @_exported public import enum Notifications.JSONValue
 @_exported public import enum Notifications.PushPriority
 @_exported public import enum Notifications.RejectionAdvice
+@_exported public import struct Notifications.PushType

@@ -75,7 +75,7 @@ extension ManagementMessages {
                 "topics", .list(of: .text(.any), to: GrantLimits.maximumTopics), \.topics,
                 "The only topics of the app that it may send to; without it, all."),
             .optional(
-                "pushTypes", .list(of: .text(.pushType), to: PushType.all.count), \.pushTypes,
+                "pushTypes", .list(of: .text(.pushType), to: PushType.allCases.count), \.pushTypes,
                 "The only push types that it may send; without it, all."),
             .optional(
                 "priorities", .list(of: .integer(from: 1, to: 10), to: Priority.allCases.count), \.priorities,
@@ -190,5 +190,5 @@ extension TextFormat {
         GrantID(rawValue: $0) != nil
     }
 
-    fileprivate static let pushType = oneOf(PushType.all.map(\.rawValue))
+    fileprivate static let pushType = oneOf(PushType.allCases.map(\.rawValue))
 }
