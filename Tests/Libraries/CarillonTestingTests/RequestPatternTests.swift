@@ -1,0 +1,18 @@
+import APNSProvider
+import CarillonTesting
+import Foundation
+import Matching
+import Testing
+
+struct RequestPatternTests {
+    /// The service refuses a match with a key that it does not know.
+    @Test func `The service reads each key of a pattern`() throws {
+        let pattern = RequestPattern(
+            topic: "com.example.app", token: "AB01", device: "0123456789abcdef", pushType: "alert",
+            apnsID: UUID().uuidString, collapseID: "score", channel: "channel", status: 400, reason: "BadTopic",
+            payload: ["aps": [:]], outcome: .rejected, after: 1, serverName: "localhost")
+        let document = try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(pattern))
+        let match = try RequestMatch(document)
+        #expect(match.token == "ab01" && match.status == 400 && match.after == 1)
+    }
+}
