@@ -19,10 +19,19 @@ public enum DeviceBehaviour: Sendable, Hashable, Encodable {
 
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(message)
+        try container.encode(try message)
     }
 
     var message: ManagementMessages.Behaviour {
+        get throws(TestAPNsError) {
+            if case .removed(let since?) = self, since < 0 {
+                throw TestAPNsError(.refused, "An app cannot have been removed before 1970: \(since) ms.")
+            }
+            return known
+        }
+    }
+
+    private var known: ManagementMessages.Behaviour {
         switch self {
         case .online: ManagementMessages.Behaviour(kind: "online")
         case .slow(let delay): ManagementMessages.Behaviour(kind: "slow", delay: delay.iso8601)

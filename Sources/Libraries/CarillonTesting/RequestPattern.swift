@@ -71,12 +71,19 @@ public struct RequestPattern: Sendable, Hashable, Encodable {
 extension RequestPattern {
     /// The keys and values of the pattern.
     var members: [String: JSONValue] {
-        // Encoding cannot fail, because the values contain only text and numbers.
-        let members = (try? JSONEncoder().encode(self)).flatMap {
-            try? JSONDecoder().decode([String: JSONValue].self, from: $0)
-        }
-        return members ?? [:]
+        let texts = [
+            "team": team, "topic": topic, "token": token, "device": device, "pushType": pushType, "apnsID": apnsID,
+            "collapseID": collapseID, "serverName": serverName, "channel": channel, "reason": reason,
+            "outcome": outcome?.rawValue,
+        ]
+        var members = texts.compactMapValues { $0.map(JSONValue.string) }
+        members["status"] = status.map { .integer(Int64(clamping: $0)) }
+        members["after"] = after.map { .integer(Int64(clamping: $0)) }
+        members["payload"] = payload
+        return members
     }
+
+    public func encode(to encoder: any Encoder) throws { try members.encode(to: encoder) }
 
     /// The pattern as parameters of a URL.
     var query: String {

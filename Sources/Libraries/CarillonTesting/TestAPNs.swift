@@ -214,8 +214,9 @@ public final class TestAPNs: Sendable {
         bundleIDs: [String]? = nil,
         devices: [DeviceBehaviour] = [.online],
     ) async throws(TestAPNsError) -> TestTeam {
-        let phones = devices.enumerated().map {
-            ManagementMessages.FixtureDevice(name: "device \($0.offset + 1)", behaviour: $0.element.message)
+        var phones: [ManagementMessages.FixtureDevice] = []
+        for (index, behaviour) in devices.enumerated() {
+            phones.append(.init(name: "device \(index + 1)", behaviour: try behaviour.message))
         }
         let apps = bundleIDs ?? ["com.example.test-\(UUID().uuidString.prefix(8).lowercased())"]
         let wanted = ManagementMessages.FixtureTeam(name: name, apps: apps, devices: phones)

@@ -27,7 +27,7 @@ public struct TestDevice: Sendable {
     /// Gives the device another behaviour.
     /// - Throws: ``TestAPNsError/Code/refused`` if the service does not know the device.
     public func behave(_ behaviour: DeviceBehaviour) async throws(TestAPNsError) {
-        try await change(ManagementMessages.ChangedDevice(behaviour: behaviour.message))
+        try await change(ManagementMessages.ChangedDevice(behaviour: try behaviour.message))
     }
 
     /// Subscribes one of the device's apps to broadcast channels, in place of those to which it was subscribed.

@@ -66,7 +66,7 @@ public struct TestTeam: Sendable {
         token: String? = nil,
     ) async throws(TestAPNsError) -> TestDevice {
         let device = ManagementMessages.FixtureDevice(
-            name: name, behaviour: behaviour.message, tokens: token.map { [bundleID: $0] })
+            name: name, behaviour: try behaviour.message, tokens: token.map { [bundleID: $0] })
         let made: ManagementMessages.Device = try await apns.management.ask(
             "POST", "/v1/devices", ManagementMessages.NewDevice(team: id, device: device))
         var tokens = Dictionary(made.apps.map { ($0.bundleID, $0.token) }, uniquingKeysWith: { first, _ in first })

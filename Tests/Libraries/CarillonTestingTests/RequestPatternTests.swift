@@ -15,4 +15,14 @@ struct RequestPatternTests {
         let match = try RequestMatch(document)
         #expect(match.token == "ab01" && match.status == 400 && match.after == 1)
     }
+
+    /// If it were left out, the pattern would match every request.
+    @Test func `A payload that is no JSON is an error`() throws {
+        let pattern = RequestPattern(payload: .number(.nan))
+        #expect(throws: EncodingError.self) { try JSONEncoder().encode(pattern) }
+    }
+
+    @Test func `An app is not removed before 1970`() throws {
+        #expect(throws: TestAPNsError.self) { try JSONEncoder().encode(DeviceBehaviour.removed(since: -1)) }
+    }
 }

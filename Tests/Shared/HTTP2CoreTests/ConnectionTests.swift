@@ -145,6 +145,16 @@ struct ConnectionTests {
                 == ["ignored data 3 def", "ignored data 3 end ", "ignored 1 end a=b"])
     }
 
+    @Test func `A server that refuses new streams does not count their content as a flood`() {
+        server.endpoint.refusesStreams = true
+        _ = server.receive(Wire.headers(1, Wire.post, endStream: false))
+        server.endpoint.reset(StreamID(1), .refusedStream)
+        _ = server.queued()
+        // 4 MiB are twice what may be ignored otherwise.
+        let frame = Wire.frame(Wire.data, 0, 1, [UInt8](repeating: 0x61, count: 16_384))
+        #expect(server.receive((1...256).flatMap { _ in frame }) == [])
+    }
+
     @Test func `Content in error is not told, because its stream ends after it has begun`() {
         server.endpoint.tellsIgnored = true
         _ = server.receive(Wire.headers(1, Wire.post))

@@ -100,7 +100,7 @@ final class Side {
             "data \(stream)\(end(isEnd)) " + String(decoding: bytes[range], as: UTF8.self)
         case .closed(let stream, let code, let fault):
             "closed \(stream) \(code)" + (fault.map { " (\($0.section))" } ?? "")
-        case .refused(let stream, let fault): "refused \(stream) \(fault.code) (\(fault.section))"
+        case .refused(let stream, _, let fault): "refused \(stream) \(fault.code) (\(fault.section))"
         case .ignoredFields(let stream, let isEnd): "ignored \(stream)\(end(isEnd)) \(fields)"
         case .ignoredData(let stream, let range, let isEnd):
             "ignored data \(stream)\(end(isEnd)) " + String(decoding: bytes[range], as: UTF8.self)

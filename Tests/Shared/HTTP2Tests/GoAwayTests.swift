@@ -122,6 +122,31 @@ import Testing
         #expect(late.requests.map(\.isComplete) == [true])
     }
 
+    @Test func `A malformed request that comes while the answers are sent is known too`() throws {
+        let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
+        try peer.send(.request(1, endStream: true))
+        peer.session.goAwayOnceAnswered()
+        try peer.send(.headers(3, [0x83, 0x87], endStream: true))
+        #expect(peer.session.unprocessedStreams.count == 1)
+        #expect(peer.recorder.requests == [1])
+    }
+
+    @Test func `Nothing is read any more after bytes were dropped`() throws {
+        let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
+        try peer.channel.pipeline.syncOperations.addHandler(NeverClosing(), position: .first)
+        try peer.send(.request(1))
+        peer.session.goAwayOnceAnswered()
+        peer.recorder.on = { session, event in
+            if case .ended = event { session.close() }
+        }
+        // The rest of the frame of 3 comes after the session was closed, and could be taken for frames.
+        let data = WireFrame.data(3, String(decoding: WireFrame.headers(5, []).bytes, as: UTF8.self)).bytes
+        try peer.send(WireFrame.data(1, "x", endStream: true).bytes + data.prefix(9))
+        try peer.send(Array(data.dropFirst(9)))
+        #expect(peer.session.unprocessedStreams.count == 0)
+        #expect(try peer.received(WireFrame.goAway).count == 1)
+    }
+
     @Test func `Nothing that was processed, or refused for another reason, counts as unprocessed`() throws {
         let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
         // 3 is malformed: it has no `:path`.

@@ -10,12 +10,12 @@ extension HTTP2Session {
     /// Passes the bytes that the channel has read to the protocol's part. It keeps no reference to the buffer, so TLS
     /// can use it again.
     func receive(_ buffer: ByteBuffer) {
+        if let context { readTime = context.eventLoop.now }
         guard state == .active else {
             if state == .closing { readWhileClosing(buffer) }
             return
         }
         isReading = true
-        if let context { readTime = context.eventLoop.now }
         if !hasReceivedPreface, prefix.count < Self.prefixBytes {
             prefix.append(contentsOf: buffer.readableBytesView.prefix(Self.prefixBytes - prefix.count))
         }

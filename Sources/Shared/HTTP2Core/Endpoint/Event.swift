@@ -17,8 +17,9 @@ package enum Event: Sendable {
     /// The stream has ended: both sides have finished (NO_ERROR), the peer reset it, or the endpoint did because of a
     /// fault. Follows a `reset` of the user too.
     case closed(StreamID, ErrorCode, Fault?)
-    /// Server: a request that was not told, because of this fault. Its stream was reset.
-    case refused(StreamID, Fault)
+    /// Server: a request that was not told, because of this fault. Its stream was reset. What could be read of its fields
+    /// is in `fields`.
+    case refused(StreamID, endStream: Bool, Fault)
     /// Server, with `tellsIgnored`: a request above the last stream of our GOAWAY, or HEADERS on a closed stream (RFC
     /// 9113, 5.1 and 6.8). The fields are in `fields`, and were not checked.
     case ignoredFields(StreamID, endStream: Bool)

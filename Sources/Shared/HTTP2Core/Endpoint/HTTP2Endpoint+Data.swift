@@ -44,7 +44,9 @@ extension HTTP2Endpoint {
             progress.isTold = tellsIgnored
             try flood.countIdleFrame(at: now)
             // RFC 9113, 6.8: a peer that does not know our GOAWAY yet may send whole requests.
-            if head.stream <= sentGoAway ?? .last { try flood.countIgnored(FrameHead.byteCount + head.length, at: now) }
+            if !refusesStreams, head.stream <= sentGoAway ?? .last {
+                try flood.countIgnored(FrameHead.byteCount + head.length, at: now)
+            }
         case .open(let slot):
             if head.length == 0, !progress.endStream { try flood.countIdleFrame(at: now) }
             progress.isIgnored = try !accept(head, slot, now)

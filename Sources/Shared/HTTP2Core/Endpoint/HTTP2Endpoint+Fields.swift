@@ -89,7 +89,7 @@ extension HTTP2Endpoint {
         let allowed = min(local.maxConcurrentStreams ?? .max, limits.maxConcurrentStreams)
         guard streams.count < allowed else {
             let fault = Fault(.refusedStream, "RFC 9113, 5.1.2", "more streams are open than allowed")
-            return try refuse(stream, fault, now)
+            return try refuse(stream, endStream, fault, now)
         }
         var new = Stream(
             stream, sendWindow: peerSettings.streamWindowBytes, receiveWindow: local.inForce.streamWindowBytes)
@@ -108,7 +108,7 @@ extension HTTP2Endpoint {
                 throw MessageRules.malformed("RFC 9113, 8.1.1", "the content does not have the content-length")
             }
         } catch {
-            return try refuse(stream, error, now)
+            return try refuse(stream, endStream, error, now)
         }
         lastProcessedStream = stream
         streams.insert(new)
@@ -122,9 +122,11 @@ extension HTTP2Endpoint {
             fields, as: kind, isComplete: !decoder.isTooLarge, allowsBlanks: limits.allowsBlanksAroundValues)
     }
 
-    private mutating func refuse(_ stream: StreamID, _ fault: Fault, _ now: UInt64) throws(Fault) -> Event? {
+    private mutating func refuse(
+        _ stream: StreamID, _ endStream: Bool, _ fault: Fault, _ now: UInt64
+    ) throws(Fault) -> Event? {
         try resetForFault(stream, fault, now)
-        return .refused(stream, fault)
+        return .refused(stream, endStream: endStream, fault)
     }
 
     // MARK: Responses and trailers

@@ -33,6 +33,9 @@ package struct HTTP2Endpoint: ~Copyable {
     package let limits: EndpointLimits
     /// Server: whether the events `ignoredFields` and `ignoredData` are wanted.
     package var tellsIgnored = false
+    /// Server: whether the user refuses each new stream, so that a client that does not know it yet may send whole
+    /// requests in vain.
+    package var refusesStreams = false
 
     // Receiving
     var reading: Reading

@@ -10,6 +10,7 @@ extension CoreSession {
             buffer.withUnsafeReadableBytes { raw in
                 let bytes = raw.bindMemory(to: UInt8.self)
                 let now = readTime.uptimeNanoseconds
+                endpoint.refusesStreams = refusesStreams
                 var position = 0
                 while state == .active || isReadWhileClosing, pendingTeardown == nil, floodKind == nil,
                     let event = endpoint.next(bytes.span, at: &position, now: now)
@@ -21,6 +22,7 @@ extension CoreSession {
                     hasNews = true
                     handle(event, bytes)
                 }
+                if position < bytes.count { hasSkippedBytes = true }
             }
         }
         // Answers and windows may have been queued without an event. While the channel is being closed nobody needs them.
@@ -79,8 +81,8 @@ extension CoreSession {
             priorityReceived(StreamID(stream))
         case .failed(let fault):
             failed(fault)
-        case .refused(let stream, let fault):
-            refused(StreamID(stream), fault)
+        case .refused(let stream, let endStream, let fault):
+            refused(StreamID(stream), endStream: endStream, fault)
         case .ignoredFields, .ignoredData:
             handleIgnored(event, bytes)
         case .interimResponse, .settingsAcknowledged:
@@ -117,7 +119,8 @@ extension CoreSession {
 
     /// A malformed request, whose stream was reset. The application learns that it came. One beyond the number of
     /// streams that was announced is none of its business.
-    private func refused(_ stream: StreamID, _ fault: Fault) {
+    private func refused(_ stream: StreamID, endStream: Bool, _ fault: Fault) {
+        if refusesStreams { return passedOver(stream, endStream: endStream) }
         guard fault.code != .refusedStream, case .admitted = requestBegan(stream) else { return }
         streamClosed(stream, fault.code)
     }

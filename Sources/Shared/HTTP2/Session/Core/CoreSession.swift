@@ -13,6 +13,8 @@ final class CoreSession: HTTP2Session {
     private var list = FieldList()
     /// Server, with `observesEncoding`: the requests that came too late.
     var unprocessed = UnprocessedStreams()
+    /// Whether bytes were dropped while the channel was being closed. What comes after them has no meaning.
+    var hasSkippedBytes = false
 
     override init(role: Role, configuration: HTTP2Configuration, application: any HTTP2Application) {
         endpoint = HTTP2Endpoint(role: role == .server ? .server : .client, limits: EndpointLimits(configuration))
@@ -164,7 +166,11 @@ final class CoreSession: HTTP2Session {
     override func read(_ buffer: ByteBuffer) { readWithEndpoint(buffer) }
 
     override func readWhileClosing(_ buffer: ByteBuffer) {
-        if isReadWhileClosing, !isInProtocol { readWithEndpoint(buffer) }
+        guard isReadWhileClosing, !hasSkippedBytes, !isInProtocol else {
+            hasSkippedBytes = true
+            return
+        }
+        readWithEndpoint(buffer)
     }
 
     /// Whether the rest of what comes matters although the channel is being closed.
