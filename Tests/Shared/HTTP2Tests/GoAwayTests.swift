@@ -152,7 +152,22 @@ import Testing
         // 3 is malformed: it has no `:path`.
         try peer.send(.request(1), .headers(3, [0x83, 0x87]), .data(3, "x", endStream: true))
         peer.session.goAway(.noError)
-        try peer.send(.data(3, "x"), .data(1, "x", endStream: true))
+        #expect(try peer.received(WireFrame.goAway).map { $0.number() } == [3])
+        try peer.send(.headers(3, literal("a", "b"), endStream: true), .data(1, "x", endStream: true))
+        #expect(peer.session.unprocessedStreams.count == 0)
+    }
+
+    @Test func `What comes between the close and GOAWAY is dropped, and what follows it too`() throws {
+        let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
+        try peer.channel.pipeline.syncOperations.addHandler(NeverClosing(), position: .first)
+        try peer.send(.request(1, endStream: true))
+        peer.session.goAwayOnceAnswered()
+        peer.setWritable(false)
+        peer.session.close()
+        let data = WireFrame.data(3, String(decoding: WireFrame.headers(5, []).bytes, as: UTF8.self)).bytes
+        try peer.send(Array(data.prefix(9)))
+        peer.setWritable(true)
+        try peer.send(Array(data.dropFirst(9)))
         #expect(peer.session.unprocessedStreams.count == 0)
     }
 

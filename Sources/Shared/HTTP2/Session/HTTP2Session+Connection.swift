@@ -97,7 +97,8 @@ extension HTTP2Session {
 
     /// Whether it is time for GOAWAY: all requests have their answers. Asked when nothing more is to be sent.
     var isGoAwayDue: Bool {
-        guard case .answering = drain else { return false }
+        // The GOAWAY of a flood was the last one.
+        guard case .answering = drain, floodKind == nil else { return false }
         return state == .closing || streams.streams { !$0.isAnswered }.isEmpty
     }
 

@@ -86,6 +86,8 @@ package class HTTP2Session: ChannelInboundHandler {
     var end: SessionEnd?
     /// Set if the channel ended while the protocol's part ran.
     var pendingTeardown: SessionEnd?
+    /// Whether bytes were dropped while the channel was being closed. What comes after them has no meaning.
+    var hasSkippedBytes = false
     /// Closes the channel if the peer does not take the last bytes in time; nil before the session is closing.
     var closeTimeout: Scheduled<Void>?
 

@@ -16,7 +16,7 @@ extension CoreSession {
                     let event = endpoint.next(bytes.span, at: &position, now: now)
                 {
                     guard state == .active else {
-                        handleIgnored(event, bytes)
+                        handleWhileClosing(event, bytes)
                         continue
                     }
                     hasNews = true
@@ -91,6 +91,15 @@ extension CoreSession {
     }
 
     // MARK: Requests that are not processed
+
+    /// The application only gets the ends of streams now.
+    private func handleWhileClosing(_ event: Event, _ bytes: UnsafeBufferPointer<UInt8>) {
+        if case .closed(let stream, let code, _) = event {
+            streamClosed(StreamID(stream), code)
+        } else {
+            handleIgnored(event, bytes)
+        }
+    }
 
     /// Keeps what came too late to be processed. Other events are of no more use.
     private func handleIgnored(_ event: Event, _ bytes: UnsafeBufferPointer<UInt8>) {

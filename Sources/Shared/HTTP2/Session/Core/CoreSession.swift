@@ -13,8 +13,6 @@ final class CoreSession: HTTP2Session {
     private var list = FieldList()
     /// Server, with `observesEncoding`: the requests that came too late.
     var unprocessed = UnprocessedStreams()
-    /// Whether bytes were dropped while the channel was being closed. What comes after them has no meaning.
-    var hasSkippedBytes = false
 
     override init(role: Role, configuration: HTTP2Configuration, application: any HTTP2Application) {
         endpoint = HTTP2Endpoint(role: role == .server ? .server : .client, limits: EndpointLimits(configuration))

@@ -175,7 +175,11 @@
 
         /// What was under way when the service sent GOAWAY comes now.
         override func readWhileClosing(_ buffer: ByteBuffer) {
-            if hasSubmittedGoAway, !hasFailed { readEncodings(buffer) }
+            guard hasSubmittedGoAway, !hasFailed, !hasSkippedBytes else {
+                hasSkippedBytes = true
+                return
+            }
+            readEncodings(buffer)
         }
 
         override var unprocessedStreams: UnprocessedStreams { encodings?.reader.unprocessed ?? UnprocessedStreams() }
