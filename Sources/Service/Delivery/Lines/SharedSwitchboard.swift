@@ -29,8 +29,8 @@ package final class SharedSwitchboard: Switchboard {
         var waiting: [DeviceKey: Waiting] = [:]
         /// The devices in `waiting` that were not yet requested from the store.
         var toClaim: [DeviceKey] = []
-        /// The device that gets its line at this moment, with its stream, its newest power, and why the stream has ended
-        /// meanwhile; nil if it has not.
+        /// The device that gets its line at this moment, with its stream, its newest power, and the reason why the stream
+        /// has ended meanwhile, if it has.
         var attaching: (device: DeviceKey, stream: any NotificationStream, power: DevicePower, end: StreamEnd?)?
         /// The newest claims by other nodes of devices that wait.
         var claimedElsewhere: [DeviceKey: UInt64] = [:]

@@ -25,10 +25,10 @@ extension CoreSession {
                 if position < bytes.count { hasSkippedBytes = true }
             }
         }
-        // Answers and windows may have been queued without an event. While the channel is being closed nobody needs them.
         guard state == .active else { return }
+        // Answers and windows may have been queued without an event.
         if hasQueuedFrames { hasNews = true }
-        guard let floodKind, state == .active else { return }
+        guard let floodKind else { return }
         submitGoAway(lastProcessedStream, .enhanceYourCalm, [])
         endReading(.flood(floodKind))
     }
@@ -126,8 +126,8 @@ extension CoreSession {
         if endStream { unprocessed.ended(stream) }
     }
 
-    /// A malformed request, whose stream was reset. The application learns that it came. One beyond the number of
-    /// streams that was announced is none of its business.
+    /// A malformed request, whose stream was reset. The application learns that it came. It does not learn of a request
+    /// beyond the number of streams that was announced.
     private func refused(_ stream: StreamID, endStream: Bool, _ fault: Fault) {
         if refusesStreams { return passedOver(stream, endStream: endStream) }
         guard fault.code != .refusedStream, case .admitted = requestBegan(stream) else { return }
