@@ -190,13 +190,13 @@ let package = Package(
         // MARK: Sources/Service: The service: from a provider to a device.
         module("Sources/Service/Delivery", ["Notifications", "Storage", "Rates", deque]),
         module(
-            "Sources/Service/ProviderGateway",
+            "Sources/Service/ProviderAPI",
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "Matching", "Connections", "HTTP2", nioCore,
                 crypto, deque,
             ]),
         module(
-            "Sources/Service/BinaryGateway",
+            "Sources/Service/BinaryAPI",
             ["Rates", "Notifications", "Trust", "Delivery", "Matching", "Connections", nioCore, nioSSL, deque]),
         module(
             "Sources/Service/Courier",
@@ -220,7 +220,7 @@ let package = Package(
             "Sources/Service/Service",
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryLogFiles", "Matching", "Journal",
-                "VirtualDevices", "Rehearsals", "Connections", "HTTP2", "ProviderGateway", "BinaryGateway", "Courier",
+                "VirtualDevices", "Rehearsals", "Connections", "HTTP2", "ProviderAPI", "BinaryAPI", "Courier",
                 "Peers", "Upstream", "Management", "CMalloc", "PrivateFiles", "Supervision", "SQLiteStore",
                 "PrometheusMetrics",
                 coreMetrics, nioCore, nioPosix, nioSSL, crypto, logging, lifecycle, configuration,
@@ -321,7 +321,7 @@ let package = Package(
                 unixSignals,
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"), coreMetrics, tracing,
-                "Rates", "Delivery", "ProviderGateway", "Management", "Service", "ServiceTesting", "APNSDevice",
+                "Rates", "Delivery", "ProviderAPI", "Management", "Service", "ServiceTesting", "APNSDevice",
             ]),
         tests(
             "Tests/Libraries/APNSDeviceTests",
@@ -370,17 +370,17 @@ let package = Package(
             "Tests/Service/DeliveryTests",
             ["Rates", "Notifications", "Storage", "Delivery", "DeliveryTesting", "SQLiteStore", "CommonTesting"]),
         tests(
-            "Tests/Service/ProviderGatewayTests",
+            "Tests/Service/ProviderAPITests",
             [
-                "Rates", "Notifications", "Connections", "Delivery", "Matching", "HTTP2", "ProviderGateway",
+                "Rates", "Notifications", "Connections", "Delivery", "Matching", "HTTP2", "ProviderAPI",
                 "Management", "Service", "ServiceTesting", "CommonTesting", "CFaultyDisk", "Trust", nioCore, crypto,
             ]),
         tests(
-            "Tests/Service/BinaryGatewayTests",
+            "Tests/Service/BinaryAPITests",
             [
                 "Rates", "Notifications", "Storage", "Trust", "Delivery", "DeliveryTesting", "SQLiteStore",
                 "CommonTesting",
-                "Matching", "Rehearsals", "Connections", "BinaryGateway", nioCore, nioPosix, nioSSL, crypto, deque,
+                "Matching", "Rehearsals", "Connections", "BinaryAPI", nioCore, nioPosix, nioSSL, crypto, deque,
                 logging,
             ]),
         tests(
@@ -400,7 +400,7 @@ let package = Package(
             "Tests/Service/UpstreamTests",
             [
                 "CommonTesting", "Notifications", "Trust", "Delivery", "HTTP2", "APNSProvider", "Upstream",
-                "ProviderGateway", "Management", "Service", "ProviderTesting", "ServiceTesting", "DeliveryTesting",
+                "ProviderAPI", "Management", "Service", "ProviderTesting", "ServiceTesting", "DeliveryTesting",
                 "Storage", "SQLiteStore", nioCore, nioPosix, crypto, logging, coreMetrics,
             ]),
         tests(
@@ -418,8 +418,8 @@ let package = Package(
         tests(
             "Tests/Service/ServiceTests",
             [
-                "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTP2", "ProviderGateway",
-                "BinaryGateway", "Courier", "Management", "PrivateFiles", "SQLiteStore", "Service",
+                "Rates", "Notifications", "Storage", "Trust", "Delivery", "Connections", "HTTP2", "ProviderAPI",
+                "BinaryAPI", "Courier", "Management", "PrivateFiles", "SQLiteStore", "Service",
                 "ServiceTesting", "APNSDevice", "CFaultyDisk", "CommonTesting", "DeliveryTesting", nioCore, nioPosix,
                 nioTLS, nioSSL, crypto, x509, logging, configuration, inMemoryLogging, grdb,
             ] + postgresTesting),
@@ -440,7 +440,7 @@ let package = Package(
         tests(
             "Tests/TestKit/ReportsTests",
             [
-                "Notifications", "Matching", "Reports", "ProviderGateway", "Management", "Service", "ServiceTesting",
+                "Notifications", "Matching", "Reports", "ProviderAPI", "Management", "Service", "ServiceTesting",
                 "APNSProvider", nioCore,
             ]),
         // MARK: Tests/Stores
@@ -496,7 +496,7 @@ let package = Package(
         module(
             "Tests/Fuzzing/FuzzEntries",
             [
-                "Notifications", "Trust", "Connections", "HTTP2Core", "ProviderGateway", "BinaryGateway", "Courier",
+                "Notifications", "Trust", "Connections", "HTTP2Core", "ProviderAPI", "BinaryAPI", "Courier",
                 "DeliveryLogFiles", "Matching", "Rehearsals", "VirtualDevices", "HTTPAPI", "Management",
                 "CampaignStore", "ProviderServer", nioCore, crypto, httpTypes, hummingbird,
             ]),
@@ -514,7 +514,7 @@ let package = Package(
         module(
             "Tests/Support/ServiceTesting",
             [
-                "CommonTesting", "Rates", "Notifications", "Storage", "Trust", "Delivery", "HTTP2", "ProviderGateway",
+                "CommonTesting", "Rates", "Notifications", "Storage", "Trust", "Delivery", "HTTP2", "ProviderAPI",
                 "Management", "PrivateFiles",
                 "DeliveryTesting", "SQLiteStore", "Service", "APNSProvider", "APNSDevice", "CFaultyDisk", nioCore,
                 nioPosix, nioTLS, nioSSL, crypto, x509, asn1, logging, httpClient,

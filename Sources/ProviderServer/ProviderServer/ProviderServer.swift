@@ -74,7 +74,7 @@ package final class ProviderServer: Service {
     private let feedback: FeedbackScheduler
     private let cleaning: MessageCleaning
     private let clients: ProviderClients
-    private let api: ProviderAPI
+    private let api: ProviderServerAPI
     private let sessions = ConsoleSessions()
     private let logger: Logger
     private let listening: @Sendable (_ description: Description) async -> Void
@@ -112,7 +112,7 @@ package final class ProviderServer: Service {
         feedback = FeedbackScheduler(store, apps, vault, clock: settings.clock, logger: logger) {
             Task { await hooks.runDue() }
         }
-        api = ProviderAPI(
+        api = ProviderServerAPI(
             store: store, apps: apps, vault: vault, campaigns: campaigns, feedback: feedback,
             channels: BroadcastChannels(vault: vault, deadline: ProviderServerLimits.channelDeadline),
             access: ProviderAccess(

@@ -9,7 +9,7 @@ import NIOCore
 import NIOPosix
 import Peers
 package import Notifications
-import ProviderGateway
+import ProviderAPI
 import ServiceLifecycle
 import Trust
 import Upstream
@@ -62,7 +62,7 @@ package final class CarillonService: Sendable {
         let providers = try await ProviderParts(
             base, delivery: delivery, broadcasts: lines.broadcasts, grants: grants, development: development,
             opening: opening)
-        development?.setGateway(providers.gateways[.development])
+        development?.setProviderAPI(providers.apis[.development])
         let couriers = try await opening.openCouriers(lines)
 
         let (state, log, clock) = (ServiceState(store: base.store), base.logSource(development), base.clock)

@@ -3,7 +3,7 @@ import Journal
 import Matching
 import Notifications
 
-/// Receives the reports of the development environment's gateways about requests, and keeps them in the journal.
+/// Receives the reports of the development environment's provider APIs about requests, and keeps them in the journal.
 final class JournalingObserver: RequestObserver {
     let journal: RequestJournal
     private let clock: ServiceClock
@@ -29,7 +29,7 @@ final class JournalingObserver: RequestObserver {
 
     func rehearsed(_ number: UInt64, rule: String, _ fault: RequestFault) {
         journal.setRule(rule, of: number)
-        // The gateway reports the lost notification as accepted, so the journal has to be told that it never arrives.
+        // The provider API reports the lost notification as accepted, so the journal has to be told that it never arrives.
         if fault.losesNotification { journal.end(number, as: .lost) }
     }
 

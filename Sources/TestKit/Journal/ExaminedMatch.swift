@@ -2,7 +2,7 @@ import Matching
 
 /// A match whose comparison of payloads is done for the entries up to a number.
 ///
-/// Comparing a payload parses it, and gateways wait for the journal's lock at each request. So what an operation under
+/// Comparing a payload parses it, and the provider APIs wait for the journal's lock at each request. So what an operation under
 /// the lock needs of the payloads is found out before it.
 struct ExaminedMatch {
     /// The number of the last entry that was examined.

@@ -22,7 +22,7 @@ package struct JournalEntry: Sendable {
             isComplete = true
             return
         }
-        // Do not show the gateway's decision as the status yet: a rehearsal may change the answer.
+        // Do not show the provider API's decision as the status yet: a rehearsal may change the answer.
         self.facts.status = 0
         self.facts.reason = nil
         self.facts.outcome = .pending

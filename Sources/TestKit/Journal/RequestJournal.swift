@@ -41,7 +41,7 @@ package final class RequestJournal: Sendable {
         return found
     }
 
-    /// Reads the present entries, the oldest first. Gateways need the lock for each request, so the entries are copied a
+    /// Reads the present entries, the oldest first. The provider APIs need the lock for each request, so the entries are copied a
     /// page at a time, and nothing is compared, and no payload parsed, while it is held.
     /// - Parameter body: returns whether to read on.
     private func readEntries(_ body: (JournalEntry) -> Bool) {
@@ -112,7 +112,7 @@ extension RequestJournal {
         state.withLock { $0.append(connection, result, at: time) }
     }
 
-    /// Adds a request that the gateway has decided about.
+    /// Adds a request that the provider API has decided about.
     /// - Returns: its number.
     package func append(_ facts: RequestFacts) -> UInt64 {
         state.withLock { state in

@@ -1,10 +1,10 @@
 package import Notifications
 
-/// A provider's request as the journal and rehearsals see it: its content, its sender, and the gateway's decision.
+/// A provider's request as the journal and rehearsals see it: its content, its sender, and the provider API's decision.
 package struct RequestFacts: Sendable {
     /// The request's number. The service counts requests from 1; 0 before the request has a number.
     package var number: UInt64 = 0
-    /// When the gateway decided.
+    /// When the provider API decided.
     package var time: Timestamp
     /// The connection's number. The service counts the connections of providers from 1.
     package var connection: UInt64
@@ -34,7 +34,7 @@ package struct RequestFacts: Sendable {
     /// it. This is what `content-length` says. Without this header it is the number of bytes that had arrived when the
     /// request was rejected, so the whole body may be larger.
     package var bodyBytes: Int?
-    /// The gateway's decision: 200 if the notification is handed over. The binary API has its error packet's status.
+    /// The provider API's decision: 200 if the notification is handed over. The binary API has its error packet's status.
     package var status: Int
     package var reason: String?
     package var outcome: RequestOutcome

@@ -1,6 +1,6 @@
 package import Notifications
 
-/// A fault that a rehearsal causes between the gateway's decision about a request and its answer.
+/// A fault that a rehearsal causes between the provider API's decision about a request and its answer.
 package struct RequestFault: Sendable, Hashable {
     package var kind: Kind
     /// Whether the notification is accepted as usual, and only the answer is disturbed. If false, `answer`, `reset`,
@@ -13,7 +13,7 @@ package struct RequestFault: Sendable, Hashable {
     }
 
     package enum Kind: Sendable, Hashable {
-        /// The provider gets another answer than the gateway decided.
+        /// The provider gets another answer than the provider API decided.
         case answer(Rejection, retryAfter: Int?)
         /// The service sends GOAWAY with a reason on the connection, after this many further requests were answered.
         case goAway(Rejection.Reason, after: Int)
@@ -53,7 +53,7 @@ package struct RequestFault: Sendable, Hashable {
     /// this time.
     package static let longest = Duration.seconds(600)
 
-    /// Whether the fault replaces the gateway's decision. The notification then does not reach `Delivery`.
+    /// Whether the fault replaces the provider API's decision. The notification then does not reach `Delivery`.
     package var actsBeforeAcceptance: Bool {
         switch kind.name.row.moment {
         case .instead, .insteadOfDelivery: true

@@ -1,7 +1,7 @@
 package import Notifications
 import Synchronization
 
-/// Observes the requests of providers, after the gateway's decision and before the answer. The journal and rehearsals
+/// Observes the requests of providers, after the provider API's decision and before the answer. The journal and rehearsals
 /// do so, in the development environment only.
 package protocol RequestObserver: Sendable {
     /// Called when the first message of a provider's TLS handshake has come.
@@ -12,7 +12,7 @@ package protocol RequestObserver: Sendable {
     func handshakeEnded(_ connection: ConnectionFacts, _ result: HandshakeResult)
 
     /// Called after a provider's connection has finished its handshake, before it has a number.
-    /// - Returns: whether a rehearsal refuses the connection. The gateway then closes it.
+    /// - Returns: whether a rehearsal refuses the connection. The provider API then closes it.
     func refuses(_ environment: Environment, _ interface: ProviderInterface) -> Bool
 
     /// Called after a provider's connection has finished its handshake and was not refused, if ``connecting(_:)`` was not
@@ -26,7 +26,7 @@ package protocol RequestObserver: Sendable {
     /// Called when a connection has ended on which some requests were not processed, because they came too late.
     func unprocessed(_ requests: UnprocessedRequests)
 
-    /// Called when the gateway has decided to reject a request or to pass it on to `Delivery`, before it does so. The
+    /// Called when the provider API has decided to reject a request or to pass it on to `Delivery`, before it does so. The
     /// call is on the connection's event loop.
     func decided(_ facts: RequestFacts) -> RequestDecision
 
@@ -68,9 +68,9 @@ extension RequestObserver {
     package func created(_ number: UInt64, channel: ChannelID) {}
 }
 
-/// What to do with a request after the gateway's decision.
+/// What to do with a request after the provider API's decision.
 package enum RequestDecision: Sendable {
-    /// Carry out the gateway's own decision.
+    /// Carry out the provider API's own decision.
     /// - Parameter number: the request's number.
     case proceed(number: UInt64)
     /// Carry out a rehearsal's fault.
@@ -99,7 +99,7 @@ package struct RequestAnswer: Sendable, Hashable {
     }
 }
 
-/// Connects the gateways to the observer. While nobody observes, each request costs only one load and one branch.
+/// Connects the provider APIs to the observer. While nobody observes, each request costs only one load and one branch.
 package final class RequestObservation: Sendable {
     package let observer: any RequestObserver
     private let needs = Atomic<UInt8>(0)

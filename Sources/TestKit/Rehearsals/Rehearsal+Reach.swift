@@ -1,7 +1,7 @@
 import Matching
 import Notifications
 
-// Checks which requests a rule can match. A rehearsal sees a request after the gateway's decision and before the store
+// Checks which requests a rule can match. A rehearsal sees a request after the provider API's decision and before the store
 // handles it, so it does not know the final outcome. If a match needs that outcome, the rule never fires, and a test
 // that waits for its fault passes without it. Such rules are rejected.
 extension Rehearsal.Rule {
@@ -54,7 +54,7 @@ extension Rehearsal.Rule {
     }
 
     private static let later =
-        "A rehearsal acts on the gateway's decision, before the service knows what becomes of the notification."
+        "A rehearsal acts on the provider API's decision, before the service knows what becomes of the notification."
 
     private static func fault(
         _ place: String,
@@ -66,7 +66,7 @@ extension Rehearsal.Rule {
             "\(place)/\(key.rawValue)", "The value has to be one of \(allowed.joined(separator: ", ")). \(cause)")
     }
 
-    /// The reasons with which a gateway rejects a request without using the store.
+    /// The reasons with which a provider API rejects a request without using the store.
     private static let reasons = Rejection.Reason.allCases.filter { reason in
         switch reason {
         case .unregistered, .expiredToken, .tooManyRequests, .internalServerError, .featureNotEnabled,

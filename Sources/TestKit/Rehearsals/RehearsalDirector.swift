@@ -2,7 +2,7 @@ package import Matching
 package import Notifications
 import Synchronization
 
-/// All rehearsals of the service, in the form that the gateways use. It makes ``RehearsalStage`` thread-safe.
+/// All rehearsals of the service, in the form that the provider APIs use. It makes ``RehearsalStage`` thread-safe.
 package final class RehearsalDirector: RequestObserver {
     private let stage = Mutex(RehearsalStage())
     private let next: any RequestObserver
@@ -10,7 +10,7 @@ package final class RehearsalDirector: RequestObserver {
     private let watch = Mutex<Watch>(Watch())
 
     private struct Watch {
-        weak var gateways: RequestObservation?
+        weak var observation: RequestObservation?
     }
 
     /// - Parameters:
@@ -21,8 +21,8 @@ package final class RehearsalDirector: RequestObserver {
         self.now = now
     }
 
-    /// Makes the gateways report requests while a rehearsal is active.
-    package func direct(_ gateways: RequestObservation) { watch.withLock { $0.gateways = gateways } }
+    /// Makes the provider APIs report requests while a rehearsal is active.
+    package func direct(_ observation: RequestObservation) { watch.withLock { $0.observation = observation } }
 
     // MARK: Rehearsals
 
@@ -53,11 +53,11 @@ package final class RehearsalDirector: RequestObserver {
         // Hold the watch's lock during both steps. Otherwise a rehearsal that begins between them could be missed.
         watch.withLock { watch in
             let isActive = stage.withLock { $0.isActive(now: now()) }
-            watch.gateways?.set(.rehearsals, isActive)
+            watch.observation?.set(.rehearsals, isActive)
         }
     }
 
-    // MARK: Called by gateways
+    // MARK: Called by the provider APIs
 
     package func connecting(_ connection: inout ConnectionFacts) {
         next.connecting(&connection)

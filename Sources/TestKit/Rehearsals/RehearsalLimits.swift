@@ -21,6 +21,6 @@ package enum RehearsalLimits {
     package static let duplicates = 100
     /// The greatest number in a condition, and the greatest number of requests before a GOAWAY.
     package static let count: Int64 = 1_000_000_000
-    /// The greatest number of concurrent streams. The gateway itself never allows more.
+    /// The greatest number of concurrent streams. The service itself never allows more.
     package static let concurrentStreams: Int64 = 1000
 }

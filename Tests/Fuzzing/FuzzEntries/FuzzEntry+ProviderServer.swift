@@ -7,7 +7,7 @@ import Notifications
 extension FuzzEntry {
     /// Reads a request of the API: its method and path with the query on the first line, and then its body.
     static func readProviderRequest(_ bytes: [UInt8]) {
-        guard let document = FuzzedRequest(bytes, of: ProviderAPI.operations)?.document else { return }
+        guard let document = FuzzedRequest(bytes, of: ProviderServerAPI.operations)?.document else { return }
         let now = Timestamp(milliseconds: 1_800_000_000_000)
         _ = try? AppDocument(document)
         _ = try? MessageDocument(document)
@@ -25,7 +25,7 @@ extension FuzzEntry {
     package static func isTaken(_ request: [UInt8], by entry: FuzzEntry) -> Bool {
         switch entry {
         case .managementRequest: FuzzedRequest(request, of: ManagementOperations.all) != nil
-        case .providerRequest: FuzzedRequest(request, of: ProviderAPI.operations) != nil
+        case .providerRequest: FuzzedRequest(request, of: ProviderServerAPI.operations) != nil
         default: false
         }
     }

@@ -2,7 +2,7 @@ import APNSDevice
 import Delivery
 import Foundation
 import NIOCore
-import ProviderGateway
+import ProviderAPI
 import Rates
 import Management
 import Service

@@ -11,11 +11,12 @@ import Testing
 /// The description of the API, and the checks that follow from it.
 @Suite(.timeLimit(.minutes(3))) struct OpenAPITests {
     @Test func `Every operation is described with its parameters, its body and its answers`() throws {
-        guard case .object(let document) = ProviderAPI.description, case .object(let paths)? = document["paths"] else {
+        guard case .object(let document) = ProviderServerAPI.description, case .object(let paths)? = document["paths"]
+        else {
             Issue.record("no paths")
             return
         }
-        for operation in ProviderAPI.operations {
+        for operation in ProviderServerAPI.operations {
             guard case .object(let path)? = paths[operation.path],
                 case .object(let description)? = path[operation.method.rawValue.lowercased()],
                 case .object(let responses)? = description["responses"]
@@ -45,7 +46,7 @@ import Testing
         ("AppRequest/properties/identity/properties/issuer", ProviderServerLimits.identityNameBytes),
     ])
     func `The description has the limits of texts`(_ path: String, _ longest: Int) throws {
-        var value: JSONValue? = ProviderAPI.description
+        var value: JSONValue? = ProviderServerAPI.description
         for key in ["components", "schemas"] + path.split(separator: "/").map(String.init) + ["maxLength"] {
             guard case .object(let members)? = value else { break }
             value = members[key]

@@ -1,4 +1,4 @@
-import BinaryGateway
+import BinaryAPI
 import CFaultyDisk
 import Connections
 import Courier
@@ -7,7 +7,7 @@ import Foundation
 import HTTP2
 import NIOCore
 import NIOPosix
-import ProviderGateway
+import ProviderAPI
 import Rates
 import Service
 import Testing

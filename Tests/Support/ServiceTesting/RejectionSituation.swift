@@ -6,7 +6,7 @@ import GRDB
 import NIOCore
 import Management
 import Notifications
-import ProviderGateway
+import ProviderAPI
 import Rates
 import SQLiteStore
 import Testing

@@ -1,7 +1,7 @@
 import Foundation
 import Management
 import NIOCore
-import ProviderGateway
+import ProviderAPI
 import Service
 import Testing
 

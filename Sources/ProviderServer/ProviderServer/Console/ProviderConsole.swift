@@ -36,7 +36,7 @@ struct ProviderConsole: Sendable {
 }
 
 // The console's page, and the requests that sign in to it and out of it.
-extension ProviderAPI {
+extension ProviderServerAPI {
     /// Adds the console's files and the address of its links.
     func addConsole(to router: Router<BasicRequestContext>) {
         ProviderConsole.site.add(

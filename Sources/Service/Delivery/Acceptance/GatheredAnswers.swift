@@ -1,4 +1,4 @@
-/// Answers to many submissions, grouped so that each gateway connection gets its answers in one call.
+/// Answers to many submissions, grouped so that each connection of a provider gets its answers in one call.
 struct GatheredAnswers {
     private var groups: [Group] = []
     private var places: [ObjectIdentifier: Int] = [:]

@@ -1,6 +1,6 @@
 package import Notifications
 
-/// A notification that a gateway has checked and now submits for delivery, with its destination.
+/// A notification that a provider API has checked and now submits for delivery, with its destination.
 package struct Submission: Sendable {
     package var destination: Destination
     /// The device token that the provider used.
@@ -8,7 +8,7 @@ package struct Submission: Sendable {
     /// The generation of the device token that the provider used, with its service (``TokenNumber``).
     package var generation: UInt32
     package var notification: Notification
-    /// The gateway's number for the request.
+    /// The connection's number for the request.
     package var ticket: UInt64
 
     package init(
@@ -26,7 +26,7 @@ package struct Submission: Sendable {
     }
 }
 
-/// The outcome that a gateway reports to the provider.
+/// The outcome that a provider API reports to the provider.
 package enum Outcome: Sendable, Hashable {
     /// The notification is accepted. It is delivered at least once, or ends for a reason that the delivery log
     /// records.
@@ -37,7 +37,7 @@ package enum Outcome: Sendable, Hashable {
 /// The outcome of the submission with this ticket.
 package typealias SubmissionAnswer = (ticket: UInt64, outcome: Outcome)
 
-/// Receives the answers to submissions; a gateway's connection implements it.
+/// Receives the answers to submissions; a provider's connection implements it.
 package protocol SubmissionAnswers: AnyObject, Sendable {
     /// Called once for each submission, on any thread, during ``Delivery/submit(_:answers:)`` or later.
     func answer(_ ticket: UInt64, with outcome: Outcome)

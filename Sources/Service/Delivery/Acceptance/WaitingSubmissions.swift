@@ -4,7 +4,7 @@ import Synchronization
 /// The connections for which a registration is being looked up, with what each has submitted since then. These
 /// submissions wait, so that none is accepted before an earlier one of the same connection.
 ///
-/// The gateway limits the number of unanswered submissions of a connection, and so the memory used here.
+/// The provider API limits the number of unanswered submissions of a connection, and so the memory used here.
 final class WaitingSubmissions: Sendable {
     /// Submissions that a connection has read together.
     struct Batch: Sendable {

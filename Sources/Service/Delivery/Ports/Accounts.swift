@@ -11,7 +11,7 @@ package protocol Accounts: Sendable {
     var current: AccountsSnapshot { get }
 
     /// Whether ``current`` can be relied on. It is false if this node has not received changes for
-    /// ``AccountsLimits/maximumSilence``: an identity that it trusts may have been revoked, so the gateways and the
+    /// ``AccountsLimits/maximumSilence``: an identity that it trusts may have been revoked, so the provider APIs and the
     /// courier refuse everybody until the node hears from the store again. It is always true for a store that only
     /// this process can change.
     var isCurrent: Bool { get }

@@ -1,6 +1,6 @@
 /// Records the life of each notification.
 ///
-/// `Delivery` and the switchboard record their decisions, and gateways record what they reject. A store records what
+/// `Delivery` and the switchboard record their decisions, and the provider APIs record what they reject. A store records what
 /// leaves its mailboxes other than by a requested removal: notifications that are replaced, expire, or belong to a
 /// removed app.
 package protocol DeliveryLog: Sendable {

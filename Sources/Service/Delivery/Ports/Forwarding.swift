@@ -12,7 +12,7 @@ package protocol Forwarding: Sendable {
 /// A notification and the sender's number for it.
 package typealias TicketedPush = (ticket: UInt64, push: ForwardedPush)
 
-/// Receives the answers to forwarded notifications; a gateway's connection implements it.
+/// Receives the answers to forwarded notifications; a provider's connection implements it.
 package protocol ForwardingAnswers: AnyObject, Sendable {
     /// Takes the answer to the notification with this ticket, on any thread.
     /// - Returns: whether to call ``answersArrived()`` after all answers that arrived together. If it is not called then, no

@@ -50,7 +50,7 @@ package protocol Registrations: KnownRegistrations {
 
     /// Removes the registrations of apps that are not in the accounts, with their mailboxes and feedback entries. If
     /// an app is deleted at the same time, it may be left for the next call. Nobody can use this data any more,
-    /// because the gateways refuse its device tokens.
+    /// because the provider APIs refuse its device tokens.
     /// - Parameter limit: the largest number of registrations to remove. The next call removes the rest, also after
     ///   a restart.
     /// - Returns: The number of removed registrations; less than `limit` if there are no more.

@@ -41,7 +41,7 @@ extension ManagementOperations {
     static let broadcasts = [
         ManagementOperation(
             method: .post, path: "/v1/broadcasts",
-            summary: "Send to a broadcast channel by the gateway's rules, without provider trust",
+            summary: "Send to a broadcast channel by the provider API's rules, without provider trust",
             parameters: [
                 .query(
                     "dryRun", .boolean,

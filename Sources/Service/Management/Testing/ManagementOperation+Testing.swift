@@ -21,7 +21,7 @@ extension ManagementOperations {
         },
         ManagementOperation(
             method: .post, path: "/v1/notifications",
-            summary: "Send a notification by the gateway's rules, without provider trust",
+            summary: "Send a notification by the provider API's rules, without provider trust",
             parameters: [
                 .query(
                     "dryRun", .boolean,

@@ -8,15 +8,15 @@ package import VirtualDevices
 
 /// The parts of the service that only tests use. They exist only if the service serves the development environment.
 package struct ManagementTesting: Sendable {
-    /// Sends a notification according to the gateway's rules.
+    /// Sends a notification according to the provider API's rules.
     package typealias Send =
         @Sendable (_ notification: ManagementMessages.NewNotification) async -> (id: NotificationID, outcome: Outcome)
 
-    /// Sends to a broadcast channel according to the gateway's rules.
+    /// Sends to a broadcast channel according to the provider API's rules.
     package typealias Broadcast =
         @Sendable (_ broadcast: ManagementMessages.NewBroadcast) async -> (id: NotificationID, outcome: Outcome)
 
-    /// How the gateway's rules judge a notification that is not sent.
+    /// How the provider API's rules judge a notification that is not sent.
     package struct Check: Sendable {
         /// The rejection; nil if the notification would be accepted.
         package let rejection: Rejection?
@@ -41,10 +41,10 @@ package struct ManagementTesting: Sendable {
     package let unknownKeys: UnknownKeys?
     package let mailboxes: any Mailboxes
     package let send: Send
-    /// Checks a notification and sends nothing; nil if the gateway is gone.
+    /// Checks a notification and sends nothing; nil if the provider API is gone.
     package let check: @Sendable (_ notification: ManagementMessages.NewNotification) async -> Check?
     package let broadcast: Broadcast
-    /// Checks a broadcast and sends nothing; nil if the gateway is gone.
+    /// Checks a broadcast and sends nothing; nil if the provider API is gone.
     package let checkBroadcast: @Sendable (_ broadcast: ManagementMessages.NewBroadcast) async -> Check?
     /// Forwards a captured request, by its number in the journal. Throws a `StoreError` if it cannot be forwarded.
     package let release: @Sendable (_ number: UInt64) async throws -> (id: String, answer: ForwardingAnswer)

@@ -1,15 +1,15 @@
-import BinaryGateway
+import BinaryAPI
 import Connections
 import Courier
 import Delivery
 import HTTP2
 import Management
-import ProviderGateway
+import ProviderAPI
 package import Rates
 
 extension Limit {
     /// Every limit that is counted.
     package static let all: [Limit] =
-        ofConnections + ofHTTP2 + ofDelivery + ofChannels + ofProviderGateway + ofBinaryGateway + ofCourier
+        ofConnections + ofHTTP2 + ofDelivery + ofChannels + ofProviderAPI + ofBinaryAPI + ofCourier
         + ofManagement
 }

@@ -1,11 +1,11 @@
-import BinaryGateway
+import BinaryAPI
 import Connections
 import Courier
 import Delivery
 import DeliveryLogFiles
 import HTTP2
 import NIOCore
-import ProviderGateway
+import ProviderAPI
 import Rates
 
 /// One row of the table of limits: `limit.<name>` in the settings file, `CARILLON_LIMIT_<NAME>` in the environment.

@@ -1,4 +1,4 @@
-package import BinaryGateway
+package import BinaryAPI
 package import Configuration
 package import Connections
 package import Courier
@@ -9,7 +9,7 @@ package import Logging
 import Management
 package import NIOCore
 package import Notifications
-package import ProviderGateway
+package import ProviderAPI
 package import Rates
 package import Supervision
 

@@ -6,7 +6,7 @@ import Logging
 import Management
 import Matching
 import Notifications
-import ProviderGateway
+import ProviderAPI
 import Rehearsals
 import Storage
 import Synchronization
@@ -32,7 +32,7 @@ final class DevelopmentParts: Sendable {
     private let announcement = Mutex<JSONValue>([:])
     /// What the first start has made.
     private let first = Mutex<(team: TeamID, bundleID: BundleID)?>(nil)
-    private let gateway = Mutex<ProviderGateway?>(nil)
+    private let providerAPI = Mutex<ProviderAPI?>(nil)
 
     /// Makes the tools, and removes what the virtual devices of an earlier start have left in the store.
     /// - Returns: nil if the service does not serve the development environment.
@@ -89,8 +89,8 @@ final class DevelopmentParts: Sendable {
         observation.set(.journal, base.settings.keptRequests > 0)
     }
 
-    /// Sets the gateway of the development environment. The management API sends notifications by its rules.
-    func setGateway(_ gateway: ProviderGateway?) { self.gateway.withLock { $0 = gateway } }
+    /// Sets the provider API of the development environment. The management API sends notifications by its rules.
+    func setProviderAPI(_ api: ProviderAPI?) { providerAPI.withLock { $0 = api } }
 
     /// Sets what forwards released requests.
     func setForwarder(_ forwarder: any Forwarding) { self.forwarder.withLock { $0 = forwarder } }
@@ -169,9 +169,9 @@ final class DevelopmentParts: Sendable {
     private func send(
         _ message: ManagementMessages.NewNotification
     ) async -> (id: NotificationID, outcome: Outcome) {
-        guard let gateway = gateway.withLock({ $0 }) else { return Self.unavailable }
+        guard let api = providerAPI.withLock({ $0 }) else { return Self.unavailable }
         var number: UInt64?
-        let (id, outcome) = await gateway.submit(Self.direct(message)) { number = journal.append($0) }
+        let (id, outcome) = await api.submit(Self.direct(message)) { number = journal.append($0) }
         if let number {
             switch outcome {
             case .accepted: journal.answered(number, RequestAnswer(status: 200))
@@ -184,9 +184,9 @@ final class DevelopmentParts: Sendable {
     private func send(
         _ message: ManagementMessages.NewBroadcast
     ) async -> (id: NotificationID, outcome: Outcome) {
-        guard let gateway = gateway.withLock({ $0 }) else { return Self.unavailable }
+        guard let api = providerAPI.withLock({ $0 }) else { return Self.unavailable }
         var number: UInt64?
-        let (id, result) = await gateway.submit(Self.direct(message)) { number = journal.append($0) }
+        let (id, result) = await api.submit(Self.direct(message)) { number = journal.append($0) }
         switch result {
         case .success(let outcome):
             if let number {
@@ -200,18 +200,18 @@ final class DevelopmentParts: Sendable {
         }
     }
 
-    /// The answer while there is no gateway.
+    /// The answer while there is no provider API.
     private static var unavailable: (id: NotificationID, outcome: Outcome) {
         var random = SystemRandomNumberGenerator()
         return (.random(using: &random), .rejected(Rejection(.serviceUnavailable)))
     }
 
     private func check(_ message: ManagementMessages.NewNotification) async -> ManagementTesting.Check? {
-        await gateway.withLock { $0 }?.check(Self.direct(message)).forManagement
+        await providerAPI.withLock { $0 }?.check(Self.direct(message)).forManagement
     }
 
     private func check(_ message: ManagementMessages.NewBroadcast) async -> ManagementTesting.Check? {
-        await gateway.withLock { $0 }?.check(Self.direct(message)).forManagement
+        await providerAPI.withLock { $0 }?.check(Self.direct(message)).forManagement
     }
 
     private static func direct(_ message: ManagementMessages.NewBroadcast) -> DirectBroadcast {

@@ -1,12 +1,12 @@
 import Foundation
 import Logging
-import BinaryGateway
+import BinaryAPI
 import Connections
 import HTTP2
 import Matching
 import NIOCore
 import Notifications
-import ProviderGateway
+import ProviderAPI
 
 /// Opens the listeners of each kind on the ports that the plan gives.
 struct ListenerOpening {
@@ -45,7 +45,7 @@ struct ListenerOpening {
     func openBinary<Service: CertifiedService>(
         _ kind: PortPlan.Listener,
         _ services: [Environment: Service],
-        channels: [Environment: ChannelGateway] = [:],
+        channels: [Environment: ChannelAPI] = [:],
         _ connects: ConnectGuard,
     ) async throws(ServiceError) -> Listeners {
         guard !channels.isEmpty else {

@@ -1,10 +1,10 @@
-import BinaryGateway
+import BinaryAPI
 import Connections
 import Delivery
 import Foundation
 import Matching
 import Notifications
-import ProviderGateway
+import ProviderAPI
 import Trust
 import Upstream
 
@@ -14,7 +14,7 @@ struct ProviderParts: Sendable {
     let tokens: ProviderTokens
     let forwarder: UpstreamForwarder
     let heldSender: HeldSender
-    let gateways: [Environment: ProviderGateway]
+    let apis: [Environment: ProviderAPI]
     private let provider: ListenerOpening.Listeners
     private let binary: ListenerOpening.Listeners
     private let feedback: ListenerOpening.Listeners
@@ -41,19 +41,19 @@ struct ProviderParts: Sendable {
         let forwarder = UpstreamForwarder(
             UpstreamVault(base.secrets.credentialSeal), variables: ProcessInfo.processInfo.environment,
             metrics: UpstreamMetrics(factory: base.metrics.factory), logger: base.logger, group: base.group)
-        let gateways = base.byEnvironment { environment in
-            ProviderGateway(
+        let apis = base.byEnvironment { environment in
+            ProviderAPI(
                 base, environment, tokens: tokens, delivery: delivery, broadcasts: broadcasts, grants: grantGateway,
                 development: environment == .development ? development : nil, forwarder: forwarder)
         }
-        let channelGateways = gateways.mapValues { ChannelGateway(provider: $0) }
+        let channelAPIs = apis.mapValues { ChannelAPI(provider: $0) }
         let connects = ConnectGuard(
             .providerConnectRate, base.settings.providerConnects, budget: base.budget, log: base.limitLog)
-        provider = try await opening.open(.provider, gateways, connects)
+        provider = try await opening.open(.provider, apis, connects)
         binary = try await opening.openBinary(
             .binary,
-            base.byEnvironment { BinaryGateway(base, $0, delivery, $0 == .development ? development : nil) },
-            channels: channelGateways, connects)
+            base.byEnvironment { BinaryAPI(base, $0, delivery, $0 == .development ? development : nil) },
+            channels: channelAPIs, connects)
         feedback = try await opening.openBinary(
             .feedback,
             base.byEnvironment { environment in
@@ -63,7 +63,7 @@ struct ProviderParts: Sendable {
                     feedback: base.store, delivery: delivery,
                     limits: base.settings.binary)
             },
-            channels: base.settings.ports.hasChannels(.feedback) ? channelGateways : [:], connects)
+            channels: base.settings.ports.hasChannels(.feedback) ? channelAPIs : [:], connects)
         let (binary, feedback, ports) = (binary, feedback, base.settings.ports)
         channels = base.byEnvironment { ports.channels($0) == .feedback ? feedback : binary }
         self.tokens = tokens
@@ -71,7 +71,7 @@ struct ProviderParts: Sendable {
         heldSender = HeldSender(
             base.store, base.store, base.store.grantStore, forwarder, log: base.log.events, clock: base.clock)
         development?.setForwarder(forwarder)
-        self.gateways = gateways
+        self.apis = apis
     }
 
     /// The addresses of an environment.
@@ -86,7 +86,7 @@ struct ProviderParts: Sendable {
     }
 }
 
-extension ProviderGateway {
+extension ProviderAPI {
     /// - Parameter development: nil in production.
     fileprivate convenience init(
         _ base: ServiceBase,
@@ -116,7 +116,7 @@ extension ProviderGateway {
     }
 }
 
-extension BinaryGateway {
+extension BinaryAPI {
     /// - Parameter development: nil in production.
     fileprivate convenience init(
         _ base: ServiceBase,

@@ -1,7 +1,7 @@
-import BinaryGateway
+import BinaryAPI
 import Connections
 import HTTP2
-import ProviderGateway
+import ProviderAPI
 import Trust
 
 /// Serves two protocols on one port: the legacy protocol, and the management of broadcast channels over HTTP/2. The
@@ -9,7 +9,7 @@ import Trust
 final class SharedPort<Legacy: CertifiedService>: ConnectionService {
     enum Service {
         case legacy(Legacy)
-        case channels(ChannelGateway)
+        case channels(ChannelAPI)
     }
 
     private let service: Service

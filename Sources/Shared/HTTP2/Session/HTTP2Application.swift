@@ -1,4 +1,4 @@
-/// The user of a session: a gateway's connection, or a client's.
+/// The user of a session: a provider's connection, or a client's.
 ///
 /// Every call comes on the channel's event loop. Most calls come while bytes are being read, and each of them may call
 /// any method of the session. Submitted frames are queued and sent in one write after `batchEnded()`. Spans are valid

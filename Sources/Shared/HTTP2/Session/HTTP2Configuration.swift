@@ -39,7 +39,7 @@ package struct HTTP2Configuration: Sendable {
 
     /// Server: the largest number of streams that may be announced to a client. As many are served until the client has
     /// acknowledged a smaller announcement. Client: the largest number of open requests, even if the server allows
-    /// more. 1,000 is what the gateways allow a provider.
+    /// more. 1,000 is what the service allows a provider.
     package var maxConcurrentStreams = 1_000
 
     /// Server: SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS, at most `maxConcurrentStreams`;

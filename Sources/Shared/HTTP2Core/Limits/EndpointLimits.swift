@@ -1,7 +1,7 @@
 /// The limits and sizes of an endpoint. The defaults suit small requests with small answers.
 package struct EndpointLimits: Sendable {
     /// Server: the largest number of streams that the client may have open. Client: the largest number of open
-    /// requests, even if the server allows more. 1,000 is what the gateways allow a provider.
+    /// requests, even if the server allows more. 1,000 is what the service allows a provider.
     package var maxConcurrentStreams = 1_000
 
     /// Server: SETTINGS_MAX_CONCURRENT_STREAMS of the first SETTINGS, at most `maxConcurrentStreams`.

@@ -11,7 +11,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import Notifications
-import ProviderGateway
+import ProviderAPI
 import SQLiteStore
 import Storage
 import Synchronization
@@ -136,7 +136,7 @@ struct Node: Sendable {
                 group: MultiThreadedEventLoopGroup.singleton, logger: logger)
         }
         provider = try await listen(
-            ProviderGateway(
+            ProviderAPI(
                 environment: .development, conformance: .apple, authority: nodes.authority,
                 tokens: ProviderTokens(
                     verifier: ProviderTokenVerifier(conformance: .apple, using: &random), accounts: accounts,

@@ -1,0 +1,57 @@
+import Delivery
+import Notifications
+import Trust
+
+// Notifications of the management API whose app has an upstream.
+extension ProviderAPI {
+    /// Makes all checks of a request whose app has an upstream.
+    /// - Returns: nil if the app has none. Then nothing was checked.
+    func forwarded(_ request: ProviderRequest, by rules: RequestRules) throws(Rejection) -> ForwardedRequest? {
+        guard let forwarded = try rules.forwarding(of: request) else { return nil }
+        guard accounts.isCurrent else { throw .accountsNotCurrent }
+        if let refusal = forwarded.refusal { throw refusal }
+        let limit = forwarded.topic.payloadLimit
+        guard request.body.count <= limit else {
+            throw Rejection(.payloadTooLarge, detail: "The payload is longer than \(limit) bytes.")
+        }
+        try rules.checkBody(of: request, to: forwarded.topic)
+        guard !forwarded.upstream.captures else {
+            throw Rejection(
+                .serviceUnavailable,
+                detail: "The app's requests are captured, and the management API sends none of them.")
+        }
+        guard forwarded.upstream.credentials != .passthrough else {
+            throw Rejection(
+                .missingProviderToken,
+                detail: "The app's upstream gets the client's provider token, and the management API has none.")
+        }
+        return forwarded
+    }
+
+    /// Forwards a notification, and waits for the upstream's answer.
+    func forward(_ request: ProviderRequest, _ forwarded: ForwardedRequest, _ id: NotificationID) async -> Outcome {
+        guard let forwarding else { return .rejected(Rejection(.serviceUnavailable)) }
+        let push = forwarded.push(
+            request, id: id, token: forwarded.token, share: ForwardingShare(forwarded.app.team), forwarding.name)
+        record(.forwarded, request, id)
+        switch await forwarding.port.forward(push, to: forwarded.upstream) {
+        case .answered(let answer):
+            record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), request, id)
+            guard answer.status != 200 else { return .accepted }
+            guard let reason = answer.reason.flatMap(Rejection.Reason.init(rawValue:)) else {
+                return .rejected(
+                    Rejection(
+                        .serviceUnavailable,
+                        detail: "The upstream refused with \(answer.status) \(answer.reason ?? "")."))
+            }
+            return .rejected(Rejection(reason, timestamp: answer.timestamp, detail: answer.detail))
+        case .failed(let cause, _):
+            record(.rejected(.serviceUnavailable), request, id)
+            return .rejected(Rejection(.serviceUnavailable, detail: "The upstream has not answered: \(cause)"))
+        }
+    }
+
+    private func record(_ step: DeliveryStep, _ request: ProviderRequest, _ id: NotificationID) {
+        deliveryLog.record(DeliveryEvent(time: clock.time, step: step, subject: request.subject(id)))
+    }
+}
