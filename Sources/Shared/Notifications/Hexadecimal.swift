@@ -51,6 +51,27 @@ package enum Hexadecimal {
         return values &+ 0x3030_3030_3030_3030 &+ letters &* UInt64(UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
     }
 
+    /// The number that eight digits in upper or lower case mean, the first one in the highest byte; nil if a byte is not a digit.
+    ///
+    /// All digits are read at once. A byte is a digit exactly if the value that it would have is written as this byte again.
+    static func number(_ text: UInt64) -> UInt32? {
+        // Bit 6 is set in letters only. The low half of a letter's byte counts from 1.
+        let letters = text >> 6 & 0x0101_0101_0101_0101
+        var values = (text & 0x0f0f_0f0f_0f0f_0f0f &+ letters &* 9) & 0x0f0f_0f0f_0f0f_0f0f
+        values = (values >> 4 | values) & 0x00ff_00ff_00ff_00ff
+        values = (values >> 8 | values) & 0x0000_ffff_0000_ffff
+        let number = UInt32(truncatingIfNeeded: values >> 16 | values)
+        return digits(number) == text | letters << 5 ? number : nil
+    }
+
+    /// Which of eight digits are capital letters. The lowest bit is the first digit, which is in the highest byte.
+    static func capitals(_ text: UInt64) -> UInt32 {
+        // Bit 6 is set in letters only, and bit 5 in digits and lower-case letters.
+        let marks = (text >> 6 & ~(text >> 5) & 0x0101_0101_0101_0101).byteSwapped
+        // Moves the lowest bit of each byte into the highest byte.
+        return UInt32(truncatingIfNeeded: (marks &* 0x0102_0408_1020_4080) >> 56)
+    }
+
     /// The bytes that a text of hexadecimal digits means; nil unless it consists of pairs of digits.
     package static func bytes(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)

@@ -40,27 +40,24 @@ package struct NotificationID: Sendable, Hashable, CustomStringConvertible {
     /// 8-2). Widely used clients send upper-case ones, so both are accepted.
     package init?(_ text: Span<UInt8>) {
         guard text.count == Self.textLength else { return nil }
-        var digits = InlineArray<32, UInt8>(repeating: 0)
-        var count = 0
-        var capitals: UInt32 = 0
-        for index in 0..<Self.textLength {
-            if Self.isHyphen(index) {
-                guard text[index] == UInt8(ascii: "-") else { return nil }
-            } else {
-                let digit = text[index]
-                digits[count] = digit
-                // Selects the capital letters: bit 6 is set in letters only, and bit 5 in digits and lower-case
-                // letters.
-                capitals |= UInt32(digit >> 6 & ~(digit >> 5) & 1) << UInt32(truncatingIfNeeded: count)
-                count &+= 1
+        for index in 0..<Self.textLength where Self.isHyphen(index) && text[index] != UInt8(ascii: "-") { return nil }
+        // Each group of eight digits, without the hyphens.
+        let words = text.withUnsafeBytes { text in
+            func word<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: Word.Type) -> UInt64 {
+                UInt64(truncatingIfNeeded: text.loadUnaligned(fromByteOffset: offset, as: Word.self).bigEndian)
             }
+            return (
+                word(0, UInt64.self), word(9, UInt32.self) << 32 | word(14, UInt32.self),
+                word(19, UInt32.self) << 32 | word(24, UInt32.self), word(28, UInt64.self)
+            )
         }
-        var words = (high: UInt64(0), low: UInt64(0))
-        let isGood = digits.span.withUnsafeBufferPointer { digits in
-            withUnsafeMutableBytes(of: &words) { Hexadecimal.read(digits, into: $0) }
-        }
-        guard isGood else { return nil }
-        self.init(high: UInt64(bigEndian: words.high), low: UInt64(bigEndian: words.low), capitals: capitals)
+        guard let first = Hexadecimal.number(words.0), let second = Hexadecimal.number(words.1),
+            let third = Hexadecimal.number(words.2), let fourth = Hexadecimal.number(words.3)
+        else { return nil }
+        self.init(
+            high: UInt64(first) << 32 | UInt64(second), low: UInt64(third) << 32 | UInt64(fourth),
+            capitals: Hexadecimal.capitals(words.0) | Hexadecimal.capitals(words.1) << 8
+                | Hexadecimal.capitals(words.2) << 16 | Hexadecimal.capitals(words.3) << 24)
     }
 
     package init?(_ text: String) {

@@ -46,6 +46,22 @@ struct IdentifierTests {
     }
 
     @Test
+    func `In each place of a notification's ID exactly the hexadecimal digits are read`() {
+        let canonical = Array("123e4567-e89b-12d3-a456-426655440000".utf8)
+        let digits = Array("0123456789abcdefABCDEF".utf8)
+        for place in canonical.indices {
+            let allowed = canonical[place] == UInt8(ascii: "-") ? [UInt8(ascii: "-")] : digits
+            for byte in UInt8.min...UInt8.max {
+                var text = canonical
+                text[place] = byte
+                let id = NotificationID(text.span)
+                #expect((id != nil) == allowed.contains(byte), "byte \(byte) in place \(place)")
+                if let id { #expect(id.textAsSent.span.text.utf8.elementsEqual(text)) }
+            }
+        }
+    }
+
+    @Test
     func `A notification's ID keeps its spelling, which does not matter for equality`() throws {
         let lower = "8b1e5b4a-9c0c-4d5e-8f00-0123456789ab"
         for text in [lower, lower.uppercased(), "8B1e5b4A-9C0c-4d5E-8f00-0123456789aB"] {
