@@ -150,7 +150,7 @@ final class ProviderConnection: AuthenticatingConnection {
     /// Rejects a request whose header list is longer than APNs allows. The Guide's table has no reason for this, so
     /// the closest one is used.
     func headersTooLarge(_ stream: StreamID) -> Bool {
-        let limit = api.sessionConfiguration(for: certificate).maxHeaderListBytes
+        let limit = api.sessionConfiguration(for: certificate).limits.maxHeaderListBytes
         reject(stream, Rejection(.payloadTooLarge, detail: "The headers are longer than \(limit) bytes."))
         return true
     }

@@ -59,10 +59,10 @@ package final class ScriptedServer: Sendable {
                     let number = log.opened(at: channel.localAddress?.ipAddress ?? "")
                     try pipeline.addHandler(FrameRecorder(connection: number, log: log))
                     var configuration = HTTP2Configuration()
-                    configuration.announcedConcurrentStreams = options.streams
+                    configuration.limits.announcedConcurrentStreams = options.streams
                     let application = ScriptedConnection(number: number, channel: channel, log: log, script: script)
                     try pipeline.addHandler(
-                        HTTP2Session.make(role: .server, configuration: configuration, application: application))
+                        HTTP2Session(role: .server, configuration: configuration, application: application))
                 }
             }
         var listeners: [any Channel] = []
@@ -91,7 +91,7 @@ package struct ScriptedRequest: Sendable {
     package var number = 0
     /// The connection's number, from 0.
     package var connection = 0
-    package var stream = StreamID.none
+    package var stream = StreamID.connection
     package var headers: [String: String] = [:]
     package var body = ""
 

@@ -86,7 +86,7 @@ final class ServerConnection: HTTP2Application {
             hasUnsent = true
             return nil
         } catch {
-            if error.code == .library {
+            if error.code == .malformed {
                 let error = ProviderError(.badNotification, "A header contains a character that headers cannot have.")
                 owner?.finish(job, .failure(error))
                 owner?.requestEnded(on: id)

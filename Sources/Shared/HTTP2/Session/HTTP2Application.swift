@@ -9,8 +9,7 @@ package protocol HTTP2Application: AnyObject {
 
     /// Server: a request begins. Client: the final response to a request begins; informational ones (1xx) are skipped.
     func headersBegan(_ stream: StreamID)
-    /// One field. Pseudo-header fields come first, and names are in lower case (RFC 9113, 8.2 and 8.3; libnghttp2 has
-    /// checked it).
+    /// One field. Pseudo-header fields come first, and names are in lower case (RFC 9113, 8.2 and 8.3).
     func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>)
     /// Server, with `observesEncoding`: the encoding of the field that comes with the next `headerReceived`.
     func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm)

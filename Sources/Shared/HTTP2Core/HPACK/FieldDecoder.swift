@@ -26,6 +26,8 @@ struct FieldDecoder {
         if table.maximumSize > bytes { needsResize = true }
     }
 
+    mutating func releaseIdleMemory() { table.releaseIdleMemory() }
+
     /// Decodes a whole block. A fault is a connection error, because the compression state is lost.
     /// - Parameters:
     ///   - list: gets the fields, as far as they fit.

@@ -116,7 +116,7 @@ final class ScriptedCourier: Sendable {
                         courier, number: courier.record.value.connections, channel: channel, act: act)
                     try channel.pipeline.syncOperations.addHandlers([
                         tls,
-                        HTTP2Session.make(role: .server, configuration: HTTP2Configuration(), application: application),
+                        HTTP2Session(role: .server, configuration: HTTP2Configuration(), application: application),
                     ])
                 }
             }

@@ -5,25 +5,25 @@ import NIOCore
 final class Recorder: HTTP2Application {
     enum Event: Equatable {
         case active
-        case headersBegan(Int32)
-        case header(Int32, String, String)
-        case headersEnded(Int32, endStream: Bool)
-        case headersTooLarge(Int32)
-        case data(Int32, String)
-        case bodyTooLarge(Int32)
-        case ended(Int32)
-        case closed(Int32, HTTP2ErrorCode)
-        case writable(Int32)
+        case headersBegan(UInt32)
+        case header(UInt32, String, String)
+        case headersEnded(UInt32, endStream: Bool)
+        case headersTooLarge(UInt32)
+        case data(UInt32, String)
+        case bodyTooLarge(UInt32)
+        case ended(UInt32)
+        case closed(UInt32, HTTP2ErrorCode)
+        case writable(UInt32)
         case pong(UInt64)
         case settings(maxConcurrentStreams: Int?)
-        case goAway(Int32, HTTP2ErrorCode, String)
+        case goAway(UInt32, HTTP2ErrorCode, String)
         case batchEnded
         case over(String)
     }
 
     private(set) var events: [Event] = []
     private(set) var encodings: [(name: String, form: HeaderForm)] = []
-    private(set) var priorities: [Int32] = []
+    private(set) var priorities: [UInt32] = []
     private(set) var session: HTTP2Session?
     /// Called on each event.
     var on: (HTTP2Session, Event) -> Void = { _, _ in }
@@ -39,7 +39,7 @@ final class Recorder: HTTP2Application {
     func events(_ isWanted: (Event) -> Bool) -> [Event] { events.filter(isWanted) }
 
     var closed: [Event] { events { if case .closed = $0 { true } else { false } } }
-    var requests: [Int32] { events.compactMap { if case .headersBegan(let stream) = $0 { stream } else { nil } } }
+    var requests: [UInt32] { events.compactMap { if case .headersBegan(let stream) = $0 { stream } else { nil } } }
     var headerNames: [String] { events.compactMap { if case .header(_, let name, _) = $0 { name } else { nil } } }
     var over: [String] { events.compactMap { if case .over(let end) = $0 { end } else { nil } } }
 
