@@ -110,7 +110,7 @@ package final class ProviderAPI: HTTP2Service {
         // Do not reset the stream, so that a client that still sends a body that is too long can read the answer.
         configuration.earlyReset = .onceRead
         // The report needs the encoding too, not only `strict`.
-        configuration.observesEncoding = rules.conformance == .strict || observation?.isActive == true
+        configuration.observesUnprocessed = rules.conformance == .strict || observation?.isActive == true
         return configuration
     }
 

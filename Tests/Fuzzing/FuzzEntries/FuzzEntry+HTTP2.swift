@@ -31,6 +31,8 @@ extension FuzzEntry {
             offset += 1 + count
             stream += 2
         }
+        // A field that is the same as in the request before is not decoded again, which must make no difference.
+        precondition(HTTP2Reading.requests(frames, forgets: false) == HTTP2Reading.requests(frames, forgets: true))
         var client = HTTP2Endpoint(role: .client)
         var server = HTTP2Endpoint(role: .server)
         while let event = endpoint.next(frames.span, at: &position, now: 0) {
@@ -186,6 +188,19 @@ private struct HTTP2Reading {
             precondition(position == bytes.count)
             if actions.contains(.release) { endpoint.releaseIdleMemory() }
         }
+    }
+
+    /// What a server says to the frames.
+    /// - Parameter forgets: whether it forgets the fields of each request.
+    static func requests(_ frames: [UInt8], forgets: Bool) -> [String] {
+        var endpoint = HTTP2Endpoint(role: .server)
+        var position = 0
+        var events: [String] = []
+        while let event = endpoint.next(frames.span, at: &position, now: 0) {
+            events.append("\(event) \(text(endpoint.fields))")
+            if forgets { endpoint.releaseIdleMemory() }
+        }
+        return events
     }
 
     static func text(_ list: FieldList) -> [[UInt8]] {

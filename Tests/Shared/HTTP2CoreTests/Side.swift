@@ -126,9 +126,10 @@ extension Side {
     var heldCapacity: Int {
         endpoint.pending.capacity + endpoint.writer.bytes.capacity + endpoint.scratch.capacity
             + endpoint.fields.bytes.capacity + endpoint.fields.entries.capacity + endpoint.streams.capacity
-            + (endpoint.block?.bytes.capacity ?? 0)
+            + (endpoint.block?.bytes.capacity ?? 0) + endpoint.decoder.knownCapacity
     }
 
+    var knownCapacity: Int { endpoint.decoder.knownCapacity }
     var outputCapacity: Int { endpoint.writer.bytes.capacity }
     /// The number of slots for streams.
     var streamCapacity: Int { endpoint.streams.capacity }

@@ -71,7 +71,7 @@ import Testing
     // MARK: What came too late
 
     @Test func `What comes above the last stream is known to an observer`() throws {
-        let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
+        let peer = try EmbeddedPeer.connected { $0.observesUnprocessed = true }
         try peer.send(.request(1))
         peer.session.goAway(.noError)
         _ = try peer.received()
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func `What is refused before GOAWAY, and what comes while the channel closes, is known too`() throws {
-        let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
+        let peer = try EmbeddedPeer.connected { $0.observesUnprocessed = true }
         try peer.channel.pipeline.syncOperations.addHandler(NeverClosing(), position: .first)
         try peer.send(.request(1, endStream: true))
         peer.session.goAwayOnceAnswered()
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func `Indexed paths and content with padding are known too`() throws {
-        let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
+        let peer = try EmbeddedPeer.connected { $0.observesUnprocessed = true }
         // `:path` with incremental indexing (RFC 7541, 6.2.1), which is then an entry of the table.
         let block = [0x83, 0x87, 0x44, 0x02, 0x2f, 0x33] + literal(":authority", "localhost")
         try peer.send(.headers(1, block))
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test func `A malformed request that comes while the answers are sent is known too`() throws {
-        let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
+        let peer = try EmbeddedPeer.connected { $0.observesUnprocessed = true }
         try peer.send(.request(1, endStream: true))
         peer.session.goAwayOnceAnswered()
         try peer.send(.headers(3, [0x83, 0x87], endStream: true))
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test func `Nothing is read any more after bytes were dropped`() throws {
-        let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
+        let peer = try EmbeddedPeer.connected { $0.observesUnprocessed = true }
         try peer.channel.pipeline.syncOperations.addHandler(NeverClosing(), position: .first)
         try peer.send(.request(1))
         peer.session.goAwayOnceAnswered()
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test func `Nothing that was processed, or refused for another reason, counts as unprocessed`() throws {
-        let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
+        let peer = try EmbeddedPeer.connected { $0.observesUnprocessed = true }
         // 3 is malformed: it has no `:path`.
         try peer.send(.request(1), .headers(3, [0x83, 0x87]), .data(3, "x", endStream: true))
         peer.session.goAway(.noError)
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test func `What comes between the close and GOAWAY is dropped, and what follows it too`() throws {
-        let peer = try EmbeddedPeer.connected { $0.observesEncoding = true }
+        let peer = try EmbeddedPeer.connected { $0.observesUnprocessed = true }
         try peer.channel.pipeline.syncOperations.addHandler(NeverClosing(), position: .first)
         try peer.send(.request(1, endStream: true))
         peer.session.goAwayOnceAnswered()

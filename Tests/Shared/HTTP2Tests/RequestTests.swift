@@ -188,4 +188,19 @@ import Testing
         #expect(peer.recorder.closed == [.closed(1, .protocolError)])
         #expect(peer.channel.isActive)
     }
+
+    @Test func `The application learns how each field was encoded, and of PRIORITY`() throws {
+        let peer = try EmbeddedPeer.connected()
+        let priority = WireFrame(type: WireFrame.priority, flags: 0, stream: 3, payload: [0, 0, 0, 0, 16])
+        try peer.send(.headers(1, WireFrame.requestBlock + indexedLiteral("a", "b"), endStream: true), priority)
+        #expect(peer.recorder.forms == [.indexed, .indexed, .withoutIndexing, .withoutIndexing, .incremental])
+        #expect(peer.recorder.priorities == [3])
+    }
+
+    @Test func `The application learns of a malformed request, and nothing else of it`() throws {
+        let peer = try EmbeddedPeer.connected()
+        try peer.send(.headers(1, [0x83, 0x87]), .data(1, "x", endStream: true))
+        #expect(peer.recorder.events.suffix(3) == [.headersBegan(1), .closed(1, .protocolError), .batchEnded])
+        #expect(try peer.received(WireFrame.reset).map(\.stream) == [1])
+    }
 }

@@ -195,13 +195,13 @@ package final class ScriptedConnection: HTTP2Application {
 
     package func sessionBecameActive(_ session: HTTP2Session) { self.session = session }
 
-    package func headersBegan(_ stream: StreamID) {
-        requests[stream] = ScriptedRequest(connection: number, stream: stream)
-    }
-
-    package func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        let name = name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-        requests[stream]?.headers[name] = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    package func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
+        var request = ScriptedRequest(connection: number, stream: stream)
+        fields.forEach { name, value, _ in
+            let name = name.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+            request.headers[name] = value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        }
+        requests[stream] = request
     }
 
     package func dataReceived(_ stream: StreamID, bytes: Span<UInt8>) {

@@ -41,9 +41,8 @@ package struct HTTP2Configuration: Sendable {
     /// The encoding of header fields that must stay out of the peer's table (``HeaderBlock/Indexing/never``).
     package var literals = Literals.neverIndexed
 
-    /// Server: whether the application gets the encoding of each header field
-    /// (`HTTP2Application.headerEncoded(_:name:as:)`), and `HTTP2Session.unprocessedStreams` has what came too late.
-    package var observesEncoding = false
+    /// Server: whether `HTTP2Session.unprocessedStreams` has the requests that came too late.
+    package var observesUnprocessed = false
 
     /// How long `close()` waits until the peer has taken the last bytes, in seconds.
     package var closeTimeoutSeconds: Int64 = 5

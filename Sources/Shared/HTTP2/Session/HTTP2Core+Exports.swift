@@ -2,9 +2,9 @@
 @_exported public import struct HTTP2Core.EndpointLimits
 @_exported public import struct HTTP2Core.ErrorCode
 @_exported public import enum HTTP2Core.FieldForm
+@_exported public import struct HTTP2Core.FieldList
 @_exported public import enum HTTP2Core.FloodKind
 @_exported public import struct HTTP2Core.FloodLimits
 @_exported public import struct HTTP2Core.StreamID
 
 package typealias HTTP2ErrorCode = ErrorCode
-package typealias HeaderForm = FieldForm

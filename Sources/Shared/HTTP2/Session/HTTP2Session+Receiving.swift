@@ -115,7 +115,6 @@ extension HTTP2Session {
         // Trailers that are too large are dropped as others are.
         if streams.contains(stream) { return remoteEnded(stream) }
         streams.append(stream, StreamState())
-        callApplication { $0.headersBegan(stream) }
         fieldsReceived(stream, endStream: endStream, isTooLarge: isTooLarge)
     }
 
@@ -123,7 +122,6 @@ extension HTTP2Session {
         guard let index = streams.index(of: stream), !streams[index].flags.contains(.reset) else { return }
         if streams[index].flags.contains(.responded) { return remoteEnded(stream) }
         streams[index].flags.insert(.responded)
-        callApplication { $0.headersBegan(stream) }
         fieldsReceived(stream, endStream: endStream, isTooLarge: isTooLarge)
     }
 
@@ -131,31 +129,16 @@ extension HTTP2Session {
     /// beyond the number of streams that was announced.
     private func refused(_ stream: StreamID, _ fault: Fault) {
         guard fault.code != .refusedStream else { return }
-        streams.append(stream, StreamState())
-        callApplication { $0.headersBegan(stream) }
-        streamClosed(stream, fault.code)
+        callApplication { $0.malformedRequest(stream, error: fault.code, rule: fault.description) }
     }
 
-    /// Passes the fields on. It needs a copy of the list, because the application may submit frames during the calls.
+    /// Passes the fields on. It needs a copy of the list, because the application may submit frames during the call.
     private func fieldsReceived(_ stream: StreamID, endStream: Bool, isTooLarge: Bool) {
         let fields = endpoint.fields
-        let observesEncoding = role == .server && configuration.observesEncoding
-        fields.bytes.withUnsafeBufferPointer { bytes in
-            for index in 0..<fields.count where state == .active {
-                let name = UnsafeBufferPointer(rebasing: bytes[fields.name(index)])
-                let value = UnsafeBufferPointer(rebasing: bytes[fields.value(index)])
-                if observesEncoding {
-                    callApplication { $0.headerEncoded(stream, name: name.span, as: fields.form(index)) }
-                }
-                callApplication { $0.headerReceived(stream, name: name.span, value: value.span) }
-            }
-        }
-        if state == .active {
-            if !isTooLarge {
-                callApplication { $0.headersEnded(stream, endStream: endStream) }
-            } else if application?.headersTooLarge(stream) == false {
-                reset(stream, .enhanceYourCalm)
-            }
+        if !isTooLarge {
+            callApplication { $0.fieldsReceived(stream, fields, endStream: endStream) }
+        } else if application?.fieldsTooLarge(stream, fields) == false {
+            reset(stream, .enhanceYourCalm)
         }
         if endStream { remoteEnded(stream) }
     }

@@ -90,7 +90,7 @@ package final class HTTP2Session: ChannelInboundHandler {
     // Receiving
     /// The first bytes of the connection, kept until they are known to be HTTP/2.
     var prefix: [UInt8] = []
-    /// Server, with `observesEncoding`: the requests that came too late to be processed. Complete when the session has
+    /// Server, with `observesUnprocessed`: the requests that came too late to be processed. Complete when the session has
     /// closed.
     package internal(set) var unprocessedStreams = UnprocessedStreams()
 
@@ -130,7 +130,7 @@ package final class HTTP2Session: ChannelInboundHandler {
         self.held = held
         receiver = .passUnretained(held)
         releasesIdleMemory = configuration.idleMemory != .kept
-        endpoint.tellsIgnored = role == .server && configuration.observesEncoding
+        endpoint.tellsIgnored = role == .server && configuration.observesUnprocessed
     }
 
     /// Whether requests are accepted: the session is active and not ending.

@@ -61,6 +61,18 @@ extension HTTP2Endpoint {
         let bomb = maximum.multipliedReportingOverflow(by: max(1, limits.headerBombFactor))
         try decoder.decode(
             block, into: &fields, maximum: maximum, bomb: bomb.overflow ? .max : bomb.partialValue)
+        let event = try fieldsEnded(stream, endStream, now)
+        // Only requests and responses come again, and only those that are whole and valid were checked.
+        switch event {
+        case .request, .response: decoder.keepFields()
+        default: decoder.forgetFields()
+        }
+        return event
+    }
+
+    private mutating func fieldsEnded(
+        _ stream: StreamID, _ endStream: Bool, _ now: UInt64
+    ) throws(Fault) -> Event? {
         switch place(of: stream) {
         case .open(let slot):
             return try fieldsOfOpenStream(slot, stream, endStream, now)

@@ -19,6 +19,7 @@
             endpoint.pending.capacity + endpoint.writer.bytes.capacity + endpoint.scratch.capacity
                 + endpoint.fields.bytes.capacity + endpoint.fields.entries.capacity + endpoint.streams.capacity
                 + (endpoint.block?.bytes.capacity ?? 0) + unsentBodies.capacity
+                + endpoint.decoder.knownCapacity
         }
 
         /// The capacity of the dynamic tables.

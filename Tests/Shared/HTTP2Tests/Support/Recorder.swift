@@ -22,7 +22,8 @@ final class Recorder: HTTP2Application {
     }
 
     private(set) var events: [Event] = []
-    private(set) var encodings: [(name: String, form: HeaderForm)] = []
+    /// The encodings of all fields.
+    private(set) var forms: [FieldForm] = []
     private(set) var priorities: [UInt32] = []
     private(set) var session: HTTP2Session?
     /// Called on each event.
@@ -47,18 +48,24 @@ final class Recorder: HTTP2Application {
         self.session = session
         record(.active)
     }
-    func headersBegan(_ stream: StreamID) { record(.headersBegan(stream.rawValue)) }
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
-        record(.header(stream.rawValue, text(name), text(value)))
-    }
-    func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
-        encodings.append((text(name), form))
-    }
-    func priorityReceived(_ stream: StreamID) { priorities.append(stream.rawValue) }
-    func headersEnded(_ stream: StreamID, endStream: Bool) {
+    func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
+        record(stream, fields)
         record(.headersEnded(stream.rawValue, endStream: endStream))
     }
-    func headersTooLarge(_ stream: StreamID) -> Bool {
+    private func record(_ stream: StreamID, _ fields: FieldList) {
+        record(.headersBegan(stream.rawValue))
+        fields.forEach { name, value, form in
+            forms.append(form)
+            record(.header(stream.rawValue, text(name), text(value)))
+        }
+    }
+    func malformedRequest(_ stream: StreamID, error: HTTP2ErrorCode, rule: String) {
+        record(.headersBegan(stream.rawValue))
+        record(.closed(stream.rawValue, error))
+    }
+    func priorityReceived(_ stream: StreamID) { priorities.append(stream.rawValue) }
+    func fieldsTooLarge(_ stream: StreamID, _ fields: FieldList) -> Bool {
+        record(stream, fields)
         record(.headersTooLarge(stream.rawValue))
         return answersTooLargeHeaders
     }
