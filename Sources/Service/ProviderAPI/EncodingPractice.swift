@@ -18,9 +18,9 @@ struct EncodingPractice {
     private var indexed: Set<RequestHeader> = []
 
     /// Checks one header.
-    mutating func fault(in name: Span<UInt8>, as form: HeaderForm) -> Fault? {
+    mutating func fault(in name: Span<UInt8>, as form: FieldForm) -> Fault? {
         let header = RequestHeader(name: name)
-        let wanted: HeaderForm
+        let wanted: FieldForm
         switch header {
         case .path, .authorization: wanted = .withoutIndexing
         case .id, .expiration, .collapseID:
@@ -51,7 +51,7 @@ struct EncodingPractice {
             text: "The connection had a PRIORITY frame for stream \(stream.rawValue); the Guide (2.3.3) forbids them.")
     }
 
-    private static func described(_ form: HeaderForm) -> String {
+    private static func described(_ form: FieldForm) -> String {
         switch form {
         case .indexed: "from the table (RFC 7541, 6.1)"
         case .incremental: "as a literal with incremental indexing (RFC 7541, 6.2.1)"
@@ -63,7 +63,7 @@ struct EncodingPractice {
 
 // These checks run with `strict`, and while somebody observes requests.
 extension ProviderConnection {
-    func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: HeaderForm) {
+    func headerEncoded(_ stream: StreamID, name: Span<UInt8>, as form: FieldForm) {
         guard let fault = practice.fault(in: name, as: form), let request = requests[stream] else { return }
         switch RequestHeader(name: name) {
         case .path?, .authorization?:

@@ -79,7 +79,26 @@ final class ProviderConnection: AuthenticatingConnection {
         self.session = session
     }
 
-    func headersBegan(_ stream: StreamID) {
+    func fieldsReceived(_ stream: StreamID, _ fields: FieldList, endStream: Bool) {
+        headersBegan(stream)
+        read(fields, of: stream)
+        headersEnded(stream)
+    }
+
+    func malformedRequest(_ stream: StreamID, error: HTTP2ErrorCode, rule: String) {
+        headersBegan(stream)
+        streamClosed(stream, error: error)
+    }
+
+    private func read(_ fields: FieldList, of stream: StreamID) {
+        let checksEncoding = session?.configuration.observesUnprocessed ?? false
+        fields.forEach { name, value, form in
+            if checksEncoding { headerEncoded(stream, name: name, as: form) }
+            headerReceived(stream, name: name, value: value)
+        }
+    }
+
+    private func headersBegan(_ stream: StreamID) {
         lastUse = second
         guard admitUntrusted(weight: 1) else {
             newestIsWatched = false
@@ -96,7 +115,7 @@ final class ProviderConnection: AuthenticatingConnection {
         requests.append(stream, request)
     }
 
-    func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
+    private func headerReceived(_ stream: StreamID, name: Span<UInt8>, value: Span<UInt8>) {
         let header = RequestHeader(name: name)
         // A third of the usual headers is not the API's. Ignore these before anything is looked up.
         guard header != nil || newestIsWatched, let request = requests[stream] else { return }
@@ -121,7 +140,7 @@ final class ProviderConnection: AuthenticatingConnection {
         }
     }
 
-    func headersEnded(_ stream: StreamID, endStream: Bool) {
+    private func headersEnded(_ stream: StreamID) {
         guard let request = requests[stream] else { return }
         defer { if !trust.isShown { admitUntrusted(request, stream) } }
         guard request.asked == nil else { return }
@@ -149,8 +168,10 @@ final class ProviderConnection: AuthenticatingConnection {
 
     /// Rejects a request whose header list is longer than APNs allows. The Guide's table has no reason for this, so
     /// the closest one is used.
-    func headersTooLarge(_ stream: StreamID) -> Bool {
-        let limit = api.sessionConfiguration(for: certificate).maxHeaderListBytes
+    func fieldsTooLarge(_ stream: StreamID, _ fields: FieldList) -> Bool {
+        headersBegan(stream)
+        read(fields, of: stream)
+        let limit = api.sessionConfiguration(for: certificate).limits.maxHeaderListBytes
         reject(stream, Rejection(.payloadTooLarge, detail: "The headers are longer than \(limit) bytes."))
         return true
     }
