@@ -21,8 +21,8 @@ extension ClientReport {
         for (_, requests) in groups(requests.filter(\.isHTTP2), by: { $0.facts.sender }) {
             // For each provider token: the time when it was made, and its requests.
             let tokens = groups(requests, by: \.tokenIssued).sorted { $0.key < $1.key }
-            for (one, other) in zip(tokens, tokens.dropFirst()) {
-                guard issued(other) - issued(one) < shortestTokenLife else { continue }
+            for (one, other) in zip(tokens, tokens.dropFirst())
+            where issued(other) - issued(one) < shortestTokenLife {
                 // A client makes a new provider token if the old one was refused as too old, or by a rehearsal.
                 if one.requests.contains(where: { $0.isRefusedAsTooOld || $0.isRehearsed && $0.facts.status == 403 }) {
                     continue
