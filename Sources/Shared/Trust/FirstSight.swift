@@ -10,8 +10,8 @@ package protocol FirstSight: AnyObject, Sendable {
     /// another team has the app and it is not free, nothing changes.
     func makeApp(of topic: String, team: TeamID) async
 
-    /// Whether another team may get an app that is there, because the first start has made it and nobody uses it:
-    /// ``makeApp(of:team:)`` then gives it to the team, unless a device has it.
+    /// Whether another team may get an app: the first start has made it and nobody uses it, or it is gone, because another
+    /// team has just got its bundle ID. ``makeApp(of:team:)`` gives it to the team, unless a device has it.
     func isFree(_ app: AppID) -> Bool
 
     /// The contents of a device token that the service did not give out. A token that is seen for the first time becomes

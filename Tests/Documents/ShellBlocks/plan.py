@@ -195,7 +195,7 @@ PLANS = {
     "docs/test-your-provider.md": Plan(
         prepare="carillon serve\n" + NEW_KEY.format("AuthKey_KEY1234567.p8"),
         after={
-            "openssl pkcs12 -in provider.p12 -passin file:passphrase -nodes |":
+            "openssl pkcs12 -in provider.p12 -passin file:passphrase -nodes -out both.pem":
                 "openssl pkcs12 -legacy -in legacy.p12 -passin file:passphrase -noout -info 2>&1 | grep -q 3-KeyTripleDES\n",
         }),
     "docs/testing.md": Plan(

@@ -39,7 +39,7 @@ final class AcceptAny: FirstSight {
 
     func isFree(_ app: AppID) -> Bool {
         let current = accounts.current
-        return current.app(app).map { untouched.mayBe($0, in: current) } ?? false
+        return current.app(app).map { untouched.mayBe($0, in: current) } ?? true
     }
 
     func hasMade(_ app: AppID) -> Bool { apps.contains(app) }
