@@ -251,7 +251,7 @@ let package = Package(
         module(
             "Sources/ProviderServer/ProviderServer",
             [
-                "Rates", "Notifications", "Storage", "Connections", "Console", "HTTPAPI", "PrivateFiles",
+                "Rates", "Notifications", "Storage", "Trust", "Connections", "Console", "HTTPAPI", "PrivateFiles",
                 "CampaignStore",
                 "APNSProvider", nioCore, nioPosix, nioSSL, crypto, cryptoExtras, logging, lifecycle, coreMetrics,
                 httpTypes, httpClient, hummingbird, hummingbirdCore, hummingbirdHTTP2,

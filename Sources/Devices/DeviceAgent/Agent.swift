@@ -141,7 +141,8 @@ package actor Agent {
         self.device = device
         waker = Waker(self)
         if let address = settings.desktopBus {
-            desktop = DesktopNotifications(address: address, logger: logger) { [weak self] id, response in
+            desktop = DesktopNotifications(address: address, languages: settings.languages, logger: logger) {
+                [weak self] id, response in
                 await self?.respondOnDesktop(to: id, response)
             }
         }

@@ -12,6 +12,7 @@ import NIOPosix
 import NIOSSL
 import PrivateFiles
 import ServiceLifecycle
+import Trust
 
 #if canImport(Darwin)
     import Darwin
@@ -129,16 +130,20 @@ package final class ProviderServer: Service {
 
     private static func tls(certificate: String, key: String) throws -> TLSConfiguration {
         do {
+            let contents = { (file: String) in try PEM(Data(contentsOf: URL(fileURLWithPath: file))) }
             var tls = TLSConfiguration.makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
+                certificateChain: try contents(certificate).certificates.map {
+                    .certificate(try NIOSSLCertificate(bytes: $0, format: .der))
+                },
+                privateKey: .privateKey(try NIOSSLPrivateKey(bytes: contents(key).privateKey, format: .der)))
             tls.minimumTLSVersion = .tlsv12
             // BoringSSL checks that the key belongs to the certificate when it has both.
             _ = try NIOSSLContext(configuration: tls)
             return tls
         } catch {
+            let cause = (error as? TrustError)?.clause ?? ConnectionFailure.cause(of: error)
             throw ProviderServerError(
-                .unusableFile, "\(certificate) and \(key) are not a certificate and its key in PEM: \(error)")
+                .unusableFile, "\(certificate) and \(key) are not a certificate and its key in PEM: \(cause).")
         }
     }
 

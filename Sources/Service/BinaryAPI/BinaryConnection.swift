@@ -178,7 +178,10 @@ extension BinaryConnection {
     private var hasRoom: Bool { keyless == nil && rehearsed?.isHolding != true && exchange.hasRoom }
 
     /// Whether the certificate's app has to be made first: nobody has created it (`carillon serve --accept any`).
-    private var lacksApp: Bool { rules.firstSight != nil && topic.app == nil && identity.foreignTeam != nil }
+    private var lacksApp: Bool {
+        guard let firstSight = rules.firstSight, let team = identity.foreignTeam else { return false }
+        return topic.app.map { $0.team != team && firstSight.isFree($0.id) } ?? true
+    }
 
     private func findKey(of notification: BinaryNotification) {
         keyless = notification
@@ -195,7 +198,10 @@ extension BinaryConnection {
     private func searched(isAnswered: Bool) {
         guard let notification = keyless else { return }
         keyless = nil
-        if lacksApp { topic = BinaryTopic(identity.uid, in: api.certificates.accounts.current) }
+        // The topic's app may have been made, or be another one than before.
+        if rules.firstSight != nil, identity.foreignTeam != nil {
+            topic = BinaryTopic(identity.uid, in: api.certificates.accounts.current)
+        }
         do throws(BinaryFault) {
             if !isAnswered, rules.lacksKey(notification) {
                 let id = NotificationID.random(using: &random)

@@ -241,8 +241,9 @@ extension ChannelConnection {
 
     /// The app of a request that nobody has created, and the team for which it is made (`carillon serve --accept any`).
     private func unknownApp(of request: ChannelManagementRequest) -> (BundleID, TeamID)? {
-        guard firstSight != nil, !request.hasWaited, let team = request.sender.team,
-            let bundleID = (try? request.action())?.bundleID, memory.current(provider).apps[bundleID] == nil
+        guard let firstSight, !request.hasWaited, let team = request.sender.team,
+            let bundleID = (try? request.action())?.bundleID,
+            memory.current(provider).apps[bundleID].map({ $0.team != team && firstSight.isFree($0.id) }) ?? true
         else { return nil }
         switch request.sender {
         // A key that is restricted to some apps is for no other one.

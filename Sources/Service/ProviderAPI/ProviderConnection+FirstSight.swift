@@ -1,3 +1,4 @@
+import Delivery
 import HTTP2
 import NIOCore
 import Notifications
@@ -14,9 +15,9 @@ extension ProviderConnection {
 
     /// The topic to make before a request can be decided; nil if none is missing, or it would be refused in any case.
     func unknownTopic(of request: ProviderRequest) -> UnknownTopic? {
-        guard rules.firstSight != nil, case .failure(let rejection)? = request.verdict,
+        guard let firstSight = rules.firstSight, case .failure(let rejection)? = request.verdict,
             [.topicDisallowed, .forbidden].contains(rejection.reason), let topic = request.topic.present,
-            topic.app == nil, let team = request.sender.team
+            topic.app.map({ firstSight.isFree($0.id) }) ?? true, let team = request.sender.team
         else { return nil }
         switch request.sender {
         // A key that is restricted to some apps is for no other one.
@@ -34,7 +35,8 @@ extension ProviderConnection {
 
     /// Decides a request again with the accounts of now.
     func decideAgain(_ request: ProviderRequest) {
-        if unknownTopic(of: request) != nil, let topic = request.topic.present {
+        // The topic's app may have been made, or be another one than before.
+        if rules.firstSight != nil, let topic = request.topic.present {
             request.accountsVersion = memory.version(api)
             request.topic = .value(memory.topic(topic.name, api: api))
         }

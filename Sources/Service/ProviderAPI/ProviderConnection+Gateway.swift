@@ -138,7 +138,7 @@ extension ProviderConnection {
     /// Makes a grant with an invitation.
     private func newGrant(_ body: [UInt8], _ grants: GrantGateway) throws(Rejection) -> Work {
         guard let body = JSONObject(body), let code = body[text: "code"].flatMap({ ActivationCode($0) }),
-            let key = body[text: "publicKey"].flatMap({ SigningKey.publicKey(in: $0) })
+            let key = body[text: "publicKey"].flatMap({ try? SigningKey.publicKey(in: $0) })
         else {
             throw Rejection(
                 .payloadEmpty,

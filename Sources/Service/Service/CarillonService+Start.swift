@@ -20,8 +20,14 @@ extension CarillonService {
         try settings.checkNode()
         try settings.checkAccept()
         let folder = settings.folder
+        var chosen = settings
+        chosen.environments = settings.servedEnvironments
+        if chosen.environments != settings.environments {
+            logger.notice(
+                "Apple's names for production mean development too, because unknown teams are accepted (--accept any)")
+        }
         do throws(ServiceError) {
-            return try await start(settings, in: folder, logger, wrap)
+            return try await start(chosen, in: folder, logger, wrap)
         } catch {
             folder.removeIfTemporary()
             throw error

@@ -1,3 +1,5 @@
+import Notifications
+
 /// Measures and breaks text for a terminal.
 package enum TerminalText {
     /// The number of columns of a text. Wide characters of East Asia and emoji have two, combining marks none (Unicode
@@ -53,7 +55,7 @@ package enum TerminalText {
         return fitting + String(repeating: " ", count: max(0, columns - width(fitting)))
     }
 
-    /// Removes control characters, which could move the cursor: the text comes from a provider.
+    /// Replaces characters that could move the cursor or turn the text around: it comes from a provider.
     package static func clean(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -61,7 +63,7 @@ package enum TerminalText {
                     switch scalar {
                     case "\n": scalar
                     case "\t": " "
-                    default: scalar.properties.generalCategory == .control ? "\u{fffd}" : scalar
+                    default: scalar.isUnsafeToShow ? "\u{fffd}" : scalar
                     }
                 }))
     }

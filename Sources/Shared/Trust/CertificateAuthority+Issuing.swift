@@ -188,7 +188,8 @@ extension CertificateAuthority {
                 extensions: common + extensions(),
             )
             return IssuedCertificate(
-                chainPEM: try certificate.serializeAsPEM().pemString + "\n" + issuer.certificatePEM,
+                certificatePEM: try certificate.serializeAsPEM().pemString + "\n",
+                intermediatePEM: issuer.certificatePEM,
                 keyPEM: keyPEM,
                 serial: serial,
                 validUntil: certificate.notValidAfter.timeIntervalSince1970,

@@ -10,9 +10,7 @@ package enum CertificateChain {
     ///   - chain: in PEM, the server's own certificate first. The root may be at its end.
     ///   - root: in PEM. If there are several, one has to match.
     package static func check(_ chain: [UInt8], leadsTo root: [UInt8]) throws(TrustError) {
-        let (chain, roots) = try TrustError.reading("A certificate cannot be read.") {
-            (try certificates(chain), try certificates(root))
-        }
+        let (chain, roots) = (try certificates(chain), try certificates(root))
         guard let last = chain.last else { throw TrustError(.untrusted, "There is no certificate.") }
         for (certificate, issuer) in zip(chain, chain.dropFirst()) {
             guard isSigned(certificate, by: issuer) else {
@@ -24,9 +22,10 @@ package enum CertificateChain {
         }
     }
 
-    private static func certificates(_ pem: [UInt8]) throws -> [Certificate] {
-        try PEMDocument.parseMultiple(pemString: String(decoding: pem, as: UTF8.self)).map {
-            try Certificate(pemDocument: $0)
+    private static func certificates(_ pem: [UInt8]) throws(TrustError) -> [Certificate] {
+        let certificates = try PEM(pem).certificates
+        return try TrustError.reading("A certificate cannot be read.") {
+            try certificates.map { try Certificate(derEncoded: $0) }
         }
     }
 

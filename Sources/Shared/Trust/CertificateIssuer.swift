@@ -38,10 +38,10 @@ struct CertificateIssuer: Sendable {
     /// Loads one that was kept, and checks that certificate and key belong together.
     init(_ kept: AuthoritySecrets.Issuer) throws {
         let key = try TrustError.wrapping(.malformed, "An authority's key cannot be read.", quoting: false) {
-            try kept.keyPEM.map { try P256.Signing.PrivateKey(pemRepresentation: $0) }
+            try kept.keyPEM.map { try PEM($0).signingKey }
         }
         let certificate = try TrustError.wrapping(.malformed, "An authority's certificate cannot be read.") {
-            try Certificate(pemEncoded: kept.certificatePEM)
+            try Certificate(derEncoded: PEM(kept.certificatePEM).certificates[0])
         }
         try self.init(certificate: certificate, key: key)
     }

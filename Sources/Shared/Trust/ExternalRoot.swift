@@ -5,8 +5,8 @@ import X509
 
 /// A root certificate that the operator already has. The service's authority is made under it.
 package struct ExternalRoot: Sendable {
-    private let certificatePEM: String
-    private let keyPEM: String
+    let certificatePEM: String
+    let keyPEM: String
 
     /// - Parameters:
     ///   - certificatePEM: a self-signed certificate with a P-256 key that may sign certificates, with room for an
@@ -20,19 +20,22 @@ package struct ExternalRoot: Sendable {
     /// Whether an authority was made under this root.
     package func isRoot(of authority: CertificateAuthority) -> Bool {
         // A certificate that cannot be read matches no root.
-        let certificate = try? Certificate(pemEncoded: certificatePEM)
-        return certificate == authority.root.certificate
+        (try? certificate) == authority.root.certificate
+    }
+
+    private var certificate: Certificate {
+        get throws(TrustError) {
+            let pem = try PEM(certificatePEM).certificates
+            return try TrustError.reading("The authority's certificate cannot be read.") {
+                try Certificate(derEncoded: pem[0])
+            }
+        }
     }
 
     /// Reads the certificate and checks that it can be a root.
     func issuer(now: Double) throws -> CertificateIssuer {
-        let certificate = try TrustError.reading("The authority's certificate cannot be read.") {
-            try Certificate(pemEncoded: certificatePEM)
-        }
-        let key = try TrustError.wrapping(.malformed, "The authority's key is not a P-256 key in PEM.", quoting: false)
-        {
-            try P256.Signing.PrivateKey(pemRepresentation: keyPEM)
-        }
+        let certificate = try certificate
+        let key = try PEM(keyPEM).signingKey
         guard certificate.issuer == certificate.subject,
             certificate.publicKey.isValidSignature(certificate.signature, for: certificate)
         else { throw TrustError(.untrusted, "The authority's certificate is not self-signed: name the root.") }

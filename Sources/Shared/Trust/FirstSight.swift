@@ -7,8 +7,12 @@ package protocol FirstSight: AnyObject, Sendable {
     var keys: UnknownKeys { get }
 
     /// Makes the app that a topic names, and its team if it is not known. Returns when the accounts have both. If
-    /// another team has the app, nothing changes.
+    /// another team has the app and it is not free, nothing changes.
     func makeApp(of topic: String, team: TeamID) async
+
+    /// Whether another team may get an app: the first start has made it and nobody uses it, or it is gone, because another
+    /// team has just got its bundle ID. ``makeApp(of:team:)`` gives it to the team, unless a device has it.
+    func isFree(_ app: AppID) -> Bool
 
     /// The contents of a device token that the service did not give out. A token that is seen for the first time becomes
     /// a virtual device.

@@ -16,9 +16,6 @@ package enum SigningRequest {
         .sha256WithRSAEncryption, .sha384WithRSAEncryption, .sha512WithRSAEncryption,
     ]
 
-    /// The header line, and the one that older tools write (RFC 7468, 7).
-    private static let discriminators = ["CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST"]
-
     /// Makes a request for a key, in PEM. The name in it is empty.
     package static func pem(for key: P256.Signing.PrivateKey) throws(TrustError) -> String {
         try TrustError.wrapping(.failed, "The certificate request could not be made.") {
@@ -38,12 +35,9 @@ package enum SigningRequest {
         guard pem.count <= maximumBytes else {
             throw TrustError(.tooLarge, "The certificate request is larger than \(maximumBytes) bytes.")
         }
-        let request = try TrustError.reading("This is not a certificate request in PEM.") {
-            let document = try PEMDocument(pemString: String(decoding: pem, as: UTF8.self))
-            guard discriminators.contains(document.discriminator) else {
-                throw TrustError(.malformed, "The PEM document is not a certificate request.")
-            }
-            return try CertificateSigningRequest(derEncoded: document.derBytes)
+        let der = try PEM(pem).certificateRequest
+        let request = try TrustError.reading("The certificate request cannot be read.") {
+            try CertificateSigningRequest(derEncoded: der)
         }
         // The size of the key bounds the work of the signature check, so it comes first.
         try AcceptedPublicKey.check(request.publicKey)

@@ -47,6 +47,12 @@ package struct TrustError: Error, Sendable, Hashable, CustomStringConvertible {
         self.cause = cause.map { String(String(describing: $0).prefix(Self.maximumCauseLength)) }
     }
 
+    /// The reason as the end of a longer sentence, without its full stop.
+    package var clause: String {
+        let text = reason.hasSuffix(".") ? reason.dropLast() : reason[...]
+        return text.prefix(1).lowercased() + text.dropFirst()
+    }
+
     package var description: String {
         guard let cause else { return "\(code.rawValue): \(reason)" }
         return "\(code.rawValue): \(reason) (\(cause))"

@@ -15,10 +15,11 @@ package final class RequestJournal: Sendable {
     private let otherAuthorityIsKnown = Atomic(false)
     private let backlog = Backlog()
 
-    private let clocks: TeamClocks
+    private let clock: ServiceClock?
 
-    /// - Parameter clocks: the clocks of teams, by which the journal shows the times of their requests.
-    package init(clocks: TeamClocks = TeamClocks()) { self.clocks = clocks }
+    /// - Parameter clock: the service's clock, and those of teams, by which the journal shows the times of their
+    ///   requests. Without it, they have the times that they come with.
+    package init(clock: ServiceClock? = nil) { self.clock = clock }
 
     /// The maximum number of requests to keep; 0 if the journal is off.
     package var keep: Int { state.withLock { $0.keep } }
@@ -118,7 +119,9 @@ extension RequestJournal {
         state.withLock { state in
             var facts = facts
             facts.number = state.nextNumber()
-            if let ahead = facts.team.map(clocks.offset), ahead > 0 {
+            if let clock, clock.isAnyAdvanced {
+                facts.machineTime = clock.machineTime
+                let ahead = facts.team.map(clock.teams.offset) ?? 0
                 facts.time = facts.time.advanced(by: .milliseconds(Int64(clamping: ahead)))
             }
             if state.isOn { state.append(JournalEntry(facts)) }

@@ -6,6 +6,8 @@ package struct RequestFacts: Sendable {
     package var number: UInt64 = 0
     /// When the provider API decided.
     package var time: Timestamp
+    /// The same by the machine's clock, which clients follow too; ``time`` is ahead of it if a test advanced a clock.
+    package var machineTime: Timestamp
     /// The connection's number. The service counts the connections of providers from 1.
     package var connection: UInt64
     package var environment: Environment
@@ -136,6 +138,7 @@ package struct RequestFacts: Sendable {
         reason: String? = nil,
     ) {
         self.time = time
+        machineTime = time
         self.connection = connection
         self.environment = environment
         self.interface = interface

@@ -6,7 +6,14 @@ extension ClientReport {
     static let credentials: [Rule] = [tokenChurn, oldTokens, wrongAlgorithms]
 
     /// The shortest time that APNs allows between two provider tokens, in seconds.
-    private static let tokenLife = 1200.0
+    private static let shortestTokenLife = 1200.0
+
+    /// The longest time that APNs accepts a provider token for, in seconds.
+    private static let longestTokenLife = 3600.0
+
+    /// The longest time in which a client may go on with a provider token that was refused as too old, in milliseconds:
+    /// until it has the answer, and a new token.
+    private static let renewal: UInt64 = 1000
 
     /// Finds provider tokens of one key that were made less than twenty minutes after one another.
     private static let tokenChurn: Rule = { requests in
@@ -14,9 +21,12 @@ extension ClientReport {
         for (_, requests) in groups(requests.filter(\.isHTTP2), by: { $0.facts.sender }) {
             // For each provider token: the time when it was made, and its requests.
             let tokens = groups(requests, by: \.tokenIssued).sorted { $0.key < $1.key }
-            for (one, other) in zip(tokens, tokens.dropFirst()) where other.key - one.key < tokenLife {
-                // A client makes a new provider token if a rehearsal refuses the old one.
-                if one.requests.contains(where: { $0.isRehearsed && $0.facts.status == 403 }) { continue }
+            for (one, other) in zip(tokens, tokens.dropFirst())
+            where issued(other) - issued(one) < shortestTokenLife {
+                // A client makes a new provider token if the old one was refused as too old, or by a rehearsal.
+                if one.requests.contains(where: { $0.isRefusedAsTooOld || $0.isRehearsed && $0.facts.status == 403 }) {
+                    continue
+                }
                 shown.append(other.requests[0])
             }
         }
@@ -30,12 +40,32 @@ extension ClientReport {
         ) { "Provider tokens were made less than 20 minutes apart, \($0) times." }
     }
 
+    /// When a provider token was made, by the clock that judged its first requests: a test may advance the clock between
+    /// two tokens.
+    private static func issued(_ token: (key: Double, requests: [RecordedRequest])) -> Double {
+        token.key + (token.requests.map(\.ahead).min() ?? 0)
+    }
+
+    /// Finds requests whose provider token was too old. If it became so because a test advanced a clock, the client
+    /// learns it from the first answer, so only what it sends with the token after that is found.
     private static let oldTokens: Rule = { requests in
-        finding(
+        var shown: [RecordedRequest] = []
+        // A rehearsal may answer so whatever the token's age is.
+        let refused = requests.filter { $0.isRefusedAsTooOld && !$0.isRehearsed }
+        for (_, requests) in groups(refused, by: { $0.headers["authorization"] ?? "" }) {
+            let first = requests[0].time
+            var known: Set<RecordedRequest.Content> = []
+            for request in requests {
+                let isRepeated = !known.insert(request.content).inserted
+                let age = request.tokenIssued.map { Double(request.time) / 1000 - $0 }
+                let isOldForClient = request.ahead == 0 || age.map { $0 >= longestTokenLife } == true
+                if isOldForClient || isRepeated || request.time > first + renewal { shown.append(request) }
+            }
+        }
+        return finding(
             "provider-token-too-old", .error, section: "2.3.1",
             advice: "Make a new provider token before the old one is an hour old, and send again with it.",
-            // A rehearsal may answer so whatever the token's age is.
-            requests.filter { $0.facts.reason == "ExpiredProviderToken" && !$0.isRehearsed }
+            shown.sorted { $0.facts.number < $1.facts.number }
         ) { "\($0) requests had a provider token that was more than an hour old." }
     }
 
@@ -50,4 +80,8 @@ extension ClientReport {
             groups(wrong, by: { $0.headers["authorization"] }).map { $0.requests[0] }
         ) { "\($0) provider tokens named another algorithm than ES256 in their header." }
     }
+}
+
+extension RecordedRequest {
+    fileprivate var isRefusedAsTooOld: Bool { facts.reason == "ExpiredProviderToken" }
 }

@@ -10,8 +10,7 @@ extension ClientReport {
     private static let silentPriority: Rule = { requests in
         let shown = requests.filter { request in
             guard request.isHTTP2, let payload = try? Payload(request.facts.body) else { return false }
-            let isSilent = payload.isSilent || request.facts.pushType == PushType.background.rawValue
-            return isSilent && request.headers["apns-priority"] ?? "10" == "10"
+            return request.isSilent(payload) && request.headers["apns-priority"] ?? "10" == "10"
         }
         return finding(
             "silent-priority-10", .error, section: "2.3.4",
@@ -23,7 +22,8 @@ extension ClientReport {
         finding(
             "push-type-missing", .warning, section: "2.3.4",
             advice: "Send apns-push-type: devices with current systems need it (docs/current-apns.md).",
-            requests.filter { $0.isHTTP2 && $0.headers["apns-push-type"] == nil }
+            // Apple names no push type for passes of Wallet.
+            requests.filter { $0.isHTTP2 && $0.headers["apns-push-type"] == nil && !$0.isForPass }
         ) { "\($0) requests had no apns-push-type." }
     }
 

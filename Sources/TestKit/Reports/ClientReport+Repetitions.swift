@@ -40,11 +40,10 @@ extension ClientReport {
 
     private static let retriedWithoutDelay: Rule = { requests in
         var shown: [RecordedRequest] = []
-        for (_, attempts) in groups(requests, by: \.content) {
+        for (_, attempts) in groups(requests, by: \.attempt) {
             var last: UInt64?
             for (first, second) in zip(attempts, attempts.dropFirst()) where first.isRejectedForNow {
-                let times = (first.facts.time.milliseconds, second.facts.time.milliseconds)
-                let delay = times.1 - min(times.0, times.1)
+                let delay = second.time - min(first.time, second.time)
                 // Allow half of the delay before, because random jitter makes some delays shorter.
                 if delay < max(shortestDelay, (last ?? 0) / 2)
                     || last.map({ delay <= $0 && attempts.count > 3 }) == true
@@ -85,10 +84,9 @@ extension ClientReport {
         var unheard: Set<UInt64> = []
         let connections = groups(requests.filter(\.isHTTP2), by: \.facts.connection)
         for (_, requests) in connections where requests.contains(where: { $0.isRehearsed && !$0.isAnswered }) {
-            let cuts = requests.filter { $0.isRehearsed && !$0.isAnswered }.map(\.facts.time.milliseconds)
+            let cuts = requests.filter { $0.isRehearsed && !$0.isAnswered }.map(\.time)
             for request in requests where request.isAnswered {
-                let time = request.facts.time.milliseconds
-                if cuts.contains(where: { max($0, time) - min($0, time) <= inFlight }) {
+                if cuts.contains(where: { max($0, request.time) - min($0, request.time) <= inFlight }) {
                     unheard.insert(request.facts.number)
                 }
             }
@@ -131,7 +129,7 @@ extension ClientReport {
     }
 
     private static let identical: Rule = { requests in
-        let accepted = requests.filter { $0.isAnswered && $0.facts.status == 200 }
+        let accepted = requests.filter { $0.isAnswered && $0.facts.status == 200 && !$0.isSignal }
         let unheard = mayBeUnheard(requests)
         var shown: [RecordedRequest] = []
         for (content, copies) in groups(accepted, by: \.content) where content.collapseID == nil {

@@ -54,6 +54,13 @@ package struct RecordedRequest: Sendable {
         return JSONValue(bytes)?.members
     }
 
-    /// When the provider token was made, in seconds since 1970; nil if there is no readable token.
+    /// When the provider token was made by the client's clock, in seconds since 1970; nil if there is no readable token.
     var tokenIssued: Double? { tokenMembers(1)?["iat"]?.double }
+
+    /// When the request came, in milliseconds of the machine's clock. Intervals between requests are measured with it,
+    /// because a client does not know that a test advanced the service's clock or the team's.
+    var time: UInt64 { facts.machineTime.milliseconds }
+
+    /// By how many seconds a test had advanced the clock that judged the request.
+    var ahead: Double { Double(facts.time.milliseconds - min(facts.time.milliseconds, time)) / 1000 }
 }

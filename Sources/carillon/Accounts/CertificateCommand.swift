@@ -42,8 +42,11 @@ struct CertificateCommand: AsyncParsableCommand {
         @Option(help: "A certificate signing request (PKCS#10, PEM) for an existing key. The file then holds no key.")
         var request: String?
 
-        @Option(help: "pem, or p12 for PKCS#12, which holds the certificate, its intermediate and the key.")
+        @Option(help: "pem, or p12 for PKCS#12, which holds the certificate and the key.")
         var format: Format = .pem
+
+        @Flag(help: "Add the intermediate that signed the certificate, for a server that does not know it.")
+        var chain = false
 
         @Option(
             name: .customLong("passphrase-file"),
@@ -86,7 +89,7 @@ struct CertificateCommand: AsyncParsableCommand {
                     .POST, "/v1/certificates",
                     ManagementMessages.NewCertificate(
                         team: team, bundleID: bundleID, environment: environment, request: signingRequest,
-                        listsTopics: !singleTopic))
+                        listsTopics: !singleTopic, includesChain: chain))
                 guard let passphrase else { return (Array((keyPEM + made.chain).utf8), made) }
                 return (try PKCS12.bytes(chain: made.chain, privateKey: keyPEM, passphrase: passphrase), made)
             }

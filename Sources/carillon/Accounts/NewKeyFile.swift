@@ -53,19 +53,21 @@ struct NewKeyFile {
     // MARK: Keys that exist
 
     static func privateKey(in file: String) throws -> P256.Signing.PrivateKey {
-        // The error does not say why the key is invalid, because it could quote the key.
-        let text = try InputFile.text(DataFolder(file).path, "key")
-        guard let key = try? SigningKey.privateKey(pem: text) else {
-            throw CommandError("\(file) is not a P-256 private key in PEM.")
-        }
-        return key
+        try key(in: file, "private") { (pem) throws(TrustError) in try pem.signingKey }
     }
 
     static func publicKey(in file: String) throws -> P256.Signing.PublicKey {
-        let text = try InputFile.text(DataFolder(file).path, "key")
-        guard let key = try? P256.Signing.PublicKey(pemRepresentation: text) else {
-            throw CommandError("\(file) is not a P-256 public key in PEM.")
+        try key(in: file, "public") { (pem) throws(TrustError) in try pem.verifyingKey }
+    }
+
+    private static func key<Key>(
+        in file: String, _ half: String, _ read: (PEM) throws(TrustError) -> Key,
+    ) throws -> Key {
+        let bytes = try InputFile.read(DataFolder(file).path, "key")
+        do {
+            return try read(PEM(bytes))
+        } catch {
+            throw CommandError("\(file) is not a P-256 \(half) key in PEM: \(error.reason)")
         }
-        return key
     }
 }

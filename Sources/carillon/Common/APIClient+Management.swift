@@ -6,6 +6,7 @@ import Management
 import NIOHTTP1
 import NIOSSL
 import Service
+import Trust
 
 /// No service answers.
 struct ServiceNotReached: Error, CustomStringConvertible {
@@ -99,10 +100,14 @@ extension APIClient {
     private static func tls(identity: String, authority: String) throws -> TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
-        tls.trustRoots = .file(authority)
+        let files = (try InputFile.read(identity, "certificate"), try InputFile.read(authority, "root certificate"))
         do {
-            tls.certificateChain = try NIOSSLCertificate.fromPEMFile(identity).map { .certificate($0) }
-            tls.privateKey = .privateKey(try NIOSSLPrivateKey(file: identity, format: .pem))
+            let (own, roots) = (try PEM(files.0), try PEM(files.1).certificates)
+            tls.trustRoots = .certificates(try roots.map { try NIOSSLCertificate(bytes: $0, format: .der) })
+            tls.certificateChain = try own.certificates.map {
+                .certificate(try NIOSSLCertificate(bytes: $0, format: .der))
+            }
+            tls.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: own.privateKey, format: .der))
             // Check here that the files can be used.
             _ = try NIOSSLContext(configuration: tls)
         } catch {

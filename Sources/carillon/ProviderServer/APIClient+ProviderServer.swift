@@ -7,6 +7,7 @@ import NIOSSL
 import Notifications
 import ProviderServer
 import Synchronization
+import Trust
 
 extension APIClient {
     private static let urlName = "CARILLON_PROVIDER_URL"
@@ -19,21 +20,22 @@ extension APIClient {
         guard let url = try address(in: urlName) else {
             let description = try description(folder)
             let key = try InputFile.text(description.keyFile, "key").trimmingCharacters(in: .whitespacesAndNewlines)
-            return providerServer(description.url, key: key, authority: description.certificate, folder: folder)
+            return try providerServer(description.url, key: key, authority: description.certificate, folder: folder)
         }
         guard let key = environment[keyName], !key.isEmpty else {
             throw CommandError("\(urlName) needs \(keyName).")
         }
         let authority = environment[authorityName].flatMap { $0.isEmpty ? nil : $0 }
-        if let authority { try check(authority: authority) }
-        return providerServer(url, key: key, authority: authority, folder: nil)
+        return try providerServer(url, key: key, authority: authority, folder: nil)
     }
 
     /// - Parameter folder: the server's folder; nil if the environment names the server.
-    private static func providerServer(_ url: String, key: String, authority: String?, folder: String?) -> APIClient {
-        let tls = authority.map { file in
+    private static func providerServer(
+        _ url: String, key: String, authority: String?, folder: String?,
+    ) throws -> APIClient {
+        let tls = try authority.map { file in
             var tls = TLSConfiguration.makeClientConfiguration()
-            tls.trustRoots = .file(file)
+            tls.trustRoots = .certificates(try certificates(in: file, isNamed: folder == nil))
             return tls
         }
         return APIClient(.url(url), key: key, tls: tls) { failure in
@@ -53,12 +55,16 @@ extension APIClient {
         }
     }
 
-    /// Checks that a file with the root certificate can be used, because a request would not name it.
-    private static func check(authority file: String) throws {
+    /// Reads the file with the root certificate.
+    /// - Parameter isNamed: whether the environment names it.
+    private static func certificates(in file: String, isNamed: Bool) throws -> [NIOSSLCertificate] {
         let bytes = try InputFile.read(file, "root certificate")
-        guard let certificates = try? NIOSSLCertificate.fromPEMBytes(Array(bytes)), !certificates.isEmpty else {
-            throw CommandError(
-                "The root certificate \(file), which \(authorityName) names, is no certificate in PEM.")
+        do {
+            return try PEM(bytes).certificates.map { try NIOSSLCertificate(bytes: $0, format: .der) }
+        } catch {
+            let cause = (error as? TrustError)?.clause ?? RequestFailure.cause(of: error)
+            let place = isNamed ? ", which \(authorityName) names," : ""
+            throw CommandError("The root certificate \(file)\(place) is no certificate in PEM: \(cause).")
         }
     }
 

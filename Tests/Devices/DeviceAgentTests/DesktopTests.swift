@@ -166,7 +166,7 @@ struct DesktopTests {
                 match.body.write("type='signal',interface='\(bus)',member='NameOwnerChanged'")
                 _ = try await own.call(match)
                 let desktop = DesktopNotifications(
-                    address: address, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+                    address: address, languages: ["en"], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 ) { _, _ in }
                 await desktop.setBadge(3, of: DesktopApp(name: "Kiosk", desktopEntry: "com.example.Kiosk"))
                 /// The names of the bus's connections.

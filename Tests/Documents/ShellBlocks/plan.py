@@ -192,7 +192,12 @@ PLANS = {
         "pip install carillon_testing-0.2.0-py3-none-manylinux_2_36_x86_64.whl": "script/testing-packages installs and tries it",
         "npm install --save-dev carillon-testing-0.2.0.tgz": "script/testing-packages installs and tries it",
     }, replace={"/tmp/carillon": "$PWD/carillon"}),
-    "docs/test-your-provider.md": Plan(prepare="carillon serve\n" + NEW_KEY.format("AuthKey_KEY1234567.p8")),
+    "docs/test-your-provider.md": Plan(
+        prepare="carillon serve\n" + NEW_KEY.format("AuthKey_KEY1234567.p8"),
+        after={
+            "openssl pkcs12 -in provider.p12 -passin file:passphrase -nodes -out both.pem":
+                "openssl pkcs12 -legacy -in legacy.p12 -passin file:passphrase -noout -info 2>&1 | grep -q 3-KeyTripleDES\n",
+        }),
     "docs/testing.md": Plan(
         before={
             "carillon serve --accept any --store memory": "unset CARILLON_MANAGEMENT_URL CARILLON_MANAGEMENT_KEY STAY\n",

@@ -23,6 +23,7 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
     case managementRequest = "management-request"
     case providerRequest = "provider-request"
     case audience
+    case pem
 
     /// Reads the bytes. Stops the process if the result breaks a promise.
     package func run(_ bytes: [UInt8]) {
@@ -41,6 +42,7 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
         case .managementRequest: Self.readManagementRequest(bytes)
         case .providerRequest: Self.readProviderRequest(bytes)
         case .audience: Self.readAudience(bytes)
+        case .pem: Self.readPEM(bytes)
         }
     }
 
@@ -154,6 +156,19 @@ package enum FuzzEntry: String, CaseIterable, Sendable {
             }
         }
         return (notifications, nil)
+    }
+
+    /// Reads a text in PEM. What was read has to stay the same if it is written and read again.
+    private static func readPEM(_ bytes: [UInt8]) {
+        guard let pem = try? PEM(bytes) else { return }
+        _ = try? pem.signingKey
+        _ = try? pem.verifyingKey
+        guard let certificates = try? pem.certificates else { return }
+        precondition(certificates.allSatisfy { $0.count <= bytes.count })
+        guard let text = try? pem.certificateText, let again = try? PEM(text).certificates else {
+            preconditionFailure("Certificates that were read cannot be written, or not be read again.")
+        }
+        precondition(again == certificates)
     }
 
     private static func readClientHello(_ bytes: [UInt8]) {

@@ -65,16 +65,49 @@ struct AdaptiveKeepAliveTests {
         #expect(keepAlive.interval == .seconds(135))
     }
 
-    @Test func `If the last interval that worked no longer works, the shortest one is used again`() {
+    @Test func `If the last interval that worked no longer works, shorter ones are tried`() {
         var keepAlive = AdaptiveKeepAlive(now: start)
         var now = start
         answer(&keepAlive, &now)
         lose(&keepAlive, &now)
-        lose(&keepAlive, &now)
         #expect(keepAlive.interval == .seconds(60))
+        lose(&keepAlive, &now)
+        #expect(keepAlive.interval == .seconds(40))
     }
 
-    @Test func `On another network the shortest interval is used again`() {
+    @Test func `The interval shrinks as long as no PING is answered, and not below the shortest`() {
+        var keepAlive = AdaptiveKeepAlive(now: start)
+        var now = start
+        var intervals: [Int64] = []
+        for _ in 0..<6 {
+            intervals.append(keepAlive.interval.nanoseconds / 1_000_000_000)
+            lose(&keepAlive, &now)
+        }
+        #expect(intervals == [60, 40, 26, 20, 20, 20])
+        // One that is answered later is kept, and a longer one is tried much later.
+        answer(&keepAlive, &now)
+        #expect(keepAlive.interval == .seconds(20))
+    }
+
+    /// A router that forgets a silent connection after some time: a PING that comes later is not answered.
+    @Test(arguments: [21, 30, 45, 59, 61, 100, 130, 300, 899] as [Int64])
+    func `A router's time is learnt, and then few connections are lost`(_ seconds: Int64) {
+        var keepAlive = AdaptiveKeepAlive(now: start)
+        var now = start
+        var lost = 0
+        for _ in 0..<1_000 {
+            if keepAlive.interval < .seconds(seconds) {
+                answer(&keepAlive, &now)
+            } else {
+                lose(&keepAlive, &now)
+                lost += 1
+            }
+        }
+        // At most three until the time is known, and then each time that a longer interval is tried again.
+        #expect((1...3 + 1_000 / AdaptiveKeepAlive.Limits().patience).contains(lost), "\(lost)")
+    }
+
+    @Test func `On another network the first interval is used again`() {
         var keepAlive = AdaptiveKeepAlive(now: start)
         var now = start
         for _ in 0..<5 { answer(&keepAlive, &now) }

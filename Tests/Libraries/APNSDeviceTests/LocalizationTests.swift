@@ -105,6 +105,7 @@ struct LocalizationsTests {
     @Test(arguments: [
         (["de"], "de"), (["de-CH"], "de"), (["DE_at"], "de"), (["fr", "de", "en"], "de"), (["pt-PT"], "pt-BR"),
         (["zh-Hant-TW"], "zh-Hant"), (["fr"], "en"), ([], "en"), (["d"], "en"),
+        (["zh-TW"], "zh-Hant"), (["zh-HK"], "zh-Hant"), (["zh-CN", "de"], "de"), (["zh"], "en"), (["Base"], "en"),
     ])
     func `The first of the user's languages that the app has is used`(_ languages: [String], _ text: String) {
         #expect(localizations.text("k", for: languages) == text)

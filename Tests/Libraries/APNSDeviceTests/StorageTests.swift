@@ -74,6 +74,32 @@ struct StorageTests {
         #expect(DeviceIdentity(text: identity.text.replacingOccurrences(of: part, with: "x")) == nil)
     }
 
+    @Test func `An identity is read with CRLF, with blanks, and with the certificate first`() {
+        let crlf = identity.text.replacing("\n", with: "\r\n")
+        #expect(DeviceIdentity(text: crlf) == identity)
+        #expect(DeviceIdentity(text: crlf.replacing("\r\n", with: "  \t\r\n")) == identity)
+        let labels = "Environment: production\nDevice: 0123456789abcdef\n"
+        for text in [
+            labels + identity.chainPEM + identity.keyPEM, identity.chainPEM + labels + identity.keyPEM,
+            identity.chainPEM + identity.keyPEM + "\n" + labels,
+        ] {
+            #expect(DeviceIdentity(text: text) == identity)
+        }
+    }
+
+    @Test(arguments: [
+        ("PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "the private key has a passphrase"),
+        ("PRIVATE KEY", "CERTIFICATE", "there is no private key in the text, but a certificate"),
+        ("Device: ", "Gerät: ", "there are no lines Environment: "),
+    ])
+    func `What is wrong with an identity file is said`(_ text: String, _ other: String, _ cause: String) throws {
+        let path = Self.path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try identity.text.replacing(text, with: other).write(toFile: path, atomically: true, encoding: .utf8)
+        let error = #expect(throws: DeviceError.self) { try DeviceIdentity(path: path) }
+        #expect(error?.code == .badIdentity && error?.cause.contains(cause) == true, "\(String(describing: error))")
+    }
+
     @Test func `A file that is too long is not an identity`() {
         #expect(DeviceIdentity(text: identity.text + String(repeating: "\n", count: 70_000)) == nil)
     }

@@ -227,6 +227,7 @@ struct PayloadTests {
 
     @Test(arguments: [
         (["fr-CA", "en"], "Bonjour"), (["de-AT"], "Hallo"), (["nl", "zh-Hant-TW"], "你好"), (["zh-Hans"], "Hello"),
+        (["zh-TW"], "你好"), (["zh-HK", "en"], "你好"), (["zh-CN"], "Hello"), (["zh"], "Hello"),
         (["FR_ca"], "Bonjour"), ([], "Hello"), (["nl"], "Hello"), (["de-x-formal"], "Hallo"), (["en-GB", "fr"], "Hi"),
     ])
     func `The users language`(_ languages: [String], _ expected: String) {

@@ -379,7 +379,15 @@ struct FixtureTests {
             let certificate = try required((made.team["certificates"] as? [[String: Any]])?.first)
             let p12 = try required(Data(base64Encoded: required(certificate["p12"] as? String)))
             let bundle = try NIOSSLPKCS12Bundle(buffer: Array(p12), passphrase: Array("s3".utf8))
-            #expect(bundle.certificateChain.count == 2)
+            #expect(bundle.certificateChain.count == 1)
+            let chain = try required(certificate["chain"] as? String)
+            #expect(chain.components(separatedBy: "BEGIN CERTIFICATE").count == 2)
+            let whole = try MadeFixture(
+                try await test.ask(
+                    "POST", "/v1/fixtures",
+                    body: #"{"teams":[{"apps":["a.b"],"certificates":[{"includesChain":true}]}]}"#))
+            let other = try required((whole.team["certificates"] as? [[String: Any]])?.first)
+            #expect((other["chain"] as? String)?.components(separatedBy: "BEGIN CERTIFICATE").count == 3)
             #expect(throws: (any Error).self) {
                 try NIOSSLPKCS12Bundle(buffer: Array(p12), passphrase: Array("other".utf8))
             }

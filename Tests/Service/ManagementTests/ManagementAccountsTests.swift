@@ -136,6 +136,22 @@ import Trust
         }
     }
 
+    @Test func `The intermediate is returned only if it is asked for`() async throws {
+        try await TestService.run { test in
+            for (asked, count) in [(nil, 1), (false, 1), (true, 2)] as [(Bool?, Int)] {
+                let made: Messages.CertificateMade = try await test.administer(
+                    "POST", "/v1/certificates",
+                    Messages.NewCertificate(
+                        team: try required(test.description.key).teamID, bundleID: test.bundleID,
+                        environment: "development", includesChain: asked, format: "p12", passphrase: "x"))
+                #expect(try NIOSSLCertificate.fromPEMBytes(Array(made.chain.utf8)).count == count)
+                let p12 = [UInt8](try required(Data(base64Encoded: required(made.p12))))
+                let bundle = try NIOSSLPKCS12Bundle(buffer: p12, passphrase: Array("x".utf8))
+                #expect(bundle.certificateChain.count == count)
+            }
+        }
+    }
+
     @Test(arguments: ["s3cret", "Schlüssel", ""])
     func `A certificate can be returned as PKCS12 with its key, encrypted with the passphrase`(
         _ passphrase: String

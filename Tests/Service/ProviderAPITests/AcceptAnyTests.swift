@@ -165,6 +165,8 @@ struct AcceptAnyTests {
                 "POST", bundleID: Self.topic, token: try Self.provider.token())
             #expect(try await client.send(headers.fields, body: headers.body).status == 201)
             #expect(try await client.send(headers.fields, body: headers.body).status == 201)
+            // Somebody uses this app.
+            _ = try await test.createKey(of: required(test.description.key).teamID)
             let wrong = ChannelHeaders("POST", bundleID: test.bundleID, token: try Self.provider.token())
             #expect(try await client.send(wrong.fields, body: wrong.body).reason == "TopicMismatch")
             let requests = try await test.requests("?protocol=channels&team=UNKNOWN123")
@@ -225,8 +227,33 @@ struct AcceptAnyTests {
         }
     }
 
+    @Test func `The app of the first start goes to the first team that sends to it`() async throws {
+        try await Self.run { test in
+            let client = try await test.connectProvider()
+            for _ in 0..<2 {
+                #expect(try await client.send(Self.headers(topic: test.bundleID).fields).status == 200)
+            }
+            await client.close()
+            let other = try await test.connectProvider()
+            let known = ProviderHeaders(Self.token, topic: test.bundleID, token: try test.providerToken())
+            #expect(try await other.send(known.fields).reason == "TopicDisallowed")
+            await other.close()
+        }
+    }
+
+    @Test func `The app of the first start stays with its team if somebody uses it`() async throws {
+        try await Self.run { test in
+            _ = try await test.makeDeviceToken()
+            let client = try await test.connectProvider()
+            #expect(try await client.send(Self.headers(topic: test.bundleID).fields).reason == "TopicDisallowed")
+            await client.close()
+        }
+    }
+
     @Test func `An app of another team is refused`() async throws {
         try await Self.run { test in
+            // Somebody uses it.
+            _ = try await test.createKey(of: required(test.description.key).teamID)
             let client = try await test.connectProvider()
             let answer = try await client.send(Self.headers(topic: test.bundleID).fields)
             #expect(answer.reason == "TopicDisallowed")

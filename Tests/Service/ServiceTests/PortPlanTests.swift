@@ -1,3 +1,4 @@
+import Crypto
 import Notifications
 import Testing
 
@@ -49,6 +50,26 @@ struct PortPlanTests {
     ])
     func `The server name selects the environment`(name: String?, environment: Environment) {
         #expect(PortPlan.environment(ofServerName: name) == environment)
+    }
+
+    /// Many clients have the name of Apple's production service as a constant.
+    @Test func `With accept any, Apple's names for production mean development`() async throws {
+        try await TestService.run {
+            $0.ports = .apple
+            $0.usesFreePorts = true
+            $0.accept = .any
+        } _: { test in
+            #expect(test.description.production == nil && test.description.accept == "any")
+            let (key, token) = (P256.Signing.PrivateKey(), String(repeating: "ab", count: 32))
+            let jwt = try SignedToken.make(key: key.pemRepresentation, keyID: "KEY1234567", teamID: "ABCDE12345")
+            for name in ["api.push.apple.com", "api.sandbox.push.apple.com"] {
+                let client = try await WireClient.connect(
+                    port: test.port(\.provider), authorityFile: test.description.ca, serverName: name)
+                let headers = ProviderHeaders(token, topic: "com.example.shop", token: jwt)
+                #expect(try await client.send(headers.fields).status == 200)
+                await client.close()
+            }
+        }
     }
 
     @Test func `With Apple's ports, the name and the protocols of the handshake select what a port serves`()

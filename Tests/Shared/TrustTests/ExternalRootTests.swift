@@ -3,8 +3,9 @@ import Crypto
 import Foundation
 import Notifications
 import Testing
-import Trust
 import X509
+
+@testable import Trust
 
 @Suite("An authority under an operator's root", .startsPrograms)
 struct ExternalRootTests {
@@ -71,10 +72,21 @@ struct ExternalRootTests {
         expect(.expired) { try CertificateAuthority.create(under: root, now: later, using: &generator) }
     }
 
+    /// The key is in SEC 1, after its curve's parameters.
+    @Test
+    func `A root is read as openssl and key stores write it`() async throws {
+        let made = try await root([])
+        let parameters = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"
+        let written = ExternalRoot(
+            certificatePEM: PEMTests.written(made.certificatePEM, .trailingBlanks),
+            keyPEM: parameters + PEMTests.written(made.keyPEM, .crlf))
+        #expect(written.isRoot(of: try create(written)))
+    }
+
     @Test
     func `A key of another curve is refused`() async throws {
         let root = try await root([], newKey: "ec_paramgen_curve:P-384")
-        expect(.malformed) { try create(root) }
+        expect(.unsupportedKey) { try create(root) }
     }
 
     @Test

@@ -33,11 +33,16 @@ struct SigningKeyTests {
     }
 
     @Test(arguments: [
-        "", "x", P384.Signing.PrivateKey().pemRepresentation, P256.Signing.PrivateKey().publicKey.pemRepresentation,
+        "", "x", P256.Signing.PrivateKey().publicKey.pemRepresentation,
     ])
     func `A text that is not a P-256 key is refused`(pem: String) throws {
         let id = try #require(KeyID(rawValue: "ABC123DEFG"))
         expect(.malformed) { try SigningKey(id: id, pem: pem) }
+    }
+
+    @Test func `A key of another curve is refused`() throws {
+        let id = try #require(KeyID(rawValue: "ABC123DEFG"))
+        expect(.unsupportedKey) { try SigningKey(id: id, pem: P384.Signing.PrivateKey().pemRepresentation) }
     }
 
     @Test

@@ -8,9 +8,12 @@ import Testing
 @Suite("The report on a client")
 struct ClientReportTests {
     /// Writes a history request by request.
-    private struct History {
+    struct History {
         var requests: [RecordedRequest] = []
+        /// The machine's clock.
         var milliseconds: UInt64 = 1_800_000_000_000
+        /// By how many milliseconds a test has advanced the service's clock.
+        var ahead: UInt64 = 0
 
         /// - Parameters:
         ///   - after: milliseconds since the previous request.
@@ -48,13 +51,14 @@ struct ClientReportTests {
                 ?? "00000000-0000-4000-8000-\(String(1_000_000_000_000 + number).suffix(12))"
             let text = body ?? #"{"aps":{"alert":"\#(alert.isEmpty ? "Number \(number)" : alert)"}}"#
             var facts = RequestFacts(
-                time: Timestamp(milliseconds: milliseconds), connection: connection, environment: .development,
+                time: Timestamp(milliseconds: milliseconds + ahead), connection: connection, environment: .development,
                 interface: .http2, sender: KeyID(rawValue: "KEY1234567").map { .key($0) },
                 headers: all.map { RequestFacts.Header(name: $0.key, value: $0.value) },
                 token: token.lowercased(), topic: all["apns-topic"], pushType: all["apns-push-type"],
                 apnsID: try #require(NotificationID(id)), collapseID: all["apns-collapse-id"],
                 body: Array(text.utf8), status: status, reason: reason)
             facts.number = number
+            facts.machineTime = Timestamp(milliseconds: milliseconds)
             if let outcome { facts.outcome = outcome }
             facts.practices = practices
             facts.channel = channel
@@ -80,13 +84,13 @@ struct ClientReportTests {
         }
     }
 
-    private static func findings(_ write: (inout History) throws -> Void) rethrows -> [Finding] {
+    static func findings(_ write: (inout History) throws -> Void) rethrows -> [Finding] {
         var history = History()
         try write(&history)
         return ClientReport.findings(history.requests)
     }
 
-    private static func expect(
+    static func expect(
         _ id: String,
         _ requests: [UInt64],
         sourceLocation: SourceLocation = #_sourceLocation,

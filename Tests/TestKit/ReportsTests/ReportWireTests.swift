@@ -138,6 +138,33 @@ import Testing
         }
     }
 
+    /// By the machine's clock, the second provider token was made half a minute after the first one.
+    @Test(arguments: [true, false])
+    func `A client that renews its provider token after an advance gets no findings`(_ isTeamClock: Bool) async throws {
+        try await TestService.run {
+            $0.store = .memory
+            $0.clock = .virtual
+        } _: { test in
+            let (token, now) = (try await test.makeDeviceToken(), Date())
+            let team = try required(test.description.key).teamID
+            let client = try await test.connectProvider()
+            func send(_ alert: String, issued: Date) async throws -> String? {
+                let headers = ProviderHeaders(token, token: try test.providerToken(issuedAt: issued))
+                    .adding("apns-push-type", "alert")
+                return try await client.send(headers.fields, body: #"{"aps":{"alert":"\#(alert)"}}"#).reason
+            }
+            #expect(try await send("One", issued: now.addingTimeInterval(-30)) == nil)
+            let advance = #"{"advance":"PT1H"\#(isTeamClock ? #","team":"\#(team)""# : "")}"#
+            #expect(try await test.ask("POST", "/v1/clock", body: advance).status == 200)
+            #expect(try await send("Two", issued: now.addingTimeInterval(-30)) == "ExpiredProviderToken")
+            // Not the moment of the advance or before it, so that it counts as made after it.
+            #expect(try await send("Two", issued: Date()) == nil)
+            #expect(try await Self.findings(test) == [])
+            #expect(try await Self.findings(test, "?team=\(team)") == [])
+            await client.close()
+        }
+    }
+
     @Test func `Without the journal there is no report`() async throws {
         try await TestService.run { test in
             let answer = try await test.ask("GET", "/v1/reports")

@@ -59,7 +59,7 @@ import Testing
     @Test func `Openssl verifies it and reads its topics`() async throws {
         try await withTemporaryFolder { folder in
             let path = folder + "/provider.pem"
-            _ = try await create(path)
+            _ = try await create(path, ["--chain"])
             let ca = try CarillonProcess.current.ready.ca
             let verified = try await openssl(
                 "verify", "-purpose", "sslclient", "-CAfile", ca, "-untrusted", path, path)
@@ -120,7 +120,11 @@ import Testing
             #expect(wrong.status != 0)
             let opened = try await openssl("pkcs12", "-in", path, "-nodes", "-passin", "pass:s3cret")
             #expect(opened.status == 0, "\(opened.errors)")
-            #expect(opened.output.components(separatedBy: "BEGIN CERTIFICATE").count == 3)
+            #expect(opened.output.components(separatedBy: "BEGIN CERTIFICATE").count == 2)
+            // Libraries such as Go's accept exactly two bags.
+            let listed = try await openssl("pkcs12", "-in", path, "-noout", "-info", "-passin", "pass:s3cret").errors
+            let bags = listed.split(separator: "\n").filter { $0.hasSuffix("bag") || $0.contains("Keybag") }
+            #expect(bags.count == 2, "\(listed)")
             #expect(opened.output.contains("BEGIN PRIVATE KEY"))
 
             let service = try CarillonProcess.current
@@ -133,6 +137,40 @@ import Testing
                     "https://\(try service.addresses(.development).provider)/3/device/\(token)",
                 ])
             #expect(pushed.output == "200", "\(pushed.errors)")
+        }
+    }
+
+    /// The line of docs/test-your-provider.md for libraries that read only old algorithms.
+    @Test func `Openssl converts PKCS 12 for libraries that read only old algorithms`() async throws {
+        try await withTemporaryFolder { folder in
+            let (path, passphrase) = (folder + "/provider.p12", folder + "/passphrase")
+            try "secret\n".write(toFile: passphrase, atomically: true, encoding: .utf8)
+            let made = try await create(path, ["--format", "p12", "--passphrase-file", passphrase])
+            #expect(made.status == 0, "\(made.errors)")
+            let page = try String(
+                contentsOf: Repository.root.appending(path: "docs/test-your-provider.md"), encoding: .utf8)
+            let start = try #require(page.range(of: "openssl pkcs12 -in provider.p12"))
+            let end = try #require(page[start.lowerBound...].range(of: "```"))
+            let line = String(page[start.lowerBound..<end.lowerBound])
+            #expect(line.contains("-legacy"))
+            let converted = try await ChildProcess.run("sh", ["-c", line], folder: folder)
+            #expect(converted.status == 0, "\(converted.errors)")
+            let shown = try await openssl(
+                "pkcs12", "-legacy", "-in", folder + "/legacy.p12", "-passin", "pass:secret", "-nodes", "-info")
+            #expect(shown.errors.contains("pbeWithSHA1And3-KeyTripleDES-CBC") && !shown.errors.contains("PBES2"))
+            #expect(shown.output.components(separatedBy: "BEGIN CERTIFICATE").count == 2)
+        }
+    }
+
+    @Test(arguments: [([], 1), (["--chain"], 2)] as [([String], Int)])
+    func `The file has the certificate and its key alone unless the chain is asked for`(
+        _ more: [String], _ count: Int,
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            _ = try await create(folder + "/provider.pem", more)
+            let text = try String(contentsOfFile: folder + "/provider.pem", encoding: .utf8)
+            #expect(text.components(separatedBy: "BEGIN CERTIFICATE").count == 1 + count)
+            #expect(text.components(separatedBy: "BEGIN PRIVATE KEY").count == 2)
         }
     }
 
@@ -163,7 +201,7 @@ import Testing
         try await withTemporaryFolder { folder in
             let service = try CarillonProcess.current
             let path = folder + "/provider.pem"
-            let serial = try #require(try await create(path).object["serial"]?.text)
+            let serial = try #require(try await create(path, ["--chain"]).object["serial"]?.text)
             let token = try await service.register(bundleID, on: try await service.activate(.development))
             let url = "https://\(try service.addresses(.development).provider)/3/device/\(token)"
             func push() async throws -> Curl.Response {

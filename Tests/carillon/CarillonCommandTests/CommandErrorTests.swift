@@ -176,7 +176,8 @@ import Testing
             defer { try? FileManager.default.removeItem(atPath: path) }
             let cases: [(text: Substring?, cause: String)] = [
                 (parts[0].key + parts[1].chain, "its private key does not belong to its certificate"),
-                (parts[0].key + parts[0].chain.prefix(100), "there is no certificate in PEM"),
+                (parts[0].key + parts[0].chain.prefix(100), "the CERTIFICATE has no end"),
+                (parts[0].chain, "is not a device identity: there are no lines Environment: "),
                 (nil, "No such file or directory"),
             ]
             for (text, cause) in cases {
@@ -198,7 +199,8 @@ import Testing
             try P256.Signing.PrivateKey().pemRepresentation.write(toFile: key, atomically: true, encoding: .utf8)
             try "nonsense".write(toFile: nonsense, atomically: true, encoding: .utf8)
             for (ca, cause) in [
-                (nonsense, "there is no certificate in PEM"), (folder + "/none", "No such file or directory"),
+                (nonsense, "this is not PEM: there is no line -----BEGIN …-----"),
+                (folder + "/none", "No such file or directory"),
             ] {
                 let finished = try await BuiltCommand.run(Self.sending(with: key) + ["--ca", ca])
                 #expect(finished.status != 0)

@@ -45,7 +45,10 @@ import Testing
             let (nonsense, none) = (folder + "/nonsense.pem", folder + "/none.pem")
             try "nonsense".write(toFile: nonsense, atomically: true, encoding: .utf8)
             for (file, problem) in [
-                (nonsense, ", which CARILLON_PROVIDER_CA names, is no certificate in PEM."),
+                (
+                    nonsense,
+                    ", which CARILLON_PROVIDER_CA names, is no certificate in PEM: this is not PEM: there is no line -----BEGIN …-----."
+                ),
                 (none, " cannot be read: No such file or directory."),
             ] {
                 let errors = try await Self.list(Self.server("https://127.0.0.1:1", file))

@@ -10,6 +10,7 @@ extension BusMessage {
         of app: DesktopApp,
         replacing: UInt32,
         isBodyMarkup: Bool,
+        languages: [String],
     ) -> BusMessage {
         let content = shown.content
         let (name, path) = (DesktopNotifications.name, DesktopNotifications.path)
@@ -19,15 +20,17 @@ extension BusMessage {
         message.body.write(replacing)
         message.body.write(app.icon ?? "")
         // A notification of the desktop needs a summary. One without a title has the app's name there.
-        message.body.write(content.title.isEmpty ? app.name : content.title)
-        let lines = [content.subtitle, content.body].filter { !$0.isEmpty }.joined(separator: "\n")
+        let title = DesktopText.clean(content.title)
+        message.body.write(title.isEmpty ? app.name : title)
+        let lines = [content.subtitle, content.body].map(DesktopText.clean).filter { !$0.isEmpty }
+            .joined(separator: "\n")
         message.body.write(isBodyMarkup ? escaped(lines) : lines)
         message.body.writeArray(alignment: 4) { array in
             array.write(DesktopNotifications.defaultAction)
-            array.write(content.actionTitle ?? "Open")
+            array.write(content.actionTitle.map(DesktopText.clean) ?? DesktopText.open(for: languages))
             for action in shown.actions {
                 array.write(DesktopNotifications.actionPrefix + action.id)
-                array.write(action.title)
+                array.write(DesktopText.clean(action.title))
             }
         }
         message.body.writeArray(alignment: 8) { $0.writeHints(shown, of: app) }
@@ -65,7 +68,9 @@ extension BusWriter {
         writeEntry("urgency", "y") { $0.write(Self.urgency(content.interruptionLevel)) }
         if let entry = app.desktopEntry { writeEntry("desktop-entry", "s") { $0.write(entry) } }
         // The specification has no groups below those of apps. It lets programs name hints of their own.
-        if !content.threadID.isEmpty { writeEntry("x-carillon-thread-id", "s") { $0.write(content.threadID) } }
+        if !content.threadID.isEmpty {
+            writeEntry("x-carillon-thread-id", "s") { $0.write(DesktopText.clean(content.threadID)) }
+        }
         if let image = JSONObject(shown.notification.payload)?[text: "image"].flatMap(app.file) {
             writeEntry("image-path", "s") { $0.write(URL(fileURLWithPath: image).absoluteString) }
         }

@@ -33,6 +33,8 @@ actor DesktopNotifications: Desktop {
     private typealias Response = (number: UInt32, action: String?)
 
     private let address: String
+    /// The user's languages, the preferred one first.
+    private let languages: [String]
     private let logger: Logger
     /// Called when the user responds.
     private let respond: @Sendable (String, NotificationResponse) async -> Void
@@ -48,10 +50,11 @@ actor DesktopNotifications: Desktop {
 
     init(
         address: String,
+        languages: [String],
         logger: Logger,
         respond: @escaping @Sendable (String, NotificationResponse) async -> Void,
     ) {
-        (self.address, self.logger, self.respond) = (address, logger, respond)
+        (self.address, self.languages, self.logger, self.respond) = (address, languages, logger, respond)
     }
 
     /// The address of the user's bus; nil if there is none (the D-Bus Specification, "Well-known Message Bus Instances").
@@ -73,7 +76,8 @@ actor DesktopNotifications: Desktop {
             let connection = try await connected()
             let earlier = number(replacedBy: shown)
             var answer = try await connection.call(
-                .notify(shown, of: app, replacing: earlier ?? 0, isBodyMarkup: isBodyMarkup))
+                .notify(
+                    shown, of: app, replacing: earlier ?? 0, isBodyMarkup: isBodyMarkup, languages: languages))
             guard let number = answer.number() else { throw BusError("the desktop's answer cannot be read") }
             if let earlier { forget(earlier) }
             entries[number] = Entry(id: shown.id, bundleID: shown.bundleID, collapseID: shown.notification.collapseID)

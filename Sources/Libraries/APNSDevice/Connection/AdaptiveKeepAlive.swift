@@ -4,13 +4,16 @@ import NIOCore
 ///
 /// Routers forget a silent connection after an unknown time, and frequent PINGs use power. So the interval begins
 /// short and grows while PINGs are answered. If one is not answered, the last interval that worked is used again,
-/// and a longer one is tried only much later.
+/// and a longer one is tried only much later. If none has worked yet, a shorter one is tried.
 struct AdaptiveKeepAlive: Sendable, Hashable {
     /// The limits of the interval, each with the reason for its value.
     struct Limits: Sendable, Hashable {
         /// The first interval. RFC 5382 (REQ-5) requires routers to remember a connection for two hours, but many
-        /// forget it after two to five minutes. None forgets it in this time.
-        var shortest = TimeAmount.seconds(60)
+        /// forget it after two to five minutes. Few forget it in this time.
+        var first = TimeAmount.seconds(60)
+        /// The shortest interval, for routers that forget a connection within a minute. A shorter one would let the radio
+        /// of a phone hardly rest (docs/device-protocol.md).
+        var shortest = TimeAmount.seconds(20)
         /// The longest time that a device may be unreachable without noticing.
         var longest = TimeAmount.minutes(15)
         /// The time for the answer to a PING. The worst mobile networks take some seconds.
@@ -33,8 +36,8 @@ struct AdaptiveKeepAlive: Sendable, Hashable {
     private let limits: Limits
     /// The silence after which a PING is sent.
     private(set) var interval: TimeAmount
-    /// The longest silence that the connection survived.
-    private var proven: TimeAmount
+    /// The longest silence that the connection survived; nil if none is known.
+    private var proven: TimeAmount?
     /// The shortest silence that it did not survive.
     private var tooLong: TimeAmount?
     private var answersAtProven = 0
@@ -45,8 +48,7 @@ struct AdaptiveKeepAlive: Sendable, Hashable {
 
     init(limits: Limits = Limits(), now: NIODeadline) {
         self.limits = limits
-        interval = limits.shortest
-        proven = limits.shortest
+        interval = limits.first
         lastHeard = now
     }
 
@@ -88,7 +90,7 @@ struct AdaptiveKeepAlive: Sendable, Hashable {
     }
 
     private mutating func grow() {
-        proven = max(proven, interval)
+        proven = max(proven ?? interval, interval)
         var longer = TimeAmount.nanoseconds(interval.nanoseconds / 2 * 3)
         if let tooLong, longer >= tooLong {
             answersAtProven += 1
@@ -104,8 +106,9 @@ struct AdaptiveKeepAlive: Sendable, Hashable {
         asked = nil
         if interval > limits.shortest { tooLong = interval }
         // If not even the proven interval works, it was proven on another route.
-        if interval <= proven { proven = limits.shortest }
-        interval = proven
+        if let known = proven, interval <= known { proven = nil }
+        // Each step down is as long as the step up that led here.
+        interval = proven ?? max(limits.shortest, .nanoseconds(interval.nanoseconds / 3 * 2))
         answersAtProven = 0
     }
 }

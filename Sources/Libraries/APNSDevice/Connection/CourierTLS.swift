@@ -2,6 +2,7 @@ import Connections
 import Foundation
 import NIOCore
 import NIOSSL
+import Trust
 
 /// The TLS context for connections to one courier. A fleet of devices shares it.
 ///
@@ -24,15 +25,14 @@ package final class CourierTLS: Sendable {
         configuration.shutdownTimeout = .seconds(1)
         do {
             authority = Array(try Data(contentsOf: URL(fileURLWithPath: courier.authorityFile)))
-            let roots = try NIOSSLCertificate.fromPEMBytes(authority)
-            guard !roots.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
+            let roots = try PEM(authority).certificates.map { try NIOSSLCertificate(bytes: $0, format: .der) }
             configuration.trustRoots = .certificates(roots)
             configuration.sslContextCallback = { _, promise in
                 promise.succeed(CredentialsHandler.useCurrent()?.override ?? NIOSSLContextConfigurationOverride())
             }
             context = try NIOSSLContext(configuration: configuration)
         } catch {
-            let cause = ConnectionFailure.cause(of: error)
+            let cause = (error as? TrustError)?.clause ?? ConnectionFailure.cause(of: error)
             throw DeviceError(
                 .badAuthority, "The authority's certificate \(courier.authorityFile) cannot be read: \(cause).")
         }

@@ -1,6 +1,7 @@
 import Connections
 import Foundation
 import NIOSSL
+import Trust
 
 /// An identity in the form that TLS uses. It is parsed once and then kept only in this form.
 struct DeviceCredentials: Sendable {
@@ -18,9 +19,9 @@ struct DeviceCredentials: Sendable {
         deviceID = identity.deviceID
         do {
             certificate = try Self.ownCertificate(identity.chainPEM)
-            key = try NIOSSLPrivateKey(bytes: Array(identity.keyPEM.utf8), format: .pem)
+            key = try NIOSSLPrivateKey(bytes: PEM(identity.keyPEM).privateKey, format: .der)
         } catch {
-            let cause = ConnectionFailure.cause(of: error)
+            let cause = (error as? TrustError)?.clause ?? ConnectionFailure.cause(of: error)
             throw DeviceError(.badIdentity, "The device identity cannot be used: \(cause).")
         }
         do {
@@ -49,11 +50,7 @@ struct DeviceCredentials: Sendable {
 
     /// Returns the first certificate of a chain in PEM.
     static func ownCertificate(_ chain: String) throws -> NIOSSLCertificate {
-        let end = chain.range(of: "-----END CERTIFICATE-----")?.upperBound ?? chain.endIndex
-        guard let own = try NIOSSLCertificate.fromPEMBytes(Array((chain[..<end] + "\n").utf8)).first else {
-            throw NIOSSLError.failedToLoadCertificate
-        }
-        return own
+        try NIOSSLCertificate(bytes: PEM(chain).certificates[0], format: .der)
     }
 }
 

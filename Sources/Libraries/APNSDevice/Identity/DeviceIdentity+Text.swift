@@ -1,5 +1,6 @@
 import Connections
 import Foundation
+import Trust
 
 // The file format of an identity: one PEM file that `curl --cert` accepts as well (docs/device-protocol.md).
 extension DeviceIdentity {
@@ -24,23 +25,31 @@ extension DeviceIdentity {
     }
 
     /// Creates an identity from the contents of an identity file.
-    /// - Returns: nil if the text is not an identity file. The key and the certificate are only checked when they
-    ///   are used.
+    /// - Returns: nil if the text is not an identity file. Whether the key and the certificate can be used is only
+    ///   checked when they are used.
     public init?(text: String) {
-        guard text.utf8.count <= Self.maximumBytes,
-            let keyStart = text.range(of: "-----BEGIN PRIVATE KEY-----"),
-            // Search for the labels only before the first block, because a fleet reads 10,000 identities.
-            let environment = text[..<keyStart.lowerBound].value(of: Self.environmentLabel)
-                .flatMap(Environment.init(rawValue:)),
-            let deviceID = text[..<keyStart.lowerBound].value(of: Self.deviceLabel),
-            let keyEnd = text.range(of: "-----END PRIVATE KEY-----"), keyStart.lowerBound < keyEnd.lowerBound,
-            let chainStart = text.range(of: "-----BEGIN CERTIFICATE-----")
-        else { return nil }
+        guard text.utf8.count <= Self.maximumBytes, let identity = try? DeviceIdentity(reading: text) else {
+            return nil
+        }
+        self = identity
+    }
+
+    /// - Throws: `TrustError` with the sentence that says what is missing or wrong.
+    private init(reading text: String) throws(TrustError) {
+        // The labels may stand anywhere in the text, as other explanatory text.
+        guard let environment = text.value(of: Self.environmentLabel).flatMap(Environment.init(rawValue:)),
+            let deviceID = text.value(of: Self.deviceLabel)
+        else {
+            throw TrustError(
+                .malformed,
+                "There are no lines \(Self.environmentLabel)development or production, and \(Self.deviceLabel)ID.")
+        }
+        let pem = try PEM(text)
         self.init(
             environment: environment,
             deviceID: deviceID,
-            keyPEM: String(text[keyStart.lowerBound..<keyEnd.upperBound]),
-            chainPEM: String(text[chainStart.lowerBound...]),
+            keyPEM: try pem.privateKeyText,
+            chainPEM: try pem.certificateText,
         )
     }
 
@@ -54,12 +63,14 @@ extension DeviceIdentity {
             let cause = ConnectionFailure.cause(of: error)
             throw DeviceError(.badIdentity, "The device identity \(path) cannot be read: \(cause).")
         }
-        guard data.count <= Self.maximumBytes,
-            let identity = DeviceIdentity(text: String(decoding: data, as: UTF8.self))
-        else {
-            throw DeviceError(.badIdentity, "\(path) is not a device identity.")
+        guard data.count <= Self.maximumBytes else {
+            throw DeviceError(.badIdentity, "\(path) is not a device identity: it has over \(Self.maximumBytes) bytes.")
         }
-        self = identity
+        do throws(TrustError) {
+            try self.init(reading: String(decoding: data, as: UTF8.self))
+        } catch {
+            throw DeviceError(.badIdentity, "\(path) is not a device identity: \(error.clause).")
+        }
     }
 
     /// Writes an identity file that only its owner may read. If writing fails, the old file is unchanged.
@@ -74,9 +85,12 @@ extension String {
     fileprivate var lines: String { hasSuffix("\n") ? self : self + "\n" }
 }
 
-extension Substring {
-    /// Returns the rest of the line that begins with the label.
+extension String {
+    /// Returns the rest of the line that begins with the label, without white space at its ends.
     fileprivate func value(of label: String) -> String? {
-        split(separator: "\n").first { $0.hasPrefix(label) }.map { String($0.dropFirst(label.count)) }
+        // Bytes are split, because a fleet reads 10,000 identities.
+        let lines = utf8.lazy.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+        guard let line = lines.first(where: { $0.starts(with: label.utf8) }) else { return nil }
+        return String(decoding: line.dropFirst(label.utf8.count), as: UTF8.self).trimmingCharacters(in: .whitespaces)
     }
 }

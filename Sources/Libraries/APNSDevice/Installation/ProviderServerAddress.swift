@@ -1,6 +1,7 @@
 import Connections
 import Foundation
 import NIOSSL
+import Trust
 
 /// The address of a provider server, and the certificates that verify it.
 struct ProviderServerAddress: Sendable {
@@ -37,10 +38,14 @@ struct ProviderServerAddress: Sendable {
             var configuration = TLSConfiguration.makeClientConfiguration()
             configuration.minimumTLSVersion = .tlsv12
             configuration.applicationProtocols = ["http/1.1"]
-            if let authorityFile { configuration.trustRoots = .file(authorityFile) }
+            if let authorityFile {
+                let pem = try PEM(Data(contentsOf: URL(fileURLWithPath: authorityFile)))
+                configuration.trustRoots = .certificates(
+                    try pem.certificates.map { try NIOSSLCertificate(bytes: $0, format: .der) })
+            }
             tls = try NIOSSLContext(configuration: configuration)
         } catch {
-            let cause = ConnectionFailure.cause(of: error)
+            let cause = (error as? TrustError)?.clause ?? ConnectionFailure.cause(of: error)
             throw DeviceError(
                 .badAuthority, "The certificates \(authorityFile ?? "of the system") cannot be read: \(cause).")
         }

@@ -1,4 +1,5 @@
 import Foundation
+import Notifications
 
 /// An app's texts in its languages: its `Localizable.strings` files (Guide, 2.2.4.2).
 public struct Localizations: Sendable, Hashable {
@@ -6,15 +7,21 @@ public struct Localizations: Sendable, Hashable {
     public static let base = "Base"
 
     private let tables: [String: StringsTable]
-    private let developmentLanguage: String
+    private let base: StringsTable?
+    private let matcher: LanguageMatcher
+    private let developmentLanguage: String?
 
     /// Creates localizations.
     /// - Parameters:
     ///   - tables: the tables by language, such as `de` or `pt-BR`.
     ///   - developmentLanguage: the language to use if the app has none of the user's languages.
     public init(_ tables: [String: StringsTable] = [:], developmentLanguage: String = "en") {
-        self.tables = Dictionary(tables.map { (Self.canonical($0.key), $0.value) }) { first, _ in first }
-        self.developmentLanguage = Self.canonical(developmentLanguage)
+        var tables = tables
+        let base = tables.keys.first { $0.lowercased() == Self.base.lowercased() }
+        self.base = base.flatMap { tables.removeValue(forKey: $0) }
+        matcher = LanguageMatcher(tables.keys)
+        self.developmentLanguage = matcher.best(for: [developmentLanguage])
+        self.tables = tables
     }
 
     /// Reads an app's folder with files such as `de.lproj/Localizable.strings`.
@@ -42,30 +49,15 @@ public struct Localizations: Sendable, Hashable {
 
     /// Returns the text of a key in the language that fits the user best, by the same rules as the system.
     ///
-    /// The first of the user's languages that the app has is used: first in its full form, then without its region
-    /// or script, then in any variant of the same language. If the key is missing there, only `Base` is searched: a
+    /// The first of the user's languages that the app has is used: in its full form, otherwise without its region, otherwise
+    /// in the nearest variant of the same language, and always in the same script: the script of `zh-TW` is that of
+    /// `zh-Hant`, as CLDR has it. If the key is missing there, only `Base` is searched: a
     /// sentence in a different language than the rest would be worse than the key.
     /// - Returns: nil if the key was not found.
     public func text(_ key: String, for languages: [String]) -> String? {
-        language(for: languages).flatMap { tables[$0]?[key] } ?? tables[Self.canonical(Self.base)]?[key]
+        language(for: languages).flatMap { tables[$0]?[key] } ?? base?[key]
     }
 
     /// Returns the language to use.
-    func language(for languages: [String]) -> String? {
-        for wanted in languages.map(Self.canonical) {
-            var tag = wanted
-            while true {
-                if tables[tag] != nil { return tag }
-                guard let hyphen = tag.lastIndex(of: "-") else { break }
-                tag = String(tag[..<hyphen])
-            }
-            let relatives = tables.keys.filter { $0.hasPrefix(tag + "-") }.sorted()
-            if let relative = relatives.first { return relative }
-        }
-        return tables[developmentLanguage] == nil ? nil : developmentLanguage
-    }
-
-    private static func canonical(_ language: String) -> String {
-        language.replacingOccurrences(of: "_", with: "-").lowercased()
-    }
+    func language(for languages: [String]) -> String? { matcher.best(for: languages) ?? developmentLanguage }
 }

@@ -2,6 +2,7 @@ import Connections
 import Foundation
 import NIOCore
 import NIOSSL
+import Trust
 
 /// The server that notifications are sent to: the service's development or production environment, or a server of
 /// your own (Guide, 2.3.3). The two environments share nothing.
@@ -24,7 +25,7 @@ public struct APNSEnvironment: Sendable, Hashable {
         /// These certificates, in PEM.
         case pem(String)
 
-        /// Checks that the certificates can be read. A file is not read yet.
+        /// Checks that the certificates can be read.
         /// - Throws: ``ProviderError/Code/badEnvironment`` if they cannot.
         package func check() throws(ProviderError) { _ = try trustRoots() }
 
@@ -32,14 +33,27 @@ public struct APNSEnvironment: Sendable, Hashable {
         fileprivate func trustRoots() throws(ProviderError) -> NIOSSLTrustRoots? {
             switch self {
             case .system: return nil
-            case .file(let path): return .file(path)
-            case .pem(let text):
-                guard let certificates = try? NIOSSLCertificate.fromPEMBytes(Array(text.utf8)), !certificates.isEmpty
-                else {
-                    throw ProviderError(.badEnvironment, "The authority's certificate is not a certificate in PEM.")
+            case .file(let path):
+                do {
+                    return try Self.roots(in: Data(contentsOf: URL(fileURLWithPath: path)))
+                } catch {
+                    let cause = (error as? TrustError)?.clause ?? ConnectionFailure.cause(of: error)
+                    throw ProviderError(
+                        .badEnvironment, "The authority's certificate \(path) cannot be read: \(cause).")
                 }
-                return .certificates(certificates)
+            case .pem(let text):
+                do {
+                    return try Self.roots(in: Data(text.utf8))
+                } catch {
+                    let cause = (error as? TrustError)?.clause ?? ConnectionFailure.cause(of: error)
+                    throw ProviderError(
+                        .badEnvironment, "The authority's certificate is not a certificate in PEM: \(cause).")
+                }
             }
+        }
+
+        private static func roots(in pem: Data) throws -> NIOSSLTrustRoots {
+            .certificates(try PEM(pem).certificates.map { try NIOSSLCertificate(bytes: $0, format: .der) })
         }
     }
 

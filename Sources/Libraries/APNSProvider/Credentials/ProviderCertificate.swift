@@ -1,4 +1,5 @@
 import NIOSSL
+import Trust
 
 /// A provider's TLS client certificate with its chain and its private key.
 package struct ProviderCertificate: Sendable {
@@ -13,15 +14,14 @@ package struct ProviderCertificate: Sendable {
             throw ProviderError(.badCredentials, "The certificate is larger than \(Self.maximumBytes) bytes.")
         }
         do {
-            chain = try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8))
+            chain = try PEM(pem).certificates.map { try NIOSSLCertificate(bytes: $0, format: .der) }
         } catch {
-            throw ProviderError(.badCredentials, "There is no certificate in PEM.")
+            throw Self.unreadable("certificate", error)
         }
-        guard !chain.isEmpty else { throw ProviderError(.badCredentials, "There is no certificate in PEM.") }
         do {
-            key = try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem)
+            key = try NIOSSLPrivateKey(bytes: PEM(keyPEM).privateKey, format: .der)
         } catch {
-            throw ProviderError(.badCredentials, "There is no private key in PEM, or it has a passphrase.")
+            throw Self.unreadable("private key", error)
         }
         do {
             // BoringSSL checks that the key belongs to the certificate when it has both.
@@ -29,6 +29,12 @@ package struct ProviderCertificate: Sendable {
         } catch {
             throw ProviderError(.badCredentials, "The private key does not belong to the certificate.")
         }
+    }
+
+    /// The error does not quote the text. The TLS library's own errors say nothing to a person.
+    private static func unreadable(_ part: String, _ error: any Error) -> ProviderError {
+        let cause = (error as? TrustError)?.clause ?? "its contents are not valid"
+        return ProviderError(.badCredentials, "The \(part) cannot be read: \(cause).")
     }
 
     /// Returns the TLS configuration with this client certificate.

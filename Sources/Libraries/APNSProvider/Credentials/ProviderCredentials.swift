@@ -29,7 +29,7 @@ public struct ProviderCredentials: Sendable {
     /// - Throws: ``ProviderError/Code/badCredentials`` if the file cannot be read or contains no P-256 key, or if an
     ///   ID does not have this form.
     public init(keyFile: String, keyID: String, teamID: String) throws(ProviderError) {
-        guard let data = FileManager.default.contents(atPath: keyFile), data.count <= SigningKey.maximumBytes else {
+        guard let data = FileManager.default.contents(atPath: keyFile) else {
             throw ProviderError(.badCredentials, "The signing key \(keyFile) cannot be read.")
         }
         do {
@@ -56,7 +56,12 @@ public struct ProviderCredentials: Sendable {
         do {
             kind = .token(team, try SigningKey(id: id, pem: key))
         } catch {
-            throw ProviderError(.badCredentials, Self.otherCurve(key) ?? error.reason)
+            // Provider tokens have ES256 alone (Guide, 2.3.1).
+            let isOther = error.code == .unsupportedKey
+            throw ProviderError(
+                .badCredentials,
+                "The signing key cannot be used: \(error.clause)."
+                    + (isOther ? " Provider tokens are signed with P-256 alone." : ""))
         }
     }
 
@@ -104,17 +109,5 @@ public struct ProviderCredentials: Sendable {
         guard let data = FileManager.default.contents(atPath: file), data.count <= ProviderCertificate.maximumBytes
         else { throw ProviderError(.badCredentials, "The certificate \(file) cannot be read.") }
         return String(decoding: data, as: UTF8.self)
-    }
-
-    /// Returns a sentence for a key on a curve that provider tokens do not allow (Guide, 2.3.1: ES256 only).
-    private static func otherCurve(_ pem: String) -> String? {
-        // If the key is on neither of these curves, the caller reports the first error.
-        if (try? P384.Signing.PrivateKey(pemRepresentation: pem)) != nil {
-            return "This is a P-384 key; provider tokens are signed with P-256 alone (Guide, 2.3.1)."
-        }
-        if (try? P521.Signing.PrivateKey(pemRepresentation: pem)) != nil {
-            return "This is a P-521 key; provider tokens are signed with P-256 alone (Guide, 2.3.1)."
-        }
-        return nil
     }
 }

@@ -34,9 +34,8 @@ extension AudienceExpression.Condition {
         case .tag(let tag):
             return "(\(Self.position)(i.tags, \(" \(tag) ")) > 0 OR \(Self.position)(i.app_tags, \(" \(tag) ")) > 0)"
         case .language(let language):
-            let found = [" ", "-", "_"].map { end -> SQLStatement in
-                "\(Self.position)(lower(i.languages), \(" " + language + end)) > 0"
-            }
+            let words = LanguageTag.spellings(of: language).flatMap { name in ["-", "_", " "].map { " " + name + $0 } }
+            let found = words.map { word -> SQLStatement in "\(Self.position)(lower(i.languages), \(word)) > 0" }
             return "(\(found.joined(separator: " OR ")))"
         case .timeZone(let zone): return "CASE i.time_zone WHEN '' THEN 'GMT' ELSE i.time_zone END = \(zone)"
         case .environment(let environment): return "i.environment = \(environment.column)"

@@ -296,8 +296,10 @@ extension RecipientQuery {
         if let ids = audience.installations { conditions.append("i.id \(.anyOf(ids))") }
         if let users = audience.users { conditions.append("i.\(Installation.userColumn.sql) \(.anyOf(users))") }
         if let language = audience.language {
-            conditions.append(
-                "(i.language = \(language) OR \(Self.position)(i.language, \(language + "-")) = 1)")
+            let found = LanguageTag.spellings(of: language).map { name -> SQLStatement in
+                "i.language = \(name) OR \(Self.position)(i.language, \(name + "-")) = 1"
+            }
+            conditions.append("(\(found.joined(separator: " OR ")))")
         }
         if let tags = audience.tags { conditions.append(Self.condition(tags)) }
         if let expression = audience.expression {

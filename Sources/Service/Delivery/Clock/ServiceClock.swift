@@ -104,7 +104,7 @@ package final class ServiceClock: Sendable {
 
 extension ServiceClock {
     /// Whether any clock differs from the machine's, the service's or a team's.
-    var isAnyAdvanced: Bool { isAdvanced || teams.areAdvanced }
+    package var isAnyAdvanced: Bool { isAdvanced || teams.areAdvanced }
 
     /// Converts a client's expiration to the time of the team that owns an app. It is rounded up to whole seconds, so that
     /// ``clientExpiration(of:for:)`` returns the client's value.

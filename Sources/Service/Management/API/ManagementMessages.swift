@@ -197,6 +197,7 @@ package enum ManagementMessages {
         package let environment: String
         package let request: String?
         package let listsTopics: Bool?
+        package let includesChain: Bool?
         package let format: String?
         package let passphrase: String?
 
@@ -206,11 +207,12 @@ package enum ManagementMessages {
             environment: String,
             request: String? = nil,
             listsTopics: Bool? = nil,
+            includesChain: Bool? = nil,
             format: String? = nil,
             passphrase: String? = nil,
         ) {
             (self.team, self.bundleID, self.environment) = (team, bundleID, environment)
-            (self.request, self.listsTopics) = (request, listsTopics)
+            (self.request, self.listsTopics, self.includesChain) = (request, listsTopics, includesChain)
             (self.format, self.passphrase) = (format, passphrase)
         }
 
@@ -227,10 +229,14 @@ package enum ManagementMessages {
             .optional(
                 "listsTopics", .boolean, \.listsTopics,
                 "false: the only topic is the UID of the certificate's subject."),
+            .optional("includesChain", .boolean, \.includesChain, meaningOfIncludesChain),
             .optional(
                 "format", .text(.certificateFormat), \.format, "p12 adds PKCS#12, for a key that the service makes."),
             .optional("passphrase", .text(.any), \.passphrase, "The passphrase of the PKCS#12, which needs one."))
     }
+
+    static let meaningOfIncludesChain =
+        "Whether chain and the PKCS#12 have the intermediate too, for a server that does not know it."
 
     package struct CertificateMade: JSONMessage {
         package let serial: String
@@ -242,7 +248,8 @@ package enum ManagementMessages {
         package static let form: JSONForm<CertificateMade> = .object(
             "CertificateMade", CertificateMade.init,
             .required("serial", .text(.serial), \.serial), .required("topics", .list(of: .text(.any)), \.topics),
-            .required("chain", .text(.any), \.chain, "The certificate and its intermediate in PEM."),
+            .required(
+                "chain", .text(.any), \.chain, "The certificate in PEM, and its intermediate if it was asked for."),
             .optional("privateKey", .text(.any), \.privateKey, "In PEM, if the service made the key; shown this once."),
             .optional("p12", .text(.any), \.p12, "PKCS#12 in Base64, if it was asked for."))
     }

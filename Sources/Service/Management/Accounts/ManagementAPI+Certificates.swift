@@ -55,7 +55,7 @@ extension ManagementAPI {
         let made = ManagementMessages.CertificateMade(
             serial: issued.serial.description,
             topics: topics.isEmpty ? [bundleID.rawValue] : topics,
-            chain: issued.chainPEM,
+            chain: request.includesChain == true ? issued.chainPEM : issued.certificatePEM,
             privateKey: key?.pemRepresentation)
         return (made, certificate)
     }

@@ -40,12 +40,7 @@ extension ManagementAPI {
             let key = P256.Signing.PrivateKey()
             return (key.publicKey, key)
         case (nil, let pem?):
-            // The error does not say why the key is invalid, because it could quote the key.
-            guard let key = try? SigningKey.privateKey(pem: pem) else {
-                throw Problem.invalid(
-                    "/privateKey", "The value has to be a P-256 private key in PEM, as a .p8 file holds it.")
-            }
-            return (key.publicKey, nil)
+            return (try privateKey(in: pem, at: "/privateKey").publicKey, nil)
         case (let text?, nil):
             return (try publicKey(in: text), nil)
         case (_?, _?):
@@ -53,13 +48,24 @@ extension ManagementAPI {
         }
     }
 
+    static func privateKey(in pem: String, at pointer: String) throws(Problem) -> P256.Signing.PrivateKey {
+        do {
+            return try PEM(pem).signingKey
+        } catch {
+            throw Problem.invalid(
+                pointer, "The value has to be a P-256 private key in PEM, as a .p8 file holds it. \(error.reason)")
+        }
+    }
+
     static func publicKey(in text: String) throws(Problem) -> P256.Signing.PublicKey {
-        guard let key = SigningKey.publicKey(in: text) else {
+        do {
+            return try SigningKey.publicKey(in: text)
+        } catch {
             throw Problem.invalid(
                 "/publicKey",
-                "The value has to be a P-256 public key: in PEM, or its uncompressed point (X9.63) in Base64.")
+                "The value has to be a P-256 public key: in PEM, or its uncompressed point (X9.63) in Base64. "
+                    + error.reason)
         }
-        return key
     }
 
     func revokeKey(_ name: String) async throws -> ManagementMessages.KeyRevoked {

@@ -152,12 +152,7 @@ extension FixturePlan {
         let id = try written.keyID.map { try api.new($0, at: pointer + "/keyID") } ?? KeyID.random(using: &random)
         let key: P256.Signing.PrivateKey
         if let pem = written.privateKey {
-            // The error does not say why the key is invalid, because it could quote the key.
-            guard let read = try? P256.Signing.PrivateKey(pemRepresentation: pem) else {
-                throw Problem.invalid(
-                    pointer + "/privateKey", "The value has to be a P-256 private key in PEM, as a .p8 file holds it.")
-            }
-            key = read
+            key = try ManagementAPI.privateKey(in: pem, at: pointer + "/privateKey")
         } else {
             key = P256.Signing.PrivateKey()
             written.privateKey = key.pemRepresentation
@@ -189,7 +184,9 @@ extension FixturePlan {
         let environment = written.environment ?? ManagementMessages.NewCertificate.universal
         let passphrase = try PKCS12.passphrase(written.passphrase, format: written.format, at: pointer)
         let issued = try api.issueCertificate(
-            ManagementMessages.NewCertificate(team: team.rawValue, bundleID: bundleID, environment: environment))
+            ManagementMessages.NewCertificate(
+                team: team.rawValue, bundleID: bundleID, environment: environment,
+                includesChain: written.includesChain))
         try change(.createCertificate(issued.certificate), at: pointer + "/bundleID")
         written.bundleID = bundleID
         written.environment = environment

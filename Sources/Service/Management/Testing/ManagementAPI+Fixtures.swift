@@ -50,66 +50,32 @@ extension ManagementAPI {
     }
 
     /// The app that the first start has made, if the fixture asks for it and nobody has used it. The fixture's team then
-    /// gets it: tests are written with this bundle ID, because the documents have it.
+    /// gets it.
     private func untouchedApp(
         for fixture: ManagementMessages.Fixture,
         _ testing: ManagementTesting,
     ) async throws -> App? {
         let accounts = self.accounts.current
-        guard let first = testing.first(), let app = accounts.apps[first.bundleID], app.team == first.team,
-            (fixture.teams ?? []).contains(where: { $0.apps?.contains(first.bundleID.rawValue) == true }),
-            isUntouched(app, in: accounts, testing)
+        guard let first = testing.first(), let app = accounts.apps[first.bundleID],
+            (fixture.teams ?? []).contains(where: { $0.apps?.contains(first.bundleID.rawValue) == true })
         else { return nil }
-        for environment in Environment.allCases {
-            let devices = try await parts.registrations.devices(
-                in: environment, after: nil, limit: ManagementLimits.untouchedAppDeviceScan)
-            // If there are more devices, nobody knows what they have.
-            guard devices.count < ManagementLimits.untouchedAppDeviceScan,
-                !devices.contains(where: { $0.apps.contains { $0.app == app.id } })
-            else { return nil }
+        do {
+            return try await untouched(testing).isUntouched(app, in: accounts) ? app : nil
+        } catch is Rejection {
+            throw Problem(503, "The channels of the app \(app.bundleID) cannot be read now.")
         }
-        return try await hasChannels(app) ? nil : app
     }
 
-    private func isUntouched(_ app: App, in accounts: AccountsSnapshot, _ testing: ManagementTesting) -> Bool {
-        app.hasBroadcasts
-            && accounts.apps.values.count(where: { $0.team == app.team }) == 1
-            && !accounts.certificates.values.contains(where: { $0.team == app.team })
-            && accounts.keys.values.count(where: { $0.team == app.team }) <= 1
-            && !accounts.upstreams.keys.contains(where: { $0.bundleID == app.bundleID })
-            && !accounts.grants.values.contains(where: { $0.bundleID == app.bundleID })
-            && !testing.devices.all.contains(where: { $0.apps.contains { $0.app.id == app.id } })
+    private func untouched(_ testing: ManagementTesting) -> UntouchedApp {
+        UntouchedApp(
+            registrations: parts.registrations, broadcasts: parts.broadcasts, devices: testing.devices,
+            first: testing.first)
     }
 
-    /// Deletes the app for its next team, unless somebody has used it since it was found untouched.
     private func takeOver(_ app: App, _ testing: ManagementTesting) async throws {
-        while true {
-            let accounts = self.accounts.current
-            guard isUntouched(app, in: accounts, testing) else {
-                throw Problem(409, "Somebody has just begun to use the app \(app.bundleID).")
-            }
-            do throws(StoreError) {
-                _ = try await self.accounts.apply(.deleteApp(app.bundleID, at: now), to: accounts.version)
-                return
-            } catch {
-                // Another change came first; it may have nothing to do with the app.
-                guard error.code == .conflict else { throw error }
-            }
+        guard try await untouched(testing).delete(app, from: accounts, at: now) else {
+            throw Problem(409, "Somebody has just begun to use the app \(app.bundleID).")
         }
-    }
-
-    private func hasChannels(_ app: App) async throws -> Bool {
-        for environment in Environment.allCases {
-            let list = ChannelList(environment: environment, app: app.id)
-            do throws(Rejection) {
-                if try await !parts.broadcasts.channels(of: list, limit: 1).isEmpty { return true }
-            } catch {
-                guard error.reason == .featureNotEnabled else {
-                    throw Problem(503, "The channels of the app \(app.bundleID) cannot be read now.")
-                }
-            }
-        }
-        return false
     }
 
     private func create(

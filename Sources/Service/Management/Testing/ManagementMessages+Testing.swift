@@ -232,6 +232,7 @@ extension ManagementMessages {
     package struct FixtureCertificate: Codable, Sendable {
         package var bundleID: String?
         package var environment: String?
+        package var includesChain: Bool?
         package var format: String?
         package var passphrase: String?
         package var serial: String?
@@ -243,9 +244,10 @@ extension ManagementMessages {
 
         static let form: JSONForm<FixtureCertificate> = .object(
             "FixtureCertificate",
-            { FixtureCertificate(bundleID: $0, environment: $1, format: $2, passphrase: $3) },
+            { FixtureCertificate(bundleID: $0, environment: $1, includesChain: $2, format: $3, passphrase: $4) },
             .optional("bundleID", .text(.bundleID), \.bundleID, "May be left out if the team has one app."),
             .optional("environment", .text(.certificateEnvironment), \.environment, "universal without it."),
+            .optional("includesChain", .boolean, \.includesChain, ManagementMessages.meaningOfIncludesChain),
             .optional("format", .text(.certificateFormat), \.format, "p12 adds PKCS#12."),
             .optional("passphrase", .text(.any), \.passphrase, "Of the PKCS#12, which needs one."))
     }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPAPI
 import NIOSSL
+import Trust
 
 /// A provider certificate and its key as PKCS#12 (RFC 7292), as many client libraries want them.
 package enum PKCS12 {
@@ -20,12 +21,13 @@ package enum PKCS12 {
     }
 
     /// - Parameters:
-    ///   - chain: the certificate and its intermediate in PEM.
+    ///   - chain: the certificate in PEM, and its intermediate if the file should have it. Some libraries take no more than
+    ///     the two parts that Apple's files have, a certificate and its key.
     ///   - privateKey: the key in PEM.
     ///   - passphrase: one that ``isAllowed(_:)`` allows.
     package static func bytes(chain: String, privateKey: String, passphrase: String) throws -> [UInt8] {
-        let certificates = try NIOSSLCertificate.fromPEMBytes(Array(chain.utf8))
-        let key = try NIOSSLPrivateKey(bytes: Array(privateKey.utf8), format: .pem)
+        let certificates = try PEM(chain).certificates.map { try NIOSSLCertificate(bytes: $0, format: .der) }
+        let key = try NIOSSLPrivateKey(bytes: PEM(privateKey).privateKey, format: .der)
         return try NIOSSLPKCS12Bundle(certificateChain: certificates, privateKey: key)
             .serialize(passphrase: Array(passphrase.utf8))
     }

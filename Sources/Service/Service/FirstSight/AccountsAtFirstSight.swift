@@ -1,5 +1,6 @@
 import Delivery
 import Logging
+import Management
 import Notifications
 import Storage
 import Trust
@@ -12,6 +13,7 @@ import VirtualDevices
 actor AccountsAtFirstSight {
     private let accounts: any Accounts
     private let devices: VirtualDevices
+    private let untouched: UntouchedApp
     private let keys: UnknownKeys
     private let made: MadeApps
     private let clock: ServiceClock
@@ -26,6 +28,7 @@ actor AccountsAtFirstSight {
     init(
         accounts: any Accounts,
         devices: VirtualDevices,
+        untouched: UntouchedApp,
         keys: UnknownKeys,
         made: MadeApps,
         clock: ServiceClock,
@@ -34,6 +37,7 @@ actor AccountsAtFirstSight {
     ) {
         self.accounts = accounts
         self.devices = devices
+        self.untouched = untouched
         self.keys = keys
         self.made = made
         self.clock = clock
@@ -64,7 +68,13 @@ actor AccountsAtFirstSight {
     }
 
     private func make(_ topic: String, _ team: TeamID) async throws {
-        guard accounts.current.app(forTopic: topic) == nil, let bundleID = Self.bundleID(of: topic) else { return }
+        guard let bundleID = Self.bundleID(of: topic) else { return }
+        if let there = accounts.current.app(forTopic: topic)?.app {
+            guard there.bundleID == bundleID, there.team != team,
+                try await untouched.isUntouched(there, in: accounts.current),
+                try await untouched.delete(there, from: accounts, at: clock.time)
+            else { return }
+        }
         if accounts.current.teams[team] == nil {
             _ = try await accounts.apply(.createTeam(Team(id: team, name: Self.name(of: team))))
             teams.append(team)

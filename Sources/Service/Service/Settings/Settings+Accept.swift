@@ -8,6 +8,12 @@ extension Settings {
         acceptAnyFrom = try Self.ranges(ranges, of: "accept-any-from")
     }
 
+    /// The environments to serve. With Apple's ports, the name that a client asks for selects the environment, and many
+    /// clients know only the name of production. `accept any` is for development alone, so both names mean development.
+    var servedEnvironments: [Environment] {
+        accept == .any && ports == .apple && environments.contains(.development) ? [.development] : environments
+    }
+
     /// `--accept any` is for tests. It is refused wherever something else than a test could come of it.
     func checkAccept() throws(ServiceError) {
         guard accept == .any else {

@@ -13,6 +13,15 @@ import Synchronization
 import Trust
 import VirtualDevices
 
+/// The team and the app that the first start has made. They are known once the service is ready.
+private final class FirstMade: Sendable {
+    private let made = Mutex<(team: TeamID, bundleID: BundleID)?>(nil)
+
+    var value: (team: TeamID, bundleID: BundleID)? { made.withLock { $0 } }
+
+    func set(_ value: (team: TeamID, bundleID: BundleID)) { made.withLock { $0 = value } }
+}
+
 /// The tools for tests. They exist only if the service serves the development environment.
 final class DevelopmentParts: Sendable {
     let journal: RequestJournal
@@ -31,7 +40,7 @@ final class DevelopmentParts: Sendable {
     /// The service's addresses, as fixtures contain them. They are known once all listeners are open.
     private let announcement = Mutex<JSONValue>([:])
     /// What the first start has made.
-    private let first = Mutex<(team: TeamID, bundleID: BundleID)?>(nil)
+    private let first = FirstMade()
     private let providerAPI = Mutex<ProviderAPI?>(nil)
 
     /// Makes the tools, and removes what the virtual devices of an earlier start have left in the store.
@@ -83,7 +92,10 @@ final class DevelopmentParts: Sendable {
         acceptAny =
             base.settings.accept == .any
             ? AcceptAny(
-                accounts: store, devices: devices, clock: base.clock, limits: base.settings.acceptLimits,
+                accounts: store, devices: devices,
+                untouched: UntouchedApp(
+                    registrations: store, broadcasts: lines.broadcasts, devices: devices,
+                    first: { [first] in first.value }), clock: base.clock, limits: base.settings.acceptLimits,
                 logger: base.logger) : nil
         journal.setKeep(base.settings.keptRequests)
         observation.set(.journal, base.settings.keptRequests > 0)
@@ -150,7 +162,7 @@ final class DevelopmentParts: Sendable {
         if let team = description.key.flatMap({ TeamID(rawValue: $0.teamID) }),
             let bundleID = BundleID(rawValue: FirstStart.bundleID)
         {
-            first.withLock { $0 = (team: team, bundleID: bundleID) }
+            first.set((team: team, bundleID: bundleID))
         }
     }
 
@@ -161,7 +173,7 @@ final class DevelopmentParts: Sendable {
             send: { [self] in await send($0) }, check: { [self] in await check($0) },
             broadcast: { [self] in await send($0) }, checkBroadcast: { [self] in await check($0) },
             release: { [self] in try await release($0) },
-            service: { [self] in announcement.withLock { $0 } }, first: { [self] in first.withLock { $0 } },
+            service: { [self] in announcement.withLock { $0 } }, first: { [first] in first.value },
             otherAuthority: { [certificates] in try certificates.otherRootPEM() },
             obstacle: { [certificates] in certificates.obstacle($0) })
     }

@@ -92,7 +92,7 @@ struct FirstStart {
         guard let id = KeyID(rawValue: name), accounts.current.keys[id] == nil,
             let data = FileManager.default.contents(atPath: path(name)),
             // If the file is not a valid key, a new key will replace it.
-            let key = try? P256.Signing.PrivateKey(pemRepresentation: String(decoding: data, as: UTF8.self))
+            let key = try? PEM(data).signingKey
         else { return }
         try await register(id, key.publicKey, of: team)
     }

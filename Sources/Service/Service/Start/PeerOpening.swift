@@ -137,10 +137,13 @@ struct PeerOpening {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = ["h2"]
-        tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(authority.rootPEM.utf8)))
-        tls.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(issued.chainPEM.utf8)).map { .certificate($0) }
+        let certificates = { (pem: String) in
+            try PEM(pem).certificates.map { try NIOSSLCertificate(bytes: $0, format: .der) }
+        }
+        tls.trustRoots = .certificates(try certificates(authority.rootPEM))
+        tls.certificateChain = try certificates(issued.chainPEM).map { .certificate($0) }
         tls.privateKey = .privateKey(
-            try NIOSSLPrivateKey(bytes: Array((issued.keyPEM ?? "").utf8), format: .pem))
+            try NIOSSLPrivateKey(bytes: PEM(issued.keyPEM ?? "").privateKey, format: .der))
         tls.shutdownTimeout = .seconds(1)
         return try NIOSSLContext(configuration: tls)
     }

@@ -153,8 +153,8 @@ final class ServerCertificate: Sendable {
     /// The TLS configuration of a kind of listener.
     /// - Parameter chainPEM: the listeners' own certificate first.
     static func configuration(_ kind: Kind, chainPEM: [UInt8], keyPEM: [UInt8]) throws -> TLSConfiguration {
-        let chain = try NIOSSLCertificate.fromPEMBytes(chainPEM)
-        let key = try NIOSSLPrivateKey(bytes: keyPEM, format: .pem)
+        let chain = try PEM(chainPEM).certificates.map { try NIOSSLCertificate(bytes: $0, format: .der) }
+        let key = try NIOSSLPrivateKey(bytes: PEM(keyPEM).privateKey, format: .der)
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
         // `CertificateAuthority` supplies the roots for checking client certificates. Without this line, the library

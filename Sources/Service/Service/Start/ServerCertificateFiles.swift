@@ -32,6 +32,9 @@ package struct ServerCertificateFiles: Sendable, Hashable {
     func read() throws(ServiceError) -> Contents {
         let contents = Contents(
             certificate: try Self.read(certificate), key: try Self.read(key), authority: try Self.read(authority))
+        try Self.check(certificate) { () throws(TrustError) in _ = try PEM(contents.certificate).certificates }
+        try Self.check(authority) { () throws(TrustError) in _ = try PEM(contents.authority).certificates }
+        try Self.check(key) { () throws(TrustError) in _ = try PEM(contents.key).privateKey }
         do {
             try CertificateChain.check(contents.certificate, leadsTo: contents.authority)
         } catch {
@@ -39,6 +42,14 @@ package struct ServerCertificateFiles: Sendable, Hashable {
                 .trust, "The certificates in \(certificate) do not lead to the root in \(authority): \(error.reason)")
         }
         return contents
+    }
+
+    private static func check(_ path: String, _ body: () throws(TrustError) -> Void) throws(ServiceError) {
+        do {
+            try body()
+        } catch {
+            throw ServiceError(.trust, "The file \(path) cannot be used: \(error.clause).")
+        }
     }
 
     /// Reads a file of at most ``maximumBytes``.

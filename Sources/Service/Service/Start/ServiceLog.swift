@@ -38,7 +38,7 @@ struct ServiceLog: Sendable {
             throw ServiceError(.dataFolder, error.description)
         }
         self.signal = signal
-        journal = settings.environments.contains(.development) ? RequestJournal(clocks: clock.teams) : nil
+        journal = settings.environments.contains(.development) ? RequestJournal(clock: clock) : nil
         events = journal.map { [files] in JournalingLog($0, files) } ?? files
     }
 }

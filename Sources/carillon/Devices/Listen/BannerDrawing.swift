@@ -21,6 +21,14 @@ struct BannerDrawing {
         self.takesKeys = takesKeys
     }
 
+    /// The time on a banner. It has 24 hours everywhere: the style for a place with twelve of them needs AM and PM.
+    static func time(_ moment: Date, in zone: TimeZone = .current) -> String {
+        let style = Date.VerbatimFormatStyle(
+            format: "\(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\(minute: .twoDigits)",
+            locale: Locale(identifier: "en_US_POSIX"), timeZone: zone, calendar: Calendar(identifier: .gregorian))
+        return moment.formatted(style)
+    }
+
     /// The banner's lines.
     func lines(_ shown: ShownNotification, badge: Int, time: String) -> [String] {
         let content = shown.content

@@ -99,7 +99,7 @@ extension ListenScreen {
         }
 
         private mutating func banner(_ shown: ShownNotification, at now: Date) -> String {
-            let time = now.formatted(.dateTime.hour(.twoDigits(amPM: .omitted)).minute(.twoDigits))
+            let time = BannerDrawing.time(now)
             centre.show(shown)
             // Keep times only of notifications on show.
             let known = Set(centre.notifications.map(\.id))
