@@ -22,36 +22,6 @@ struct DecisionTests {
         #expect(TimeAmount(bounding: duration) == expected)
     }
 
-    // MARK: Keeping alive
-
-    @Test func `An idle connection is pinged after an hour`() {
-        var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
-        #expect(keepAlive.tick(inFlight: 0, at: Self.now + .minutes(59)) == .wait(until: Self.now + .hours(1)))
-        #expect(keepAlive.tick(inFlight: 0, at: Self.now + .hours(1)) == .ping)
-    }
-
-    @Test func `One that owes answers is pinged sooner`() {
-        var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
-        #expect(keepAlive.tick(inFlight: 1, at: Self.now + .seconds(15)) == .ping)
-    }
-
-    @Test func `Without an answer to the ping it is closed`() {
-        var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
-        let pinged = Self.now + .hours(1)
-        _ = keepAlive.tick(inFlight: 0, at: pinged)
-        #expect(keepAlive.tick(inFlight: 0, at: pinged + .seconds(9)) == .wait(until: pinged + .seconds(10)))
-        #expect(keepAlive.tick(inFlight: 0, at: pinged + .seconds(10)) == .close)
-    }
-
-    @Test func `Anything that comes counts as an answer`() {
-        var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
-        let pinged = Self.now + .hours(1)
-        _ = keepAlive.tick(inFlight: 0, at: pinged)
-        keepAlive.heard(at: pinged + .seconds(1))
-        let due = pinged + .seconds(1) + .hours(1)
-        #expect(keepAlive.tick(inFlight: 0, at: pinged + .seconds(20)) == .wait(until: due))
-    }
-
     // MARK: Trying again
 
     private func decision(
@@ -149,7 +119,7 @@ struct DecisionTests {
         guard case .open(let id) = plan.open(at: Self.now) else { return #expect(Bool(false), "none is opened") }
         plan.announced(1_000, on: id)
         plan.answered(on: id, .unrelated)
-        #expect(plan[id]?.phase == .leaving && plan.assignRequest() == nil)
+        #expect(plan[id]?.phase == .leaving && plan.assignRequest(at: Self.now) == nil)
         #expect(plan.open(at: Self.now) == .open(id + 1))
     }
 

@@ -1,4 +1,4 @@
-import Matching
+import Notifications
 import Testing
 
 /// Durations in the form of documents.
