@@ -54,8 +54,7 @@ package struct HeldSender: Sendable {
                     // The store is in trouble, which the service reports. The next round tries again.
                     continue
                 }
-                for upstream in upstreams {
-                    guard busy.begin(upstream.place) else { continue }
+                for upstream in upstreams where busy.begin(upstream.place) {
                     group.addTask {
                         await sendIgnoringTrouble(to: upstream)
                         busy.end(upstream.place)

@@ -12,7 +12,8 @@ extension Duration {
     package init?(iso8601 text: String, longest: Duration = .longestInDocuments, allowsWeeks: Bool = false) {
         guard text.utf8.first == UInt8(ascii: "P") else { return nil }
         let parts = text.dropFirst().split(separator: "T", maxSplits: 1, omittingEmptySubsequences: false)
-        let dates: [(unit: Character, seconds: Int64)] = allowsWeeks ? [("W", 604_800), ("D", 86_400)] : [("D", 86_400)]
+        let dates: [(unit: Character, seconds: Int64)] =
+            allowsWeeks ? [("W", 604_800), ("D", 86_400)] : [("D", 86_400)]
         guard let days = Self.seconds(parts[0], units: dates) else { return nil }
         var (sum, isThere) = (days.duration, days.isThere)
         if parts.count == 2 {

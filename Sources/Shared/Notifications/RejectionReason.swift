@@ -125,11 +125,15 @@ extension Rejection.Reason {
         case .badMessageID:
             Row(400, "The apns-id value is not a canonical UUID.", .fixRequest, .notification)
         case .badPriority:
-            Row(400, "The apns-priority value is not 10, 5 or 1, or is not allowed for this payload.", .fixRequest, .notification)
+            Row(
+                400, "The apns-priority value is not 10, 5 or 1, or is not allowed for this payload.", .fixRequest,
+                .notification)
         case .badTopic:
             Row(400, "The apns-topic value is not a topic.", .fixRequest, .notification)
         case .deviceTokenNotForTopic:
-            Row(400, "The device token belongs to a different app or service than the topic.", .forgetDeviceToken, .notification)
+            Row(
+                400, "The device token belongs to a different app or service than the topic.", .forgetDeviceToken,
+                .notification)
         case .duplicateHeaders:
             Row(400, "The request has a header of the provider API more than once.", .fixRequest, .notification)
         case .idleTimeout:
@@ -153,7 +157,9 @@ extension Rejection.Reason {
         case .forbidden:
             Row(403, "The credentials do not allow this action.", .fixCredentials, .sender)
         case .invalidProviderToken:
-            Row(403, "The provider token is not valid, or its signature could not be verified.", .fixCredentials, .sender)
+            Row(
+                403, "The provider token is not valid, or its signature could not be verified.", .fixCredentials,
+                .sender)
         case .missingProviderToken:
             Row(403, "There is neither a provider certificate nor a provider token.", .fixCredentials, .sender)
         case .unrelatedKeyIDInToken:
@@ -165,7 +171,9 @@ extension Rejection.Reason {
         case .badEnvironmentKeyInToken:
             Row(403, "The same as BadEnvironmentKeyIdInToken, in another spelling.", .fixCredentials, .sender)
         case .badPath:
-            Row(404, "The path is not one of the API, such as /3/device/ and a device token.", .fixRequest, .notification)
+            Row(
+                404, "The path is not one of the API, such as /3/device/ and a device token.", .fixRequest,
+                .notification)
         case .methodNotAllowed:
             Row(405, "The path does not take this method.", .fixRequest, .notification)
         case .unregistered:
@@ -197,9 +205,13 @@ extension Rejection.Reason {
         case .missingPushType:
             Row(400, "The push type is missing and required.", .fixRequest, .notification)
         case .badRequestPayload:
-            Row(400, "The body of the request to create a channel is not a JSON dictionary.", .fixRequest, .notification)
+            Row(
+                400, "The body of the request to create a channel is not a JSON dictionary.", .fixRequest, .notification
+            )
         case .badRequestParams:
-            Row(400, "The body of the request to create a channel has an unknown key, or lacks a value.", .fixRequest, .notification)
+            Row(
+                400, "The body of the request to create a channel has an unknown key, or lacks a value.", .fixRequest,
+                .notification)
         case .topicMismatch:
             Row(403, "The credentials are not for the app in the path.", .fixCredentials, .sender)
         }

@@ -68,7 +68,10 @@ struct ConnectionPlanTests {
     @Test func `The announced number holds as it changes`() {
         var plan = plan()
         _ = open(&plan, streams: 2)
-        #expect([plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now)] == [1, 1, nil])
+        #expect(
+            [plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now)] == [
+                1, 1, nil,
+            ])
         plan.announced(3, on: 1)
         #expect([plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now)] == [1, nil])
         plan.announced(1, on: 1)
@@ -82,7 +85,10 @@ struct ConnectionPlanTests {
     @Test func `No limit of the service means our own`() {
         var plan = plan(streams: 2)
         _ = open(&plan, streams: nil)
-        #expect([plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now)] == [1, 1, nil])
+        #expect(
+            [plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now)] == [
+                1, 1, nil,
+            ])
     }
 
     @Test func `Another is opened when all are full`() {
@@ -115,7 +121,10 @@ struct ConnectionPlanTests {
         _ = plan.assignRequest(at: Self.now)
         _ = open(&plan, streams: 10)
         plan.announced(10, on: 1)
-        #expect([plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now)] == [2, 1, 2])
+        #expect(
+            [plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now)] == [
+                2, 1, 2,
+            ])
     }
 
     @Test func `One that leaves takes none and is replaced`() {

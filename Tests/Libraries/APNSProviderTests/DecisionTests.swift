@@ -94,6 +94,26 @@ struct DecisionTests {
         #expect((decision != .finish) == isTriedAgain)
     }
 
+    // MARK: Clocks
+
+    @Test func `A rejected provider token says what the clocks have to do with it`() {
+        func text(_ reason: String, _ difference: Int64?) -> String {
+            var answer = PushAnswer(status: 403, reason: reason)
+            answer.clockDifference = difference
+            return PushRejection(answer).description
+        }
+        #expect(
+            text("ExpiredProviderToken", -3_660).hasSuffix(
+                "This machine's clock is 61 minutes behind the service's: set it."))
+        #expect(text("ExpiredProviderToken", nil).contains("compare it with another"))
+        #expect(text("ExpiredProviderToken", 5).contains("agree"))
+        #expect(
+            text("InvalidProviderToken", 90_000).hasSuffix(
+                "This machine's clock is 25 hours ahead of the service's: set it."))
+        #expect(!text("InvalidProviderToken", nil).contains("clock"))
+        #expect(!text("Forbidden", -3_660).contains("clock"))
+    }
+
     // MARK: Reasons
 
     /// Apple's page has the first spelling; the real service was seen to send the second.

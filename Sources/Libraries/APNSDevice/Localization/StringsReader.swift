@@ -130,7 +130,9 @@ struct StringsReader {
     private mutating func digits(upTo count: Int, radix: Int) throws(StringsTable.ParseError) -> UInt16 {
         var value: UInt32 = 0
         var read = 0
-        while read < count, let scalar = next, scalar.isASCII, let digit = Character(scalar).hexDigitValue, digit < radix {
+        while read < count, let scalar = next, scalar.isASCII, let digit = Character(scalar).hexDigitValue,
+            digit < radix
+        {
             value = value * UInt32(radix) + UInt32(digit)
             position += 1
             read += 1

@@ -161,7 +161,8 @@ actor HookScheduler {
                 request.headers.add(name: name, value: value)
             }
             request.body = .bytes(delivery.event.body)
-            let response = try await httpClient(for: delivery.hook.url).execute(request, timeout: ProviderServerLimits.hookTimeout)
+            let response = try await httpClient(for: delivery.hook.url).execute(
+                request, timeout: ProviderServerLimits.hookTimeout)
             let isTaken = (200..<300).contains(response.status.code)
             return (response.status.code, isTaken ? nil : "The receiver answered \(response.status.code).")
         } catch {
