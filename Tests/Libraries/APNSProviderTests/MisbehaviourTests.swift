@@ -134,7 +134,8 @@ import Testing
             connection.answer(request.stream, status: status, id: nil, body: body)
         }) { server in
             try await server.withClient { client in
-                #expect(errors(try await outcomes(of: 3, client)).isEmpty)
+                let errors = errors(try await outcomes(of: 3, client))
+                #expect(errors.isEmpty)
                 #expect(client.trouble == nil)
             }
         }

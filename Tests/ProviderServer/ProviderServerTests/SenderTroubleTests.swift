@@ -1,5 +1,6 @@
 import CommonTesting
 import Crypto
+import NIOHTTP1
 import Notifications
 import ProviderTesting
 import Service
@@ -75,14 +76,15 @@ import Testing
         }
     }
 
-    private static func key() throws -> String { P256.Signing.PrivateKey().pemRepresentation }
+    private static func key() -> String { P256.Signing.PrivateKey().pemRepresentation }
 
     @Test func `The push service and hooks are reached through the proxy`() async throws {
         try await ConnectProxy.run(.answers("HTTP/1.1 503 Busy\r\n\r\n")) { proxy in
+            let proxies = try ProxyRules(variables: ["HTTPS_PROXY": proxy.url, "NO_PROXY": "*.other.example"])
             try await TestProvider.run {
                 $0.deadline = .seconds(1)
                 $0.clock = CampaignTroubleTests.impatient
-                $0.proxies = try ProxyRules(variables: ["HTTPS_PROXY": proxy.url, "NO_PROXY": "*.other.example"])
+                $0.proxies = proxies
             } _: { provider in
                 let document = TestShop.other().replacing("127.0.0.1:1", with: "push.example.com")
                 let key = try await provider.ask(.PUT, "/v1/apps/\(TestShop.bundleID)", document).text("serverKey")
