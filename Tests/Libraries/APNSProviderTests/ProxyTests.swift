@@ -97,7 +97,9 @@ import Testing
                     environment: try server.environment(), credentials: credentials,
                     proxy: try HTTPProxy(url: proxy.url))
                 // The server speaks HTTP/2, and so does not send the list of a feedback service.
-                let error = await failure { () async throws(ProviderError) in try await reader.read() }
+                let error = await failure { () async throws(ProviderError) in
+                    try await reader.read(deadline: .seconds(2))
+                }
                 #expect(error != nil && error?.code != .cannotConnect)
                 #expect(server.log.connections == 1)
             }
