@@ -1,5 +1,6 @@
 import Management
 import Matching
+import Notifications
 
 /// How a virtual device handles notifications.
 public enum DeviceBehaviour: Sendable, Hashable, Encodable {

@@ -1,5 +1,6 @@
 import APNSProvider
 import Matching
+import Notifications
 
 /// A rule of a rehearsal: it selects requests, and says which fault happens to them.
 public struct RehearsalRule: Sendable, Encodable {

@@ -1,3 +1,4 @@
+package import APNSProvider
 import CampaignStore
 import Connections
 import Console
@@ -39,6 +40,8 @@ package final class ProviderServer: Service {
         /// PEM files with the certificate's chain and its key; nil for HTTP/1.1 without TLS, on loopback only.
         package var tls: (certificate: String, key: String)?
         package var clock: ProviderClock
+        /// The proxy through which push services and hooks are reached, and its exceptions.
+        package var proxies = ProxyRules.none
         /// The time for all attempts of one pass to send a notification.
         package var deadline = ProviderServerLimits.deadline
         /// The limits that ``ProviderLimitSetting`` changes.
@@ -104,18 +107,20 @@ package final class ProviderServer: Service {
         self.opened = opened
         let (store, vault) = (opened.store, opened.vault)
         let apps = try await AppDirectory(store)
-        clients = ProviderClients(vault, deadline: settings.deadline, logger: logger)
-        let hooks = HookScheduler(store, vault, clock: settings.clock, logger: logger)
+        let proxies = settings.proxies
+        clients = ProviderClients(vault, deadline: settings.deadline, proxies: proxies, logger: logger)
+        let hooks = HookScheduler(store, vault, proxies: proxies, clock: settings.clock, logger: logger)
         self.hooks = hooks
         campaigns = CampaignScheduler(
             store, apps, clients, clock: settings.clock, deadline: settings.deadline, logger: logger
         ) { Task { await hooks.runDue() } }
-        feedback = FeedbackScheduler(store, apps, vault, clock: settings.clock, logger: logger) {
+        feedback = FeedbackScheduler(store, apps, vault, proxies: proxies, clock: settings.clock, logger: logger) {
             Task { await hooks.runDue() }
         }
         api = ProviderServerAPI(
             store: store, apps: apps, vault: vault, campaigns: campaigns, feedback: feedback,
-            channels: BroadcastChannels(vault: vault, deadline: ProviderServerLimits.channelDeadline),
+            channels: BroadcastChannels(
+                vault: vault, deadline: ProviderServerLimits.channelDeadline, proxies: proxies),
             access: ProviderAccess(
                 administratorKeyDigest: AccessKey.digest(opened.administratorKey), apps: apps,
                 identityKeys: IdentityKeyFiles(logger: logger),

@@ -16,7 +16,9 @@ final class ForwardedBatch: AnswerReader {
     /// Makes the request for one of the notifications.
     /// - Parameter grant: nil if a team has sent it.
     func request(_ ticket: UInt64, _ push: ForwardedPush, _ grant: GrantMetrics?) -> ForwardedPushRequest {
-        ForwardedPushRequest(UpstreamPool.request(push), share: push.share.rawValue) { [self] result in
+        ForwardedPushRequest(
+            UpstreamPool.request(push), share: push.share.rawValue, waitsForConnection: push.isHeld
+        ) { [self] result in
             let (answer, time) = (UpstreamPool.answer(result), NIODeadline.now() - began)
             metrics.answered(answer, after: time)
             grant?.answered(after: time)

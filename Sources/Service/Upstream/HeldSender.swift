@@ -1,6 +1,7 @@
 package import Delivery
 import Notifications
 package import Storage
+import Synchronization
 
 /// Sends held notifications when their upstream can be reached again.
 ///
@@ -31,45 +32,72 @@ package struct HeldSender: Sendable {
     }
 
     /// Looks for notifications to send until the task is cancelled.
+    ///
+    /// An upstream for which the last attempt is still under way is passed over. So one that hangs does not delay what is for
+    /// the others.
     package func run() async {
-        var skipped = 0
-        // The sleep fails only if the task is cancelled, which ends the loop.
-        while (try? await Task.sleep(for: HeldLimits.interval)) != nil {
-            // Without upstreams there can only be some whose upstream was removed. These expire.
-            skipped += 1
-            guard !accounts.current.upstreams.isEmpty || skipped >= HeldLimits.intervalsWithoutUpstream else {
-                continue
-            }
-            skipped = 0
-            do throws(StoreError) {
-                try await round()
-            } catch {
-                // The store is in trouble, which the service reports. The next round tries again.
-                continue
+        let busy = BusyPlaces()
+        await withDiscardingTaskGroup { group in
+            var skipped = 0
+            // The sleep fails only if the task is cancelled, which ends the loop.
+            while (try? await Task.sleep(for: HeldLimits.interval)) != nil {
+                // Without upstreams there can only be some whose upstream was removed. These expire.
+                skipped += 1
+                guard !accounts.current.upstreams.isEmpty || skipped >= HeldLimits.intervalsWithoutUpstream else {
+                    continue
+                }
+                skipped = 0
+                let upstreams: [AppUpstream]
+                do throws(StoreError) {
+                    upstreams = try await upstreamsWithHeld()
+                } catch {
+                    // The store is in trouble, which the service reports. The next round tries again.
+                    continue
+                }
+                for upstream in upstreams where busy.begin(upstream.place) {
+                    group.addTask {
+                        await sendIgnoringTrouble(to: upstream)
+                        busy.end(upstream.place)
+                    }
+                }
             }
         }
     }
 
-    /// Sends what can be sent now.
+    /// The apps for which notifications are being sent.
+    private final class BusyPlaces: Sendable {
+        private let places = Mutex<Set<UpstreamPlace>>([])
+
+        /// - Returns: false if notifications are being sent for it already.
+        func begin(_ place: UpstreamPlace) -> Bool { places.withLock { $0.insert(place).inserted } }
+
+        func end(_ place: UpstreamPlace) { places.withLock { _ = $0.remove(place) } }
+    }
+
+    /// Sends what can be sent now, and returns when every upstream has had its attempt.
     package func round() async throws(StoreError) {
+        let upstreams = try await upstreamsWithHeld()
+        await withDiscardingTaskGroup { group in
+            for upstream in upstreams { group.addTask { await sendIgnoringTrouble(to: upstream) } }
+        }
+    }
+
+    /// Returns the upstreams for which notifications are held, after those that have expired were removed.
+    private func upstreamsWithHeld() async throws(StoreError) -> [AppUpstream] {
         try await removeExpired()
         // A node that is cut off from the accounts does not know which grants were revoked.
-        guard accounts.isCurrent else { return }
+        guard accounts.isCurrent else { return [] }
         let places = try await held.heldPlaces(at: clock.time)
-        // Side by side, so that an upstream that hangs does not delay what is for the others.
-        await withDiscardingTaskGroup { group in
-            for place in places {
-                // What is captured now must not reach a device by itself.
-                guard let upstream = accounts.current.upstreams[place], upstream.sendsHeld else { continue }
-                group.addTask {
-                    do throws(StoreError) {
-                        try await sendAll(to: upstream)
-                    } catch {
-                        // The store is in trouble, which the service reports. The next round tries again.
-                        return
-                    }
-                }
-            }
+        // What is captured now must not reach a device by itself.
+        return places.compactMap { accounts.current.upstreams[$0] }.filter(\.sendsHeld)
+    }
+
+    private func sendIgnoringTrouble(to upstream: AppUpstream) async {
+        do throws(StoreError) {
+            try await sendAll(to: upstream)
+        } catch {
+            // The store is in trouble, which the service reports. The next round tries again.
+            return
         }
     }
 
@@ -120,10 +148,7 @@ package struct HeldSender: Sendable {
             for await end in group { ended.append(end) }
             return ended
         }
-        for (push, answer) in ended {
-            guard case .answered(let answer) = answer else { continue }
-            record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), push)
-        }
+        for (push, answer) in ended { record(answer, push) }
         // First of all: what stays in the store is sent again.
         try await held.removeHeld(ended.filter { Self.next($0.answer) == .remove }.map(\.push.number))
         try await held.giveBackHeld(ended.filter { Self.next($0.answer) == .giveBack }.map(\.push.number))
@@ -187,8 +212,11 @@ package struct HeldSender: Sendable {
 
     private static func next(_ answer: ForwardingAnswer) -> Next {
         switch answer {
-        case .failed(_, let mayHaveBeenTaken): mayHaveBeenTaken ? .putOff : .giveBack
-        case .answered(let answer): answer.status == 429 || answer.status >= 500 ? .putOff : .remove
+        case .failed(_, let mayHaveBeenTaken): return mayHaveBeenTaken ? .putOff : .giveBack
+        case .answered(let answer):
+            // What the upstream refuses because of the gateway's key or its own state is still good when that has changed.
+            let isFinal = answer.status == 200 || (isAboutNotification(answer) && answer.status != 429)
+            return isFinal ? .remove : .putOff
         }
     }
 
@@ -196,13 +224,28 @@ package struct HeldSender: Sendable {
     private static func isReached(_ answer: ForwardingAnswer) -> Bool {
         switch answer {
         case .failed: false
-        case .answered(let answer): answer.status < 500
+        case .answered(let answer): answer.status == 200 || isAboutNotification(answer)
         }
     }
 
+    private static func isAboutNotification(_ answer: UpstreamAnswer) -> Bool {
+        RejectionSubject(reason: answer.reason, status: answer.status) == .notification
+    }
+
     private func forward(_ push: HeldPush, to upstream: AppUpstream) async -> ForwardingAnswer {
-        record(.forwarded, push)
-        return await forwarder.forward(push.push, to: upstream)
+        var forwarded = push.push
+        forwarded.isHeld = true
+        return await forwarder.forward(forwarded, to: upstream)
+    }
+
+    /// Records an attempt, unless the notification was certainly not sent.
+    private func record(_ answer: ForwardingAnswer, _ push: HeldPush) {
+        switch answer {
+        case .failed(_, let mayHaveBeenTaken): if mayHaveBeenTaken { record(.forwarded, push) }
+        case .answered(let answer):
+            record(.forwarded, push)
+            record(.answered(status: UInt16(clamping: answer.status), reason: answer.reason), push)
+        }
     }
 
     private func record(_ step: DeliveryStep, _ push: HeldPush) {

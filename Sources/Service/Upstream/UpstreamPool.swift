@@ -49,23 +49,15 @@ final class UpstreamPool: Sendable {
 
     func shutDown() async { await client.shutDown() }
 
-    /// Returns what the client is told. An upstream may be any server, so nothing passes that no push service says.
+    /// Returns what the client is told. The provider library lets nothing pass that no push service says, and the rest is
+    /// limited here, because an upstream may be any server.
     static func answer(_ result: Result<PushAnswer, ProviderError>) -> ForwardingAnswer {
         switch result {
         case .failure(let error): return .failed(error.cause, mayHaveBeenTaken: error.mayHaveBeenTaken)
         case .success(let answer):
-            guard answer.status == 200 || (400...599).contains(answer.status) else {
-                return .failed(
-                    "The upstream answered with status \(answer.status), which is not of the provider API.",
-                    mayHaveBeenTaken: answer.isSuccess)
-            }
             var forwarded = UpstreamAnswer(status: answer.status)
-            if answer.status != 200 {
-                guard let reason = answer.reason, isWord(reason, maximumBytes: maximumReasonBytes) else {
-                    return .failed(
-                        "The upstream answered with status \(answer.status) without a reason.", mayHaveBeenTaken: false)
-                }
-                forwarded.reason = reason
+            if !answer.isSuccess {
+                forwarded.reason = answer.reason
                 forwarded.timestamp = answer.timestamp
                 forwarded.detail = answer.detail.map { String($0.prefix(maximumDetailCharacters)) }
                 forwarded.retryAfter = answer.retryAfter
@@ -76,8 +68,6 @@ final class UpstreamPool: Sendable {
         }
     }
 
-    /// The longest reason, in bytes. Apple's longest has 32.
-    static let maximumReasonBytes = 64
     /// The longest `apns-unique-id`, in bytes. It is a UUID.
     static let maximumUniqueIDBytes = 64
     /// The longest detail, in characters. It is a sentence.

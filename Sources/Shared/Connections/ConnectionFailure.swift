@@ -62,7 +62,9 @@ package enum ConnectionFailure {
         guard let start = text.range(of: "OPENSSL_internal:") else {
             return text.contains("unknownError([])") ? "TLS: no reason given" : text
         }
-        let word = text[start.upperBound...].prefix { $0.isUppercase || $0.isNumber || $0 == "_" }
+        let word = text[start.upperBound...].prefix {
+            $0.isASCII && ($0.isUppercase || $0.isNumber || $0 == "_")
+        }
         switch word {
         case "NO_CERTIFICATE_OR_CRL_FOUND": return noCertificate
         case "KEY_VALUES_MISMATCH": return "the private key does not belong to the certificate"

@@ -22,4 +22,20 @@ extension String {
         if isBracketed, case .v4 = address { return false }
         return address.isLoopback
     }
+
+    /// Whether this host of a URL is a literal that may lead to this machine, however it is written. ``isLoopbackHost`` is
+    /// for what is allowed on this machine alone, and this is for what is refused there. What other names lead to is not
+    /// known before they are looked up.
+    package var mayBeThisMachine: Bool {
+        let name = hasSuffix(".") ? String(dropLast()) : self
+        if name.isLoopbackHost || name.lowercased().hasSuffix(".localhost") { return true }
+        let bare = name.hasPrefix("[") && name.hasSuffix("]") ? String(name.dropFirst().dropLast()) : name
+        if !bare.utf8.contains(0), let address = try? SocketAddress(ipAddress: bare, port: 0) {
+            // The address of no machine leads to this one.
+            return address.isLoopback || address.addressBytes?.allSatisfy { $0 == 0 } ?? true
+        }
+        // C reads `127.1`, `0x7f.1` and `2130706433` as addresses, and no name ends in a number.
+        guard let last = bare.split(separator: ".").last?.lowercased() else { return true }
+        return last.hasPrefix("0x") || last.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
 }

@@ -54,7 +54,7 @@ package struct BrowserRules: Sendable {
         let name = ConsoleSessions.cookieName(authority) + "="
         for field in request.headerFields[values: .cookie] {
             for pair in field.split(separator: ";") {
-                let pair = pair.trimmingCharacters(in: .whitespaces)
+                let pair = String(pair).trimmingBlanks
                 // Another program on this host may have set a cookie of the same name, which comes first.
                 guard pair.hasPrefix(name),
                     let session = sessions.session(cookie: String(pair.dropFirst(name.count)), now: now)

@@ -24,6 +24,9 @@ enum Advice {
         return nil
     }
 
+    /// What this machine's clock has to do with a rejection; nil if nothing says that it has.
+    static func onClock(_ answer: PushAnswer) -> String? { answer.rejection.clockAdvice }
+
     /// Advice after a rejection whose reason a person may not understand. In production the service gives no
     /// `detail`.
     static func onRefusal(_ answer: PushAnswer, in environment: Environment) -> String? {

@@ -3,6 +3,7 @@ import CommandSupport
 import HTTPAPIClient
 import Management
 import Matching
+import Notifications
 import VirtualDevices
 
 /// Lists the devices of the service.

@@ -65,9 +65,11 @@ struct BroadcastCommand: AsyncParsableCommand {
         request.route = .broadcast(bundleID: bundleID)
         request.channelID = channel
         let broadcast = request
+        let place = try server.server(common, environment)
+        var configuration = ProviderClient.Configuration()
+        configuration.proxy = try server.proxy(to: place)
         let answer = try await ProviderClient.withClient(
-            credentials: try credentials.credentials(common),
-            environment: try server.server(common, environment)
+            credentials: try credentials.credentials(common), environment: place, configuration: configuration
         ) { client in
             // Send once and show the answer as it is, as carillon send does.
             try await client.send(broadcast, retriesRejections: false)

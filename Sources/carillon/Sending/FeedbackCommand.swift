@@ -59,9 +59,10 @@ struct FeedbackCommand: AsyncParsableCommand {
     }
 
     private func reader() throws -> FeedbackReader {
-        let server = try server.legacy(\.feedback, port: LegacyPort.feedback, common, environment)
+        let place = try server.legacy(\.feedback, port: LegacyPort.feedback, common, environment)
         return FeedbackReader(
-            environment: server, credentials: try ProviderCredentials(certificateFile: certificate))
+            environment: place, credentials: try ProviderCredentials(certificateFile: certificate),
+            proxy: try server.proxy(to: place))
     }
 
     private func read(_ reader: FeedbackReader, isOnce: Bool) async throws {

@@ -28,9 +28,10 @@ extension SendCommand {
             expiration: try number(expiration, "--expiration"),
             priority: try number(priority, "--priority"),
         )
-        let server = try server.legacy(\.binary, port: LegacyPort.binary, common, environment)
+        let place = try server.legacy(\.binary, port: LegacyPort.binary, common, environment)
         let provider = try BinaryProvider(
-            environment: server, credentials: try ProviderCredentials(certificateFile: certificateForBinary()))
+            environment: place, credentials: try ProviderCredentials(certificateFile: certificateForBinary()),
+            proxy: try server.proxy(to: place))
         try report(await provider.send([push]).first)
     }
 

@@ -98,10 +98,10 @@ struct SendCommand: AsyncParsableCommand {
         } else if let batch {
             let sending = try SendBatch(
                 path: batch, defaults: try template(), output: common.output)
+            let place = try server.server(common, environment)
             try await sending.run(
-                credentials: try credentials.credentials(common),
-                environment: try server.server(common, environment),
-                configuration: configuration)
+                credentials: try credentials.credentials(common), environment: place,
+                configuration: try configuration(for: place))
         } else {
             try await sendOne()
         }
@@ -109,15 +109,17 @@ struct SendCommand: AsyncParsableCommand {
 
     private func sendOne() async throws {
         let push = try template()
+        let place = try server.server(common, environment)
         let answer = try await ProviderClient.withClient(
-            credentials: try credentials.credentials(common),
-            environment: try server.server(common, environment), configuration: configuration
+            credentials: try credentials.credentials(common), environment: place,
+            configuration: try configuration(for: place)
         ) { client in
             // Send only once, so that the answer is shown as the service gave it.
             try await client.send(push, retriesRejections: false)
         }
         common.output.print(answer, timestamp: answer.timestamp)
         guard answer.status != 200 else { return }
+        if !common.json, let advice = Advice.onClock(answer) { Output.printDiagnostic(advice) }
         // With `--url` it is not known which environment the server belongs to.
         if server.url == nil, !common.json, let advice = Advice.onRefusal(answer, in: environment) {
             Output.printDiagnostic(advice)
@@ -125,8 +127,9 @@ struct SendCommand: AsyncParsableCommand {
         throw ExitCode.failure
     }
 
-    private var configuration: ProviderClient.Configuration {
+    private func configuration(for place: APNSEnvironment) throws -> ProviderClient.Configuration {
         var configuration = ProviderClient.Configuration()
+        configuration.proxy = try server.proxy(to: place)
         if let folder = tokenStore { configuration.tokenStore = FileProviderTokenStore(folder: folder) }
         return configuration
     }

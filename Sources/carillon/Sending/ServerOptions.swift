@@ -1,6 +1,7 @@
 import APNSProvider
 import ArgumentParser
 import CommandSupport
+import Foundation
 import Notifications
 import Service
 
@@ -11,6 +12,22 @@ struct ServerOptions: ParsableArguments {
 
     @Option(help: "The root certificate to trust, PEM. By default the service's own; with --url, the system's.")
     var ca: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The HTTP proxy through which the server is reached, http://host:port; HTTPS_PROXY and NO_PROXY by default.",
+            valueName: "url"))
+    var proxy: String?
+
+    /// The proxy through which to reach a server; nil for a direct connection.
+    func proxy(to server: APNSEnvironment) throws -> HTTPProxy? {
+        guard let proxy else { return try HTTPProxy.named(by: ProcessInfo.processInfo.environment, for: server) }
+        do throws(ProviderError) {
+            return try HTTPProxy(url: proxy)
+        } catch {
+            throw CommandError("--proxy is not understood. \(error.cause)")
+        }
+    }
 
     /// The server of the provider API: the one with the URL, or else the running service.
     func server(_ common: CommonOptions, _ environment: Environment) throws -> APNSEnvironment {

@@ -1,3 +1,4 @@
+import APNSProvider
 import ArgumentParser
 import CommandSupport
 import Configuration
@@ -147,6 +148,8 @@ struct ServeCommand: AsyncParsableCommand {
         OpenFiles.raise()
         let settings = try await settings()
         let environment = ProcessInfo.processInfo.environment
+        // An upstream may be set at any time. Without this, a mistake would cost a 503 for each notification then.
+        _ = try ProxyRules(variables: environment)
         let supervisor = Supervisor(settings.logFormat, environment: environment)
         var logger = Logger(label: "carillon")
         logger.logLevel = settings.logLevel

@@ -41,7 +41,7 @@ struct SettingsFile {
     /// Where the JSON is invalid, if the JSON reader says so.
     private static func place(of error: any Error, in contents: Data) -> String {
         let description = (error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String ?? ""
-        guard let match = description.firstMatch(of: /line (\d+)/) else { return "" }
+        guard let match = description.firstMatch(of: /line ([0-9]+)/) else { return "" }
         return ": look at line \(match.1)"
     }
 }

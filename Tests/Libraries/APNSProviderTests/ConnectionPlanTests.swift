@@ -30,19 +30,19 @@ struct ConnectionPlanTests {
     @Test func `Nothing is sent before the settings have come`() {
         var plan = plan()
         _ = plan.open(at: Self.now)
-        #expect(plan.assignRequest() == nil)
+        #expect(plan.assignRequest(at: Self.now) == nil)
         plan.announced(5, on: 1)
-        #expect(plan.assignRequest() == 1)
+        #expect(plan.assignRequest(at: Self.now) == 1)
     }
 
     @Test func `With a token one stream until it is accepted`() {
         var plan = plan(usesTokens: true)
         let id = open(&plan, streams: 10)
-        #expect(plan.assignRequest() == id)
-        #expect(plan.assignRequest() == nil)
-        #expect(plan.open(at: Self.now) == .none)
+        #expect(plan.assignRequest(at: Self.now) == id)
+        #expect(plan.assignRequest(at: Self.now) == nil)
+        #expect(plan.open(at: Self.now) == .later(Self.now + .seconds(1)))
         plan.answered(on: 1, .accepted)
-        #expect(plan.assignRequest() == id)
+        #expect(plan.assignRequest(at: Self.now) == id)
     }
 
     @Test func `A refused token means one stream again`() {
@@ -50,8 +50,8 @@ struct ConnectionPlanTests {
         _ = open(&plan, streams: 10)
         plan.answered(on: 1, .accepted)
         plan.answered(on: 1, .refused)
-        #expect(plan.assignRequest() == 1)
-        #expect(plan.assignRequest() == nil)
+        #expect(plan.assignRequest(at: Self.now) == 1)
+        #expect(plan.assignRequest(at: Self.now) == nil)
     }
 
     @Test func `An answer that says nothing of the token counts where more streams are announced`() {
@@ -59,37 +59,43 @@ struct ConnectionPlanTests {
         _ = open(&plan, streams: 1)
         plan.answered(on: 1, .unknown)
         plan.announced(10, on: 1)
-        #expect(plan.assignRequest() == 1)
-        #expect(plan.assignRequest() == nil)
+        #expect(plan.assignRequest(at: Self.now) == 1)
+        #expect(plan.assignRequest(at: Self.now) == nil)
         plan.answered(on: 1, .unknown)
-        #expect(plan.assignRequest() == 1)
+        #expect(plan.assignRequest(at: Self.now) == 1)
     }
 
     @Test func `The announced number holds as it changes`() {
         var plan = plan()
         _ = open(&plan, streams: 2)
-        #expect([plan.assignRequest(), plan.assignRequest(), plan.assignRequest()] == [1, 1, nil])
+        #expect(
+            [plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now)] == [
+                1, 1, nil,
+            ])
         plan.announced(3, on: 1)
-        #expect([plan.assignRequest(), plan.assignRequest()] == [1, nil])
+        #expect([plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now)] == [1, nil])
         plan.announced(1, on: 1)
         plan.ended(on: 1)
         plan.ended(on: 1)
-        #expect(plan.assignRequest() == nil)
+        #expect(plan.assignRequest(at: Self.now) == nil)
         plan.ended(on: 1)
-        #expect(plan.assignRequest() == 1)
+        #expect(plan.assignRequest(at: Self.now) == 1)
     }
 
     @Test func `No limit of the service means our own`() {
         var plan = plan(streams: 2)
         _ = open(&plan, streams: nil)
-        #expect([plan.assignRequest(), plan.assignRequest(), plan.assignRequest()] == [1, 1, nil])
+        #expect(
+            [plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now)] == [
+                1, 1, nil,
+            ])
     }
 
     @Test func `Another is opened when all are full`() {
         var plan = plan()
         _ = open(&plan, streams: 1)
         #expect(plan.open(at: Self.now) == .none)
-        _ = plan.assignRequest()
+        _ = plan.assignRequest(at: Self.now)
         #expect(plan.open(at: Self.now) == .open(2))
     }
 
@@ -97,7 +103,7 @@ struct ConnectionPlanTests {
         var plan = plan(connections: 2)
         for _ in 0..<2 {
             _ = open(&plan, streams: 1)
-            _ = plan.assignRequest()
+            _ = plan.assignRequest(at: Self.now)
         }
         #expect(plan.open(at: Self.now) == .none)
     }
@@ -112,17 +118,20 @@ struct ConnectionPlanTests {
     @Test func `The one with the fewest gets the next`() {
         var plan = plan()
         _ = open(&plan, streams: 1)
-        _ = plan.assignRequest()
+        _ = plan.assignRequest(at: Self.now)
         _ = open(&plan, streams: 10)
         plan.announced(10, on: 1)
-        #expect([plan.assignRequest(), plan.assignRequest(), plan.assignRequest()] == [2, 1, 2])
+        #expect(
+            [plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now), plan.assignRequest(at: Self.now)] == [
+                2, 1, 2,
+            ])
     }
 
     @Test func `One that leaves takes none and is replaced`() {
         var plan = plan()
         _ = open(&plan, streams: 5)
         plan.leave(1)
-        #expect(plan.assignRequest() == nil)
+        #expect(plan.assignRequest(at: Self.now) == nil)
         #expect(plan.open(at: Self.now) == .open(2))
     }
 
@@ -157,6 +166,65 @@ struct ConnectionPlanTests {
         #expect(plan.failures == 3)
     }
 
+    @Test func `One that ends in order after an answer is replaced at once, however often`() {
+        var plan = plan()
+        for _ in 0..<100 {
+            guard let id = open(&plan, streams: 5) else { return #expect(Bool(false), "none is opened") }
+            plan.answered(on: id, .accepted)
+            plan.goingAway(id, isInOrder: true)
+            _ = plan.closed(id, at: Self.now, random: 1)
+        }
+        #expect(plan.failures == 0)
+    }
+
+    @Test(arguments: [(false, true), (true, false)])
+    func `One that ends with an error, or without an answer, is a failure`(isInOrder: Bool, isAnswered: Bool) throws {
+        var plan = plan()
+        let id = try #require(open(&plan, streams: 5))
+        if isAnswered { plan.answered(on: id, .accepted) }
+        plan.goingAway(id, isInOrder: isInOrder)
+        _ = plan.closed(id, at: Self.now, random: 1)
+        #expect(plan.failures == 1)
+    }
+
+    @Test func `The delays of a gateway are a second at most`() {
+        var limits = ConnectionPlan.Limits()
+        limits.delays = .connectingForOthers
+        var plan = ConnectionPlan(usesTokens: true, limits: limits)
+        var now = Self.now
+        for _ in 0..<20 {
+            guard case .open(let id) = plan.open(at: now) else { return #expect(Bool(false), "none is opened") }
+            _ = plan.closed(id, at: now, random: 1)
+            guard case .later(let due) = plan.open(at: now) else { return #expect(Bool(false), "no delay") }
+            #expect(due - now <= .seconds(1))
+            now = due
+        }
+    }
+
+    // MARK: Suspect connections
+
+    @Test func `A suspect connection takes nothing, and another takes its place when it is due`() {
+        var plan = plan(connections: 1)
+        _ = open(&plan, streams: 5)
+        plan.suspect(1, replaceFrom: Self.now + .seconds(1))
+        #expect(plan.assignRequest(at: Self.now) == nil && !plan.hasOpen)
+        #expect(plan.open(at: Self.now) == .later(Self.now + .seconds(1)))
+        #expect(plan.open(at: Self.now + .seconds(1)) == .open(2))
+        plan.suspect(1, replaceFrom: nil)
+        #expect(plan.assignRequest(at: Self.now) == 1)
+    }
+
+    @Test func `A first request that hangs keeps no other back`() {
+        var plan = plan(usesTokens: true)
+        _ = open(&plan, streams: 10)
+        #expect(plan.assignRequest(at: Self.now) == 1)
+        #expect(plan.open(at: Self.now) == .later(Self.now + .seconds(1)))
+        #expect(plan.open(at: Self.now + .seconds(1)) == .open(2))
+        // When it is over, the connection is waited for as any other.
+        plan.ended(on: 1)
+        #expect(plan.assignRequest(at: Self.now + .seconds(2)) == 1)
+    }
+
     @Test func `One that took long to open and failed has not lasted`() {
         var plan = plan()
         guard case .open(let id) = plan.open(at: Self.now) else { return #expect(Bool(false)) }
@@ -180,7 +248,7 @@ struct ConnectionPlanTests {
         let id = try #require(open(&plan, streams: 5))
         let isNone = plan.beginReplacement()
         #expect(!isNone)
-        #expect(plan.assignRequest() == nil)
+        #expect(plan.assignRequest(at: Self.now) == nil)
         #expect(plan.open(at: Self.now) == .none)
         let isLast = plan.closed(id, at: Self.now, random: 1)
         #expect(isLast)

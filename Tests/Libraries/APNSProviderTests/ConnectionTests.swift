@@ -1,3 +1,5 @@
+import CommonTesting
+import Connections
 import Foundation
 import HTTP2
 import NIOCore
@@ -178,7 +180,89 @@ import Testing
         }
     }
 
+    /// The server takes everything on its first connection and answers nothing, not even PING, as if the network had lost it.
+    @Test func `A connection that dies without a word costs only what was sent on it`() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            connection.answer(request.stream)
+            if request.connection == 0 { _ = connection.channel.setOption(.autoRead, value: false) }
+        }) { server in
+            var internals = ProviderClient.Internals()
+            internals.keepAlive.waiting = .milliseconds(20)
+            // It is not closed in this test.
+            internals.keepAlive.answer = .hours(1)
+            try await server.withClient(internals: internals) { client in
+                try await client.accepts(1)
+                // The first one finds the connection dead, and nobody waits for it.
+                let (notification, token) = (try Sample.notification(), try Sample.deviceToken(1))
+                let lost = Task { try await client.send(notification, to: token) }
+                // Until the connection is suspect, requests go to it.
+                try await wait(while: try await !client.isSuspect())
+                try await client.accepts(50)
+                #expect(server.log.requests.dropFirst().allSatisfy { $0.connection > 0 })
+                lost.cancel()
+                _ = await lost.result
+            }
+        }
+    }
+
+    @Test func `An idle connection that is dead is not used again`() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            connection.answer(request.stream)
+            if request.connection == 0 { _ = connection.channel.setOption(.autoRead, value: false) }
+        }) { server in
+            var internals = ProviderClient.Internals()
+            internals.keepAlive.unchecked = .nanoseconds(0)
+            internals.keepAlive.patience = .milliseconds(10)
+            internals.keepAlive.answer = .hours(1)
+            try await server.withClient(internals: internals) { client in
+                try await client.accepts(1)
+                try await client.accepts(10)
+                #expect(server.log.requests.map(\.connection).contains(0))
+                #expect(server.log.requests.dropFirst().allSatisfy { $0.connection == 1 })
+            }
+        }
+    }
+
+    @Test func `A first request that hangs does not keep the others waiting`() async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            if request.number > 0 { connection.answer(request.stream) }
+        }) { server in
+            var internals = ProviderClient.Internals()
+            internals.limits.firstAnswer = .milliseconds(20)
+            try await server.withClient(internals: internals) { client in
+                let (notification, token) = (try Sample.notification(), try Sample.deviceToken(1))
+                let hanging = Task { try await client.send(notification, to: token) }
+                await server.log.requests(1)
+                try await client.accepts(20)
+                #expect(server.log.connections > 1)
+                hanging.cancel()
+                _ = await hanging.result
+            }
+        }
+    }
+
     // MARK: GOAWAY
+
+    @Test func `A server that goes away after each ten answers is not waited for`() async throws {
+        let answers = Mutex<[Int: Int]>([:])
+        try await ScriptedServer.run(script: { request, connection in
+            let count = answers.withLock { answers in
+                answers[connection.number, default: 0] += 1
+                return answers[connection.number] ?? 0
+            }
+            guard count <= 10 else { return }
+            connection.answer(request.stream)
+            if count == 10 { connection.goAway(lastStream: request.stream, reason: "Shutdown") }
+        }) { server in
+            var internals = ProviderClient.Internals()
+            // A pause would last longer than the test.
+            internals.limits.delays = GrowingDelay(first: .hours(1), longest: .hours(1))
+            try await server.withClient(internals: internals) { client in
+                try await client.accepts(1_000)
+                #expect(server.log.connections >= 100)
+            }
+        }
+    }
 
     @Test func `What was not processed is sent again elsewhere and nothing else is`() async throws {
         try await ScriptedServer.run(script: { request, connection in
@@ -306,6 +390,18 @@ import Testing
                 #expect(server.log.connections == 0)
             }
         }
+    }
+}
+
+extension ProviderClient {
+    /// Whether the client has a connection that takes no requests because nothing arrives on it.
+    fileprivate func isSuspect() async throws -> Bool {
+        let (answers, tell) = AsyncStream<Bool>.makeStream()
+        try await core.run { dispatcher, promise in
+            tell.yield(dispatcher.plan.connections.contains { $0.replaceFrom != nil })
+            promise.succeed()
+        }
+        return await answers.first { _ in true } ?? false
     }
 }
 

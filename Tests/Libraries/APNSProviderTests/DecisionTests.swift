@@ -22,36 +22,6 @@ struct DecisionTests {
         #expect(TimeAmount(bounding: duration) == expected)
     }
 
-    // MARK: Keeping alive
-
-    @Test func `An idle connection is pinged after an hour`() {
-        var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
-        #expect(keepAlive.tick(inFlight: 0, at: Self.now + .minutes(59)) == .wait(until: Self.now + .hours(1)))
-        #expect(keepAlive.tick(inFlight: 0, at: Self.now + .hours(1)) == .ping)
-    }
-
-    @Test func `One that owes answers is pinged sooner`() {
-        var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
-        #expect(keepAlive.tick(inFlight: 1, at: Self.now + .seconds(15)) == .ping)
-    }
-
-    @Test func `Without an answer to the ping it is closed`() {
-        var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
-        let pinged = Self.now + .hours(1)
-        _ = keepAlive.tick(inFlight: 0, at: pinged)
-        #expect(keepAlive.tick(inFlight: 0, at: pinged + .seconds(9)) == .wait(until: pinged + .seconds(10)))
-        #expect(keepAlive.tick(inFlight: 0, at: pinged + .seconds(10)) == .close)
-    }
-
-    @Test func `Anything that comes counts as an answer`() {
-        var keepAlive = KeepAlive(KeepAlive.Times(), at: Self.now)
-        let pinged = Self.now + .hours(1)
-        _ = keepAlive.tick(inFlight: 0, at: pinged)
-        keepAlive.heard(at: pinged + .seconds(1))
-        let due = pinged + .seconds(1) + .hours(1)
-        #expect(keepAlive.tick(inFlight: 0, at: pinged + .seconds(20)) == .wait(until: due))
-    }
-
     // MARK: Trying again
 
     private func decision(
@@ -124,6 +94,26 @@ struct DecisionTests {
         #expect((decision != .finish) == isTriedAgain)
     }
 
+    // MARK: Clocks
+
+    @Test func `A rejected provider token says what the clocks have to do with it`() {
+        func text(_ reason: String, _ difference: Int64?) -> String {
+            var answer = PushAnswer(status: 403, reason: reason)
+            answer.clockDifference = difference
+            return PushRejection(answer).description
+        }
+        #expect(
+            text("ExpiredProviderToken", -3_660).hasSuffix(
+                "This machine's clock is 61 minutes behind the service's: set it."))
+        #expect(text("ExpiredProviderToken", nil).contains("compare it with another"))
+        #expect(text("ExpiredProviderToken", 5).contains("agree"))
+        #expect(
+            text("InvalidProviderToken", 90_000).hasSuffix(
+                "This machine's clock is 25 hours ahead of the service's: set it."))
+        #expect(!text("InvalidProviderToken", nil).contains("clock"))
+        #expect(!text("Forbidden", -3_660).contains("clock"))
+    }
+
     // MARK: Reasons
 
     /// Apple's page has the first spelling; the real service was seen to send the second.
@@ -149,7 +139,7 @@ struct DecisionTests {
         guard case .open(let id) = plan.open(at: Self.now) else { return #expect(Bool(false), "none is opened") }
         plan.announced(1_000, on: id)
         plan.answered(on: id, .unrelated)
-        #expect(plan[id]?.phase == .leaving && plan.assignRequest() == nil)
+        #expect(plan[id]?.phase == .leaving && plan.assignRequest(at: Self.now) == nil)
         #expect(plan.open(at: Self.now) == .open(id + 1))
     }
 

@@ -108,6 +108,49 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, "", " "])
+    func `A 200 without an identifier, or with an empty one, is not a push service's`(id: String?) async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            guard request.number > 0 else { return connection.answer(request.stream) }
+            connection.answer(request.stream, status: 200, id: id, body: nil)
+        }) { server in
+            try await server.withClient { client in
+                let errors = errors(try await outcomes(of: 3, client))
+                // HTTP/2 has no values that begin or end with a blank, so the session may refuse the stream.
+                #expect(errors.count == 3 && errors.allSatisfy(\.mayHaveBeenTaken))
+                if id != " " { #expect(errors.allSatisfy { $0.code == .unexpectedAnswer }) }
+            }
+        }
+    }
+
+    @Test(
+        arguments: [502, 504], ["<html>Bad gateway</html>", String(repeating: "x", count: 20_000), #"{"reason":""}"#])
+    func `A page of a server in between is tried again, and never called a rejection`(
+        status: Int,
+        body: String,
+    ) async throws {
+        try await ScriptedServer.run(script: { request, connection in
+            guard (1...3).contains(request.number) else { return connection.answer(request.stream) }
+            connection.answer(request.stream, status: status, id: nil, body: body)
+        }) { server in
+            try await server.withClient { client in
+                let errors = errors(try await outcomes(of: 3, client))
+                #expect(errors.isEmpty)
+                #expect(client.trouble == nil)
+            }
+        }
+        try await ScriptedServer.run(script: { request, connection in
+            guard request.number > 0 else { return connection.answer(request.stream) }
+            connection.answer(request.stream, status: status, id: nil, body: body)
+        }) { server in
+            try await server.withClient { client in
+                let errors = errors(try await outcomes(of: 3, client, deadline: .seconds(2)))
+                #expect(errors.count == 3 && errors.allSatisfy { $0.code == .unexpectedAnswer && $0.rejection == nil })
+                #expect(client.trouble?.cause.contains("status \(status)") == true)
+            }
+        }
+    }
+
     @Test func `A server that goes away after every answer`() async throws {
         try await ScriptedServer.run(script: { request, connection in
             connection.answer(request.stream)

@@ -75,6 +75,88 @@ import Testing
         #expect(throws: ProviderError.self) { try HTTPProxy(url: url) }
     }
 
+    @Test func `The feedback service is reached through a proxy, and a proxy that refuses is named`() async throws {
+        let made = try TestAuthority.providerCertificate()
+        let credentials = try ProviderCredentials(certificate: made.chain + made.key)
+        try await ScriptedServer.run(script: { _, _ in }) { server in
+            for (manner, cause) in [
+                (ConnectProxy.Manner.answers("HTTP/1.1 503 Busy\r\n\r\n"), "status 503"), (.closes, "the proxy closed"),
+            ] {
+                try await ConnectProxy.run(manner) { proxy in
+                    let reader = FeedbackReader(
+                        environment: try server.environment(), credentials: credentials,
+                        proxy: try HTTPProxy(url: proxy.url))
+                    let error = await failure { () async throws(ProviderError) in try await reader.read() }
+                    #expect(
+                        error?.code == .cannotConnect && error?.cause.contains(cause) == true, "\(error?.cause ?? "")")
+                    #expect(proxy.requests.first?.hasPrefix("CONNECT 127.0.0.1:\(server.port) ") == true)
+                }
+            }
+            try await ConnectProxy.run { proxy in
+                let reader = FeedbackReader(
+                    environment: try server.environment(), credentials: credentials,
+                    proxy: try HTTPProxy(url: proxy.url))
+                // The server speaks HTTP/2, and so does not send the list of a feedback service.
+                let error = await failure { () async throws(ProviderError) in
+                    try await reader.read(deadline: .seconds(2))
+                }
+                #expect(error != nil && error?.code != .cannotConnect)
+                #expect(server.log.connections == 1)
+            }
+        }
+    }
+
+    private func isDirect(_ exception: String, _ host: String, _ port: Int = 443) throws -> Bool {
+        try ProxyRules(variables: ["HTTPS_PROXY": "http://proxy:1", "NO_PROXY": exception]).proxy(for: host, port: port)
+            == nil
+    }
+
+    @Test(
+        arguments: [
+            ("*.apple.com", "api.push.apple.com", true), ("*.apple.com", "apple.com", false),
+            (".apple.com", "apple.com", true), ("apple.com.", "API.apple.com.", true),
+            ("a.example:443", "a.example", true), ("a.example:444", "a.example", false),
+            ("10.0.0.0/8", "10.1.2.3", true), ("10.0.0.0/8", "11.1.2.3", false), ("10.0.0.0/8", "10.example", false),
+            ("10.1.2.3:443", "10.1.2.3", true), ("10.1.2.3:444", "10.1.2.3", false),
+            ("2001:db8::/32", "2001:db8::1", true), ("[2001:db8::1]:443", "2001:db8:0::1", true),
+            ("x y.example", "y.example", true), ("x,\ty.example", "y.example", true), ("", "y.example", false),
+        ] as [(String, String, Bool)])
+    func `Exceptions are names, addresses and ranges, also with a port`(
+        exception: String,
+        host: String,
+        isException: Bool,
+    ) throws {
+        #expect(try isDirect(exception, host) == isException)
+    }
+
+    @Test(arguments: [
+        "http://a.example", "10.0.0.0/33", "10.0.0.1/8", "a.*", "a:b", "a:0", "[::1", "a..b", "ä.example",
+    ])
+    func `An exception that is not understood is refused, and named`(exception: String) {
+        #expect {
+            try isDirect(exception, "y.example")
+        } throws: { error in
+            let cause = (error as? ProviderError)?.cause ?? ""
+            return cause.hasPrefix("NO_PROXY has ") && cause.contains(exception)
+        }
+    }
+
+    @Test func `A setting comes before the environment, and a mistake in either is named`() throws {
+        let variables = ["HTTPS_PROXY": "127.0.0.1:3128", "NO_PROXY": "b.example"]
+        #expect {
+            try ProxyRules(variables: variables)
+        } throws: { error in
+            (error as? ProviderError)?.cause.hasPrefix(
+                "HTTPS_PROXY is not understood. The address of a proxy begins with http://")
+                == true
+        }
+        let rules = try ProxyRules(variables: variables, setting: ("--proxy", "http://127.0.0.1:3128"))
+        #expect(rules.proxy(for: "a.example", port: 443)?.port == 3128)
+        #expect(rules.proxy(for: "b.example", port: 443) == nil && rules.proxy(for: "127.0.0.1", port: 443) == nil)
+        // Without a proxy nobody needs the exceptions.
+        #expect(try ProxyRules(variables: ["NO_PROXY": "a:b"]) == .none)
+    }
+
     @Test func `The environment names the proxy, and exceptions from it`() throws {
         func proxy(_ variables: [String: String], _ service: APNSEnvironment = .production) throws -> String? {
             try HTTPProxy.named(by: variables, for: service).map { "\($0.host):\($0.port)" }

@@ -220,6 +220,18 @@ import Testing
         (#"{"audience":{"environment":"production"},"payload":{"aps":{}}}"#, "/audience/environment"),
         (#"{"audience":{"everybody":true},"payload":{"aps":{"alert":"{{a"}}}"#, "/payload/aps/alert"),
         (#"{"audience":{"everybody":true},"payload":{"a/b":["{{a b}}"]}}"#, "/payload/a~1b/0"),
+        (
+            #"{"audience":{"everybody":true,"where":"lastSeen < P٣٠D"},"payload":{"aps":{"alert":"x"}}}"#,
+            "/audience/where"
+        ),
+        (
+            #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"localTime":"٢٠٢٧-01-31T09:00"}"#,
+            "/localTime"
+        ),
+        (
+            #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"quietHours":{"from":"2٢:00","to":"07:00"}}"#,
+            "/quietHours/from"
+        ),
         (#"{"audience":{"everybody":true},"payload":[]}"#, "/payload"),
         (
             #"{"audience":{"everybody":true},"payload":{"aps":{"alert":"x"}},"texts":{"en":{"a":"{{"}},"fallbackLanguage":"en"}"#,

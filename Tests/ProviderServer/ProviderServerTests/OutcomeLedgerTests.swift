@@ -111,8 +111,40 @@ struct OutcomeLedgerTests {
     ])
     func `Only a 429 about the device token is an outcome`(_ reason: String, _ verdict: SendVerdict?) {
         let rejection = PushRejection(PushAnswer(status: 429, reason: reason))
-        let expected = verdict ?? .again(cause: rejection.description)
+        let expected = verdict ?? .refused(cause: rejection.description)
         #expect(SendVerdict(.failure(ProviderError(rejection)), isLastPass: false) == expected)
+    }
+
+    @Test(arguments: Rejection.Reason.allCases, [false, true])
+    func `Only what is about the notification is a recipient's failure`(_ reason: Rejection.Reason, isLastPass: Bool) {
+        let rejection = PushRejection(PushAnswer(status: reason.status, reason: reason.rawValue))
+        let verdict = SendVerdict(.failure(ProviderError(rejection)), isLastPass: isLastPass)
+        switch reason.row.subject {
+        case .sender: #expect(verdict == .refused(cause: rejection.description))
+        case .service where reason == .internalServerError:
+            // One notification may be the cause.
+            #expect((verdict == .again(cause: rejection.description)) == !isLastPass)
+        case .service: #expect(verdict == .outage(cause: rejection.description))
+        case .notification:
+            #expect(verdict == .final(status: reason.status, reason: reason.rawValue, endedAt: nil))
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `An answer that is not a push service's is an outage`(isLastPass: Bool) {
+        for status in [200, 302, 404, 502] {
+            let error = PushAnswer(status: status).error
+            #expect(SendVerdict(.failure(error), isLastPass: isLastPass) == .outage(cause: error.cause))
+        }
+    }
+
+    @Test func `A pass in an outage does not count, however few fail in it`() {
+        let ledger = Self.ledger(Records())
+        for number in [1, 2] as [Int64] { ledger.began(Self.recipient(number), as: Self.name(number)) }
+        ledger.add(Self.name(1), Self.failure(.deadlineExceeded))
+        #expect(ledger.result.isCounted)
+        ledger.add(Self.name(2), Self.failure(.unexpectedAnswer))
+        #expect(!ledger.result.isCounted && ledger.result.cause == "It failed.")
     }
 
     /// The number comes from another server, and the message is resumed after each start.
@@ -172,11 +204,9 @@ struct OutcomeLedgerTests {
     @Test(arguments: [ProviderError.Code.connectionLost, .gaveUp, .deadlineExceeded, .cannotConnect])
     func `Only an attempt that may have been taken ends with the last pass`(_ code: ProviderError.Code) {
         let error = ProviderError(code, "It failed.", mayHaveBeenTaken: code == .connectionLost)
-        #expect(SendVerdict(.failure(error), isLastPass: false) == .again(cause: "It failed."))
+        let again = code == .cannotConnect ? SendVerdict.outage(cause: "It failed.") : .again(cause: "It failed.")
+        #expect(SendVerdict(.failure(error), isLastPass: false) == again)
         let last = SendVerdict(.failure(error), isLastPass: true)
-        #expect(
-            last
-                == (code == .connectionLost
-                    ? .final(status: 0, reason: "connectionLost", endedAt: nil) : .again(cause: "It failed.")))
+        #expect(last == (code == .connectionLost ? .final(status: 0, reason: "connectionLost", endedAt: nil) : again))
     }
 }

@@ -91,6 +91,22 @@ import Testing
         #expect(upstream.ids.withLock { $0 } == [id])
     }
 
+    @Test(arguments: [
+        (403, "InvalidProviderToken"), (403, "ExpiredProviderToken"), (429, "TooManyProviderTokenUpdates"),
+        (503, "ServiceUnavailable"), (400, "BadDeviceToken"),
+    ])
+    func `What is refused because of the gateway's key stays held`(status: Int, reason: String) async throws {
+        let ids = [try await hold(1, ForwardingShare(team.id)), try await hold(2, ForwardingShare(team.id))]
+        let refusing = AnsweringUpstream(UpstreamAnswer(status: status, reason: reason))
+        try await sender(refusing, store.grantStore, at: Self.moment(0)).round()
+        // One shows that the others would be refused too.
+        let isFinal = reason == "BadDeviceToken"
+        #expect(refusing.ids.withLock { $0 } == (isFinal ? ids : [ids[0]]))
+        let accepting = AnsweringUpstream(UpstreamAnswer(status: 200))
+        try await sender(accepting, store.grantStore, at: Self.moment(3600)).round()
+        #expect(accepting.ids.withLock { Set($0) } == (isFinal ? [] : Set(ids)))
+    }
+
     @Test func `All that has expired is removed in one round`() async throws {
         let count = HeldLimits.batch + 1
         for number in 1...count {

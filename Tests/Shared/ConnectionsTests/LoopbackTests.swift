@@ -9,6 +9,23 @@ import Testing
     ])
     func `Hosts on this machine`(_ host: String) {
         #expect(host.isLoopbackHost)
+        #expect(host.mayBeThisMachine)
+    }
+
+    @Test(arguments: [
+        "localhost.", "evil.localhost", "127.1", "127.0.0.1.", "0x7f.1", "0x7f000001", "2130706433", "0177.0.0.1",
+        "0.0.0.0",
+        "::", "[::]", "",
+    ])
+    func `Literals that may lead to this machine`(_ host: String) {
+        #expect(host.mayBeThisMachine && !host.isLoopbackHost)
+    }
+
+    @Test(arguments: [
+        "example.com", "127.evil.example", "10.0.0.1", "[2001:db8::1]", "a1.example2", "localhost.evil.example",
+    ])
+    func `Names and addresses of other machines`(_ host: String) {
+        #expect(!host.mayBeThisMachine)
     }
 
     @Test(arguments: [

@@ -55,6 +55,32 @@ struct RejectionTests {
         #expect(isTriedAgain == (reason.status >= 500 || reason.status == 429 || takesAnotherConnection))
     }
 
+    /// What the Guide's Table 8-6 says of the certificate, the provider token and the account.
+    @Test(arguments: Rejection.Reason.allCases)
+    func `What a reason is about follows from the table`(_ reason: Rejection.Reason) {
+        let sender: [Rejection.Reason] = [
+            .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden, .invalidProviderToken,
+            .missingProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken, .badEnvironmentKeyInToken,
+            .topicDisallowed, .tooManyProviderTokenUpdates, .featureNotEnabled, .topicMismatch,
+            .cannotCreateChannelConfig,
+        ]
+        let service: [Rejection.Reason] = [.idleTimeout, .internalServerError, .serviceUnavailable, .shutdown]
+        let expected: RejectionSubject =
+            sender.contains(reason) ? .sender : service.contains(reason) ? .service : .notification
+        #expect(reason.row.subject == expected)
+        #expect(RejectionSubject(reason: reason.rawValue, status: reason.status) == expected)
+        if [.fixCredentials, .renewProviderToken].contains(reason.row.advice), reason != .cannotCreateChannelConfig {
+            #expect(expected == .sender)
+        }
+    }
+
+    @Test(arguments: [
+        (403, RejectionSubject.sender), (429, .notification), (500, .service), (599, .service), (400, .notification),
+    ])
+    func `A reason that is not known goes by its status`(_ status: Int, _ subject: RejectionSubject) {
+        #expect(RejectionSubject(reason: "New", status: status) == subject)
+    }
+
     // MARK: Push types and priorities
 
     @Test(

@@ -16,6 +16,24 @@ import Testing
         try await BuiltCommand.startInVain(["serve", "--json", "--data", data] + arguments, environment: environment)
     }
 
+    // MARK: Proxies
+
+    @Test(arguments: [
+        (["HTTPS_PROXY": "127.0.0.1:3128"], "HTTPS_PROXY"),
+        (["https_proxy": "http://proxy:1", "NO_PROXY": "10.0.0.0/33"], "10.0.0.0/33"),
+    ])
+    func `A proxy that is not understood`(environment: [String: String], name: String) async throws {
+        try await withTemporaryFolder { folder in
+            let service = try await serve(data: folder + "/data", environment: environment)
+            expectOneLine(service, naming: name)
+            let provider = try await BuiltCommand.startInVain(
+                ["provider", "serve", "--data", folder + "/provider", "--listen", "127.0.0.1:0"],
+                environment: environment)
+            expectOneLine(provider, naming: name)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        }
+    }
+
     // MARK: Ports and sockets
 
     @Test func `A port in use`() async throws {

@@ -44,7 +44,7 @@ struct StringsReader {
     /// Skips white space and comments.
     private mutating func skipSpace() throws(StringsTable.ParseError) {
         while let scalar = next {
-            if scalar.properties.isWhitespace {
+            if Self.isSpace(scalar) {
                 position += 1
             } else if scalar == "/", position + 1 < scalars.count, scalars[position + 1] == "/" {
                 while let scalar = next, scalar != "\n", scalar != "\r" { position += 1 }
@@ -73,6 +73,14 @@ struct StringsReader {
         var text = ""
         text.unicodeScalars.append(contentsOf: scalars[start..<position])
         return text
+    }
+
+    /// White space of property lists: that of ASCII, and the two separators of Unicode.
+    private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x09...0x0d, 0x20, 0x2028, 0x2029: true
+        default: false
+        }
     }
 
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
@@ -122,7 +130,9 @@ struct StringsReader {
     private mutating func digits(upTo count: Int, radix: Int) throws(StringsTable.ParseError) -> UInt16 {
         var value: UInt32 = 0
         var read = 0
-        while read < count, let scalar = next, let digit = Character(scalar).hexDigitValue, digit < radix {
+        while read < count, let scalar = next, scalar.isASCII, let digit = Character(scalar).hexDigitValue,
+            digit < radix
+        {
             value = value * UInt32(radix) + UInt32(digit)
             position += 1
             read += 1

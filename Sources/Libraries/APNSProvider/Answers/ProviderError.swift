@@ -19,7 +19,8 @@ public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let connectionLost = Code(name: "connectionLost")
         /// The service refused or reset the request's stream, or ended the connection, and gave no answer.
         public static let gaveUp = Code(name: "gaveUp")
-        /// The answer does not have the form that the Guide describes, so the server is not a push service.
+        /// The answer does not have the form that the Guide describes: it comes from a proxy in between, or the server is not
+        /// a push service. This says nothing about the notification.
         public static let unexpectedAnswer = Code(name: "unexpectedAnswer")
         /// No answer came before the deadline. ``ProviderError/mayHaveBeenTaken`` says whether the notification was
         /// sent.

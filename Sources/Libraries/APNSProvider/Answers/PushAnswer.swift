@@ -16,6 +16,9 @@ package struct PushAnswer: Sendable, Hashable {
     package var channelID: String?
     /// The value of `retry-after`, in seconds.
     package var retryAfter: Int?
+    /// By how many seconds this machine's clock is ahead of the service's. With status 403 only; nil if the answer has no
+    /// `date` (RFC 9110, 6.6.1).
+    package var clockDifference: Int64?
     /// The answer's body, in JSON.
     package var body: [UInt8]
 
@@ -41,5 +44,33 @@ package struct PushAnswer: Sendable, Hashable {
         self.detail = detail
         self.channelID = channelID
         self.body = body
+    }
+}
+
+extension PushAnswer {
+    /// The longest reason, in bytes. Apple's longest has 32.
+    package static let maximumReasonBytes = 64
+
+    /// Whether a text can be the reason of a rejection: a word in ASCII.
+    static func isReason(_ text: String) -> Bool {
+        (1...maximumReasonBytes).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+    }
+
+    /// The value of a header with an identifier; nil if it is empty or blank, which says no more than a missing one.
+    static func identifier(_ value: String) -> String? {
+        value.utf8.contains { $0 > 0x20 } ? value : nil
+    }
+
+    /// The rejection that an answer is which is no success.
+    package var rejection: PushRejection { PushRejection(self) }
+
+    /// The error of an answer that is no success. If it has no reason, it is not a push service's: something in between has
+    /// answered, or the address is that of another server.
+    var error: ProviderError {
+        guard reason == nil else { return ProviderError(PushRejection(self)) }
+        let missing = isSuccess ? "the apns-id of a push service" : "a reason in JSON"
+        return ProviderError(
+            .unexpectedAnswer, "The answer is not a push service's: status \(status) without \(missing).",
+            mayHaveBeenTaken: isSuccess)
     }
 }

@@ -15,6 +15,8 @@ public struct PushRejection: Sendable, Hashable, CustomStringConvertible {
     /// A description of the mistake in this request, if the service sends one. Carillon does so in the development
     /// environment.
     public let detail: String?
+    /// By how many seconds this machine's clock is ahead of the service's; nil if the answer does not say it.
+    package let clockDifference: Int64?
 
     /// The recommended reaction of the provider.
     public var advice: Advice { reason.advice ?? Advice(status: status) }
@@ -22,8 +24,12 @@ public struct PushRejection: Sendable, Hashable, CustomStringConvertible {
     /// A sentence for a person with the status, the reason and its meaning.
     public var description: String {
         let meaning = detail ?? reason.meaning
-        return "The service refused: \(status) \(reason)\(meaning.map { ": " + $0 } ?? ".")"
+        let text = "The service refused: \(status) \(reason)\(meaning.map { ": " + $0 } ?? ".")"
+        return clockAdvice.map { text + " " + $0 } ?? text
     }
+
+    /// Whether the rejection is about the notification, its sender or the service.
+    package var subject: RejectionSubject { RejectionSubject(reason: reason.rawValue, status: status) }
 
     init(_ answer: PushAnswer) {
         status = answer.status
@@ -31,6 +37,7 @@ public struct PushRejection: Sendable, Hashable, CustomStringConvertible {
         apnsID = answer.apnsID
         timestamp = answer.timestamp.map { Date(timeIntervalSince1970: Double($0) / 1000) }
         detail = answer.detail
+        clockDifference = answer.clockDifference
     }
 }
 

@@ -11,6 +11,7 @@ import NIOSSL
 public struct BinaryProvider: Sendable {
     private let environment: APNSEnvironment
     private let credentials: ProviderCredentials
+    private let proxy: HTTPProxy?
     private let group: any EventLoopGroup
     private let limits: BinaryWindow.Limits
 
@@ -24,19 +25,24 @@ public struct BinaryProvider: Sendable {
     /// - Parameters:
     ///   - environment: the host, and the binary API's port (2195).
     ///   - credentials: a provider certificate. The binary API does not support provider tokens.
+    ///   - proxy: the HTTP proxy through which the service is reached; nil for direct connections.
     ///   - group: the event loops to use; by default those that the process shares.
     /// - Throws: ``ProviderError/Code/badCredentials`` if the credentials are not a certificate.
     public init(
         environment: APNSEnvironment,
         credentials: ProviderCredentials,
+        proxy: HTTPProxy? = nil,
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     ) throws(ProviderError) {
-        try self.init(environment: environment, credentials: credentials, group: group, limits: BinaryWindow.Limits())
+        try self.init(
+            environment: environment, credentials: credentials, proxy: proxy, group: group,
+            limits: BinaryWindow.Limits())
     }
 
     init(
         environment: APNSEnvironment,
         credentials: ProviderCredentials,
+        proxy: HTTPProxy? = nil,
         group: any EventLoopGroup,
         limits: BinaryWindow.Limits,
     ) throws(ProviderError) {
@@ -45,6 +51,7 @@ public struct BinaryProvider: Sendable {
         }
         self.environment = environment
         self.credentials = credentials
+        self.proxy = proxy
         self.group = group
         self.limits = limits
     }
@@ -62,7 +69,7 @@ public struct BinaryProvider: Sendable {
             do {
                 if delay > .zero { try await Task.sleep(for: delay) }
                 let connection = try await LegacyConnection.connect(
-                    to: environment, credentials, reading: LegacyConnection.packetBytes, group)
+                    to: environment, through: proxy, credentials, reading: LegacyConnection.packetBytes, group)
                 guard !Task.isCancelled else {
                     // Nothing was written yet, so do not count the notifications as sent.
                     await connection.close()

@@ -12,6 +12,7 @@ import Notifications
 public struct FeedbackReader: Sendable {
     private let environment: APNSEnvironment
     private let credentials: ProviderCredentials
+    private let proxy: HTTPProxy?
     private let group: any EventLoopGroup
 
     /// The largest list, in bytes: more than a million entries.
@@ -21,14 +22,17 @@ public struct FeedbackReader: Sendable {
     /// - Parameters:
     ///   - environment: the host, and the feedback service's port (2196).
     ///   - credentials: the provider certificate of the app.
+    ///   - proxy: the HTTP proxy through which the service is reached; nil for direct connections.
     ///   - group: the event loops to use; by default those that the process shares.
     public init(
         environment: APNSEnvironment,
         credentials: ProviderCredentials,
+        proxy: HTTPProxy? = nil,
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     ) {
         self.environment = environment
         self.credentials = credentials
+        self.proxy = proxy
         self.group = group
     }
 
@@ -42,7 +46,7 @@ public struct FeedbackReader: Sendable {
             throw ProviderError(.badCredentials, "The feedback service needs a provider certificate.")
         }
         let connection = try await LegacyConnection.connect(
-            to: environment, credentials, reading: Self.maximumBytes, group)
+            to: environment, through: proxy, credentials, reading: Self.maximumBytes, group)
         let answer = await connection.read(within: TimeAmount(bounding: deadline))
         await connection.close()
         guard !Task.isCancelled else { throw ProviderError(.cancelled, "The task was cancelled.") }

@@ -23,32 +23,68 @@ final class LegacyConnection: Sendable {
     private let channel: any Channel
     private let reader: NIOLoopBound<LegacyReader>
 
+    /// The time for opening a connection, and then for a proxy's tunnel.
+    private static let timeout = TimeAmount.seconds(10)
+
     /// Opens a connection. Returns before the TLS handshake is complete.
-    /// - Parameter limit: the largest number of bytes to read.
+    /// - Parameters:
+    ///   - proxy: the proxy through which the service is reached; nil for a direct connection.
+    ///   - limit: the largest number of bytes to read.
     static func connect(
         to environment: APNSEnvironment,
+        through proxy: HTTPProxy?,
         _ credentials: ProviderCredentials,
         reading limit: Int,
         _ group: any EventLoopGroup,
     ) async throws(ProviderError) -> LegacyConnection {
         let context = try environment.tls(credentials, protocols: [])
+        let begin: @Sendable (any Channel) throws -> LegacyConnection = { channel in
+            let tls = try NIOSSLClientHandler(context: context, serverHostname: environment.tlsName)
+            let reader = LegacyReader(limit: limit, eventLoop: channel.eventLoop)
+            try channel.pipeline.syncOperations.addHandlers(tls, reader)
+            return LegacyConnection(channel: channel, reader: NIOLoopBound(reader, eventLoop: channel.eventLoop))
+        }
+        let bootstrap = ClientBootstrap(group: group).connectTimeout(timeout)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
         do {
-            return try await ClientBootstrap(group: group).connectTimeout(.seconds(10))
-                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-                .connect(host: environment.host, port: environment.port) { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        let tls = try NIOSSLClientHandler(context: context, serverHostname: environment.tlsName)
-                        let reader = LegacyReader(limit: limit, eventLoop: channel.eventLoop)
-                        try channel.pipeline.syncOperations.addHandlers(tls, reader)
-                        return LegacyConnection(
-                            channel: channel, reader: NIOLoopBound(reader, eventLoop: channel.eventLoop))
-                    }
+            guard let proxy else {
+                return try await bootstrap.connect(host: environment.host, port: environment.port) { channel in
+                    channel.eventLoop.makeCompletedFuture { try begin(channel) }
                 }
+            }
+            let channel = try await bootstrap.connect(host: proxy.host, port: proxy.port).get()
+            return try await channel.eventLoop.flatSubmit {
+                tunnel(on: channel, through: proxy, to: environment, begin)
+            }.get()
         } catch {
             throw ProviderError(
                 .cannotConnect,
                 "No connection to \(environment.host):\(environment.port): \(ConnectionFailure.cause(of: error))")
         }
+    }
+
+    /// Asks a proxy for a tunnel on an open connection, and begins TLS in it.
+    private static func tunnel(
+        on channel: any Channel,
+        through proxy: HTTPProxy,
+        to environment: APNSEnvironment,
+        _ begin: @escaping @Sendable (any Channel) throws -> LegacyConnection,
+    ) -> EventLoopFuture<LegacyConnection> {
+        let promise = channel.eventLoop.makePromise(of: LegacyConnection.self)
+        let handler = ProxyHandler(
+            proxy, to: environment.host, environment.port,
+            opened: { promise.succeed(try begin($0)) },
+            failed: { promise.fail(HostLookup.Failure(description: $0)) })
+        do {
+            try channel.pipeline.syncOperations.addHandler(handler)
+        } catch {
+            promise.fail(error)
+        }
+        let timer = channel.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
+            handler.giveUp("the proxy has not answered")
+        }
+        promise.futureResult.whenComplete { _ in timer.cancel() }
+        return promise.futureResult
     }
 
     private init(channel: any Channel, reader: NIOLoopBound<LegacyReader>) {

@@ -16,6 +16,15 @@ final class ClientCore: Sendable {
     let loop: any EventLoop
     private let inbox = Mutex(Inbox())
     private let dispatcher: NIOLoopBoundBox<Dispatcher?>
+    private let troubles: Troubles
+
+    /// Why requests have to wait.
+    private final class Troubles: Sendable {
+        let last = Mutex<ProviderError?>(nil)
+    }
+
+    /// Why requests have to wait at the moment; nil if the service has accepted one since, or nothing is known.
+    var trouble: ProviderError? { troubles.last.withLock { $0 } }
 
     init(
         loop: any EventLoop,
@@ -28,7 +37,11 @@ final class ClientCore: Sendable {
         self.loop = loop
         let box = NIOLoopBoundBox<Dispatcher?>.makeEmptyBox(valueType: Dispatcher.self, eventLoop: loop)
         dispatcher = box
-        loop.execute {
+        let troubles = Troubles()
+        self.troubles = troubles
+        var settings = settings
+        settings.troubleChanged = { trouble in troubles.last.withLock { $0 = trouble } }
+        loop.execute { [settings] in
             box.value = Dispatcher(
                 loop: loop, settings: settings, opener: opener, keeper: keeper, logger: logger,
                 metrics: metrics)

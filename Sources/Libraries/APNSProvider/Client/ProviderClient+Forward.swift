@@ -5,6 +5,8 @@ package struct ForwardedPushRequest: Sendable {
     let request: PushRequest
     /// Who the request is from. If there are not enough streams, all shares get the same part of them.
     let share: String
+    /// Whether it waits for a connection while the service cannot be reached. If not, it fails at once.
+    let waitsForConnection: Bool
     /// Takes the answer, once, on the client's event loop or during ``ProviderClient/forward(_:deadline:)``. If it returns a
     /// reader, that is woken after all answers that arrived together.
     let complete: @Sendable (Result<PushAnswer, ProviderError>) -> (any AnswerReader)?
@@ -12,10 +14,12 @@ package struct ForwardedPushRequest: Sendable {
     package init(
         _ request: PushRequest,
         share: String,
+        waitsForConnection: Bool = false,
         complete: @escaping @Sendable (Result<PushAnswer, ProviderError>) -> (any AnswerReader)?,
     ) {
         self.request = request
         self.share = share
+        self.waitsForConnection = waitsForConnection
         self.complete = complete
     }
 }
@@ -41,6 +45,7 @@ extension ProviderClient {
             tickets.append(
                 Ticket(
                     forwarded.request, deadline: end, retriesRejections: false,
+                    waitsForConnection: forwarded.waitsForConnection,
                     renewsTokens: forwarded.request.authorization == nil, share: forwarded.share,
                     cancellation: cancellation,
                 ) { [complete = forwarded.complete] answer in

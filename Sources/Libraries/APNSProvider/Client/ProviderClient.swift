@@ -43,7 +43,8 @@ public final class ProviderClient: Service, Sendable {
             internals: Internals())
     }
 
-    /// Creates a client whose connections are counted.
+    /// Creates a gateway's client. Its connections are counted, and while somebody waits for one, it tries to connect once a
+    /// second.
     /// - Parameters:
     ///   - group: the event loops of which one has the client's connections.
     ///   - connectionsChanged: called when the number of connections has changed, with the difference.
@@ -58,6 +59,7 @@ public final class ProviderClient: Service, Sendable {
         var internals = Internals()
         internals.group = group
         internals.connectionsChanged = connectionsChanged
+        internals.limits.delays = .connectingForOthers
         try self.init(
             credentials: credentials, environment: environment, configuration: configuration, logger: logger,
             internals: internals)
@@ -96,7 +98,7 @@ public final class ProviderClient: Service, Sendable {
         limits.connections = max(1, configuration.maximumConnections)
         var settings = Dispatcher.Settings(
             environment: environment, limits: limits, keepAlive: internals.keepAlive,
-            maximumWaiting: configuration.maximumWaiting, lookUp: internals.lookUp)
+            maximumWaiting: configuration.maximumWaiting, lookUp: internals.lookUp, clock: internals.clock)
         settings.openTimeout = internals.openTimeout
         settings.connectionsChanged = internals.connectionsChanged
         core = ClientCore(
@@ -108,6 +110,10 @@ public final class ProviderClient: Service, Sendable {
             logger: logger,
             metrics: internals.metrics)
     }
+
+    /// Why notifications have to wait at the moment: the last answer because of which one is sent again, or why there is no
+    /// connection. Nil if the service has accepted one since.
+    package var trouble: ProviderError? { core.trouble }
 
     /// Creates a client, runs `body` with it, and shuts it down. Notifications that are under way when `body`
     /// returns are answered first.

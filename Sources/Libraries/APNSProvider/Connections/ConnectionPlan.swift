@@ -13,6 +13,11 @@ struct ConnectionPlan {
         var streams = 1_000
         /// A connection that ends sooner than this counts as a failure, which delays the next one.
         var stableAfter = TimeAmount.seconds(10)
+        /// The time after which the first request of a connection counts as one that hangs, so that another connection may
+        /// be opened. Until it is answered, the service allows no second one (Guide, 2.3.3).
+        var firstAnswer = TimeAmount.seconds(1)
+        /// The delays between attempts to connect.
+        var delays = GrowingDelay.connecting
     }
 
     enum Phase: Sendable, Hashable {
@@ -36,6 +41,13 @@ struct ConnectionPlan {
         var isAuthenticated: Bool
         /// Whether the service has answered any request on this connection.
         var hasAnswered = false
+        /// Since when requests are under way without a pause; nil if none is.
+        var busy: NIODeadline?
+        /// While the connection is suspect, it takes no requests, and another one may be opened in its place from this time;
+        /// nil if it is not suspect. See ``KeepAlive``.
+        var replaceFrom: NIODeadline?
+        /// Whether the service has said GOAWAY without an error.
+        var isEndedInOrder = false
     }
 
     /// What to do when requests wait for a connection.
@@ -68,7 +80,7 @@ struct ConnectionPlan {
     // MARK: Requests
 
     /// Chooses the connection with the fewest requests under way for the next request, and counts the request there.
-    mutating func assignRequest() -> ID? {
+    mutating func assignRequest(at now: NIODeadline) -> ID? {
         guard !isReplacing else { return nil }
         var best: Int?
         for index in connections.indices where room(connections[index]) > 0 {
@@ -76,6 +88,7 @@ struct ConnectionPlan {
             best = index
         }
         guard let best else { return nil }
+        if connections[best].inFlight == 0 { connections[best].busy = now }
         connections[best].inFlight += 1
         return connections[best].id
     }
@@ -84,6 +97,7 @@ struct ConnectionPlan {
     mutating func ended(on id: ID) {
         guard let index = index(of: id) else { return }
         connections[index].inFlight = max(0, connections[index].inFlight - 1)
+        if connections[index].inFlight == 0 { connections[index].busy = nil }
     }
 
     /// Handles an answer. If the answer does not show whether the service accepted the provider token, the token
@@ -101,7 +115,7 @@ struct ConnectionPlan {
     }
 
     private func room(_ connection: Connection) -> Int {
-        guard connection.phase == .open else { return 0 }
+        guard connection.phase == .open, connection.replaceFrom == nil else { return 0 }
         let limit = connection.isAuthenticated ? limits.streams : min(limits.streams, 1)
         return min(limit, connection.announced) - connection.inFlight
     }
@@ -114,14 +128,43 @@ struct ConnectionPlan {
         // Open one at a time: when this one accepts requests, it shows whether more are needed.
         guard !connections.contains(where: { $0.phase == .opening }) else { return .none }
         let open = connections.filter { $0.phase == .open }
-        guard open.count < limits.connections else { return .none }
-        // Wait for a connection that can accept more requests once it is authenticated, or once the service allows
-        // more streams.
-        guard open.allSatisfy({ $0.isAuthenticated && $0.announced > 0 && room($0) <= 0 }) else { return .none }
-        guard now >= notBefore else { return .later(notBefore) }
+        // A suspect connection answers or is closed soon, so it does not keep another one out.
+        guard open.count(where: { $0.replaceFrom == nil }) < limits.connections else { return .none }
+        var due = notBefore
+        for connection in open {
+            guard let free = waitsUntil(connection) else { return .none }
+            due = max(due, free)
+        }
+        guard now >= due else { return .later(due) }
         nextID += 1
         connections.append(Connection(id: nextID, since: now, isAuthenticated: !usesTokens))
         return .open(nextID)
+    }
+
+    /// Returns until when requests wait for an open connection instead of another one; nil if they wait for an event on it.
+    private func waitsUntil(_ connection: Connection) -> NIODeadline? {
+        if let replaceFrom = connection.replaceFrom { return replaceFrom }
+        guard connection.isAuthenticated else {
+            // It can accept more requests once it is authenticated, unless its first request hangs.
+            return connection.busy.map { $0 + limits.firstAnswer }
+        }
+        // If it allows no streams, wait until the service allows some.
+        return connection.announced > 0 && room(connection) <= 0 ? .uptimeNanoseconds(0) : nil
+    }
+
+    /// Marks a connection as suspect, so that it takes no more requests, or as one that works.
+    /// - Parameter replaceFrom: the time from which another one may be opened in its place; nil if it works.
+    mutating func suspect(_ id: ID, replaceFrom: NIODeadline?) {
+        guard let index = index(of: id) else { return }
+        connections[index].replaceFrom = replaceFrom
+    }
+
+    /// Handles GOAWAY: the connection accepts no more requests.
+    /// - Parameter isInOrder: whether it came without an error (RFC 9113, 6.8).
+    mutating func goingAway(_ id: ID, isInOrder: Bool) {
+        guard let index = index(of: id) else { return }
+        connections[index].phase = .leaving
+        connections[index].isEndedInOrder = isInOrder
     }
 
     /// Handles the service's SETTINGS. After the first ones the connection accepts requests.
@@ -132,8 +175,7 @@ struct ConnectionPlan {
         if connections[index].phase == .opening { connections[index].phase = .open }
     }
 
-    /// Marks the connection as one that accepts no more requests, because GOAWAY came or its stream numbers are used
-    /// up.
+    /// Marks the connection as one that accepts no more requests, for example because its stream numbers are used up.
     mutating func leave(_ id: ID) {
         guard let index = index(of: id) else { return }
         connections[index].phase = .leaving
@@ -146,15 +188,18 @@ struct ConnectionPlan {
         guard let index = index(of: id) else { return false }
         let connection = connections.remove(at: index)
         if isReplacing { return connections.isEmpty }
-        // One that took long to open and failed has not lasted.
-        if connection.phase != .opening, now - connection.since >= limits.stableAfter {
+        // One that took long to open and failed has not lasted. A service that answers and then ends the connection in order
+        // does not fail, however often it does so.
+        if connection.phase != .opening,
+            now - connection.since >= limits.stableAfter || (connection.isEndedInOrder && connection.hasAnswered)
+        {
             failures = 0
             notBefore = now
         } else {
-            // If a service answers and then ends the connection, it works, but we must not reconnect rapidly: the
+            // If a service answers and then cuts the connection, it works, but we must not reconnect rapidly: the
             // delay stays below a second.
             failures = connection.hasAnswered ? min(failures + 1, Self.failuresOfOneThatAnswers) : failures + 1
-            notBefore = now + GrowingDelay.connecting.delay(afterFailures: failures, random: random)
+            notBefore = now + limits.delays.delay(afterFailures: failures, random: random)
         }
         return false
     }
@@ -182,8 +227,11 @@ struct ConnectionPlan {
 
     // MARK: Looking
 
-    /// Whether a connection is open, even if it has no free stream at the moment.
-    var hasOpen: Bool { connections.contains { $0.phase == .open } }
+    /// Whether a connection is open and not suspect, even if it has no free stream at the moment.
+    var hasOpen: Bool { connections.contains { $0.phase == .open && $0.replaceFrom == nil } }
+
+    /// When the attempt to connect that is under way began; nil if none is.
+    var attemptBegan: NIODeadline? { connections.first { $0.phase == .opening }?.since }
 
     /// Whether there are open connections and the service allows no streams on any of them.
     var allowsNoStreams: Bool {
@@ -201,4 +249,6 @@ extension GrowingDelay {
     /// denial-of-service attack" (Guide, 2.3.3.1). A service that restarts is back after about a second, so the
     /// first delays are short. In an outage, one attempt in half a minute does no harm.
     static let connecting = GrowingDelay(first: .milliseconds(200), longest: .seconds(30))
+    /// Those of a gateway, whose clients wait and ask again: it notices the end of an outage within about a second.
+    static let connectingForOthers = GrowingDelay(first: .milliseconds(200), longest: .seconds(1))
 }

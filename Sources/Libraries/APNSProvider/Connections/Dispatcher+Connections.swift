@@ -10,8 +10,11 @@ extension Dispatcher {
     func open(_ id: ConnectionPlan.ID) {
         let keepAlive = KeepAlive(settings.keepAlive, at: .now())
         let connection = ServerConnection(
-            id: id, authority: settings.environment.authorityHeader, keepAlive: keepAlive, owner: self)
+            id: id, authority: settings.environment.authorityHeader, keepAlive: keepAlive, clock: settings.clock,
+            owner: self)
         connections.append(connection)
+        // What was wrong some time ago says nothing about this attempt.
+        if NIODeadline.now() - connectTroubleBegan > Self.troubleLasts { connectTrouble = nil }
         let deadline = NIODeadline.now() + settings.openTimeout
         let bound = NIOLoopBound(self, eventLoop: loop)
         let environment = settings.environment
@@ -78,7 +81,10 @@ extension Dispatcher {
 
     private func recordTrouble(_ cause: String) {
         let place = "\(settings.environment.host), port \(settings.environment.port)"
-        connectTrouble = ProviderError(.cannotConnect, "No connection to \(place): \(cause)")
+        let error = ProviderError(.cannotConnect, "No connection to \(place): \(cause)")
+        connectTrouble = error
+        connectTroubleBegan = .now()
+        settings.troubleChanged(error)
         logger.info("No connection to the service", metadata: ["server": "\(place)", "cause": "\(cause)"])
     }
 
@@ -99,10 +105,18 @@ extension Dispatcher {
         endIfDone()
     }
 
-    /// Fails waiting requests that do not retry, instead of letting them wait for another attempt to connect.
-    private func failThoseThatDoNotWait() {
-        guard !plan.hasOpen, let connectTrouble else { return }
-        let gone = waiting.remove { !$0.ticket.retriesRejections }
+    /// How long the failure of an attempt to connect says something about the next one.
+    private static let troubleLasts = TimeAmount.seconds(30)
+    /// How long requests wait for an attempt to connect after one that has failed. If the service refuses connections, the
+    /// attempt ends much sooner.
+    static let attemptPatience = TimeAmount.seconds(1)
+
+    /// Fails waiting requests that do not wait for an outage to end, if there is no connection and the last attempt to
+    /// connect has failed.
+    func failThoseThatDoNotWait() {
+        guard let connectTrouble, !waiting.isEmpty, !plan.hasOpen, !plan.isReplacing else { return }
+        if let began = plan.attemptBegan, NIODeadline.now() - began < Self.attemptPatience { return }
+        let gone = waiting.remove { !$0.ticket.waitsForConnection }
         for job in gone { finish(job, .failure(job.trouble ?? connectTrouble)) }
     }
 
@@ -112,6 +126,7 @@ extension Dispatcher {
         plan.announced(streams, on: connection.id)
         if isFirst {
             connectTrouble = nil
+            settings.troubleChanged(nil)
             logger.debug(
                 "Connected to the service",
                 metadata: ["server": "\(addresses[connection.id].map { "\($0)" } ?? "")"])
@@ -123,7 +138,7 @@ extension Dispatcher {
     }
 
     func goingAway(_ connection: ServerConnection, reason: String, code: HTTP2ErrorCode) {
-        plan.leave(connection.id)
+        plan.goingAway(connection.id, isInOrder: code == .noError)
         logger.info(
             "The service ends a connection", metadata: ["reason": "\(reason)", "code": "\(code)"])
     }
@@ -136,6 +151,20 @@ extension Dispatcher {
             logger.debug("A connection to the service ended", metadata: ["cause": "\(connection.trouble ?? "")"])
         }
         remove(connection)
+    }
+
+    /// Handles a connection on which nothing has arrived for too long.
+    func suspect(_ id: ConnectionPlan.ID, replaceFrom: NIODeadline) {
+        plan.suspect(id, replaceFrom: replaceFrom)
+    }
+
+    /// Handles a sign of life on a connection that was suspect.
+    func trust(_ id: ConnectionPlan.ID) {
+        plan.suspect(id, replaceFrom: nil)
+        // Whoever waits for a connection has one.
+        guard plan.hasOpen else { return }
+        for wait in whenOpen { wait.promise.succeed() }
+        whenOpen = []
     }
 
     // MARK: Waiting for a connection

@@ -13,9 +13,13 @@ final class Dispatcher {
         var keepAlive: KeepAlive.Times
         var maximumWaiting: Int
         var lookUp: HostLookup
+        /// Seconds since 1970.
+        var clock: @Sendable () -> UInt64
         var openTimeout = ConnectionOpener.timeout
         /// Called when the number of connections has changed, with the difference.
         var connectionsChanged: @Sendable (Int) -> Void = { _ in }
+        /// Called with the reason why requests have to wait, and with nil when the service has accepted one.
+        var troubleChanged: @Sendable (ProviderError?) -> Void = { _ in }
         /// The time for requests under way when the credentials are replaced or the client shuts down.
         var grace = TimeAmount.seconds(10)
     }
@@ -59,6 +63,7 @@ final class Dispatcher {
     var delayed: [Job] = []
     /// The reason why the last attempt to connect failed.
     var connectTrouble: ProviderError?
+    var connectTroubleBegan = NIODeadline.uptimeNanoseconds(0)
     var replacement: Replacement?
     var isShuttingDown = false
     var shutDownDeadline = NIODeadline.distantFuture
@@ -66,6 +71,8 @@ final class Dispatcher {
     /// Callers of `connect` that wait for an open connection.
     var whenOpen: [(deadline: NIODeadline, promise: EventLoopPromise<Void>)] = []
 
+    /// Whether requests had to wait since the service has last accepted one.
+    private var hasTrouble = false
     private var readers: [any AnswerReader] = []
     private var timer: Scheduled<Void>?
     private var timerDue = NIODeadline.distantFuture
@@ -115,6 +122,7 @@ final class Dispatcher {
             }
         }
         dispatch()
+        failThoseThatDoNotWait()
         wakeReaders()
         scheduleTick(at: .now() + Self.tickInterval)
     }
@@ -154,7 +162,9 @@ final class Dispatcher {
         isDispatching = true
         defer { isDispatching = false }
         guard let authorization = authorization() else { return }
-        while !waiting.isEmpty, let id = plan.assignRequest() {
+        let now = NIODeadline.now()
+        for connection in connections { connection.checkIfSilent(at: now) }
+        while !waiting.isEmpty, let id = plan.assignRequest(at: now) {
             guard let job = waiting.popFirst() else { return plan.ended(on: id) }
             guard let connection = connections.first(where: { $0.id == id }) else {
                 putBack(job)
@@ -213,24 +223,37 @@ final class Dispatcher {
 
     /// Handles an answer, or a response that is not from a push service.
     func ended(_ job: Job, _ answer: Ticket.Answer) {
-        guard case .success(let success) = answer, !success.isSuccess else { return finish(job, answer) }
+        guard case .success(let success) = answer, !success.isSuccess else {
+            if hasTrouble, case .success = answer { tell(nil) }
+            return finish(job, answer)
+        }
         var again = job
+        let error = success.error
         switch decision(after: .answered(success), job) {
         case .finish:
-            finish(job, success.reason == nil ? .failure(ServerConnection.unexpected(success.status)) : answer)
+            finish(job, success.reason == nil ? .failure(error) : answer)
         case .elsewhere:
             putBack(job)
         case .again(let due):
             metrics.retried.increment()
             again.due = due
-            again.trouble = ProviderError(PushRejection(success))
+            again.trouble = error
+            tell(error)
             delayed.append(again)
             scheduleTick(at: due)
         case .withNewToken:
             metrics.retried.increment()
-            again.trouble = ProviderError(PushRejection(success))
+            again.trouble = error
+            tell(error)
             renewToken(for: again)
         }
+    }
+
+    /// Tells why requests have to wait.
+    /// - Parameter trouble: nil if they do not have to wait any more.
+    private func tell(_ trouble: ProviderError?) {
+        hasTrouble = trouble != nil
+        settings.troubleChanged(trouble)
     }
 
     /// Handles a request that the service did not process.
@@ -244,6 +267,7 @@ final class Dispatcher {
         case .again(let due):
             metrics.retried.increment()
             again.due = due
+            tell(error)
             delayed.append(again)
             scheduleTick(at: due)
         case .finish, .withNewToken:
@@ -326,6 +350,7 @@ final class Dispatcher {
         }
         dispatch()
         if !whenOpen.isEmpty { openMore() }
+        failThoseThatDoNotWait()
         wakeReaders()
         for job in delayed { next = min(next, job.due) }
         let isBusy =

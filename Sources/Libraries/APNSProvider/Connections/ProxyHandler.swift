@@ -16,6 +16,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let failed: (String) -> Void
     private var answer = ByteBuffer()
     private var isOver = false
+    private var context: ChannelHandlerContext?
 
     init(
         _ proxy: HTTPProxy,
@@ -31,8 +32,23 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         self.failed = failed
     }
 
-    func channelActive(context: ChannelHandlerContext) {
+    /// If the handler is added to a connection that is open, it asks at once.
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { ask(context) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func channelActive(context: ChannelHandlerContext) { ask(context) }
+
+    private func ask(_ context: ChannelHandlerContext) {
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: request)), promise: nil)
+    }
+
+    /// Gives up waiting for the proxy. Without effect if the tunnel is open.
+    func giveUp(_ cause: String) {
+        if let context { fail(cause, context) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -45,11 +61,8 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
             }
             return
         }
-        let head = answer.readSlice(length: end).map { String(buffer: $0) } ?? ""
-        let words = head.prefix { !$0.isNewline }.split(separator: " ", maxSplits: 2)
-        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
-            return fail("the proxy does not speak HTTP", context)
-        }
+        let head = answer.readBytes(length: end) ?? []
+        guard let status = Self.status(head) else { return fail("the proxy does not speak HTTP", context) }
         guard (200..<300).contains(status) else {
             return fail(
                 status == 407 ? "the proxy asks for a name and a password" : "the proxy refused with status \(status)",
@@ -81,6 +94,15 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler {
         isOver = true
         failed(cause)
         context.close(promise: nil)
+    }
+
+    /// The status of an answer (RFC 9112, 4): `HTTP/1.1 200 …`.
+    private static func status(_ head: [UInt8]) -> Int? {
+        let words = head.prefix { $0 != 0x0d && $0 != 0x0a }.split(separator: 0x20, maxSplits: 2)
+        guard words.count >= 2, words[0].starts(with: "HTTP/1.".utf8), words[1].count == 3,
+            words[1].allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        return Int(String(decoding: words[1], as: UTF8.self))
     }
 
     /// The number of bytes up to the empty line after the head; nil if it has not come.

@@ -16,6 +16,8 @@ final class ServerConnection: HTTP2Application {
         var uniqueID: String?
         var channelID: String?
         var retryAfter: Int?
+        /// By how many seconds this machine's clock is ahead of the service's; nil if the answer has no date.
+        var clockDifference: Int64?
         var body: [UInt8] = []
         /// Whether the client has reset the stream and already told the caller.
         var isGivenUp = false
@@ -35,6 +37,8 @@ final class ServerConnection: HTTP2Application {
     private var block = HeaderBlock()
     private var firsts: Firsts = []
     private var keepAlive: KeepAlive
+    /// Seconds since 1970.
+    private let clock: @Sendable () -> UInt64
     private var goAwayCause: String?
     /// Whether the service's SETTINGS have come, so that the connection accepts requests.
     private(set) var hasSettings = false
@@ -48,8 +52,15 @@ final class ServerConnection: HTTP2Application {
         static let collapseID = Firsts(rawValue: 4)
     }
 
-    init(id: ConnectionPlan.ID, authority: String, keepAlive: KeepAlive, owner: Dispatcher) {
+    init(
+        id: ConnectionPlan.ID,
+        authority: String,
+        keepAlive: KeepAlive,
+        clock: @escaping @Sendable () -> UInt64,
+        owner: Dispatcher,
+    ) {
         self.id = id
+        self.clock = clock
         self.authority = authority
         self.keepAlive = keepAlive
         self.owner = owner
@@ -82,6 +93,7 @@ final class ServerConnection: HTTP2Application {
             var sent = job
             sent.attempts += 1
             sent.token = authorization
+            if exchanges.count == 0 { keepAlive.began(at: .now()) }
             exchanges.append(stream, Exchange(job: sent))
             hasUnsent = true
             return nil
@@ -153,14 +165,24 @@ final class ServerConnection: HTTP2Application {
         switch keepAlive.tick(inFlight: exchanges.count, at: now) {
         case .wait(let due): return due
         case .ping:
-            pings += 1
-            session?.ping(pings)
+            ping()
             return tick(at: now)
         case .close:
             trouble = "the service does not answer PING"
             channel?.close(promise: nil)
             return now + .seconds(1)
         }
+    }
+
+    /// Checks an idle connection with PING before it takes a request.
+    func checkIfSilent(at now: NIODeadline) {
+        if hasSettings, keepAlive.check(inFlight: exchanges.count, at: now) { ping() }
+    }
+
+    private func ping() {
+        pings += 1
+        session?.ping(pings)
+        if let replaceFrom = keepAlive.replaceFrom { owner?.suspect(id, replaceFrom: replaceFrom) }
     }
 
     func giveUpCancelled() {
@@ -203,13 +225,16 @@ final class ServerConnection: HTTP2Application {
         if name.isEqual(to: ":status") {
             exchanges[index].status = Self.status(value)
         } else if name.isEqual(to: "apns-id") || name.isEqual(to: "apns-request-id") {
-            exchanges[index].apnsID = value.text
+            exchanges[index].apnsID = PushAnswer.identifier(value.text)
         } else if name.isEqual(to: "apns-unique-id") {
             exchanges[index].uniqueID = value.text
         } else if name.isEqual(to: "apns-channel-id") {
             exchanges[index].channelID = value.text
         } else if name.isEqual(to: "retry-after") {
             exchanges[index].retryAfter = Int(value.text).flatMap { $0 >= 0 ? $0 : nil }
+        } else if exchanges[index].status == 403, name.isEqual(to: "date"), let date = HTTPDate.seconds(value.text) {
+            // Only a provider token depends on the clocks.
+            exchanges[index].clockDifference = Int64(clamping: clock()) - date
         }
     }
 
@@ -217,6 +242,13 @@ final class ServerConnection: HTTP2Application {
         guard let index = exchanges.index(of: stream), !exchanges[index].isGivenUp else { return }
         let maximum = exchanges[index].job.ticket.request.route.maximumAnswerBytes
         guard exchanges[index].body.count + bytes.count <= maximum else {
+            if (500...599).contains(exchanges[index].status) {
+                // Whatever it says, it is the page of a server in between.
+                exchanges[index].isGivenUp = true
+                owner?.ended(exchanges[index].job, .success(PushAnswer(status: exchanges[index].status)))
+                session?.reset(stream, .cancel)
+                return
+            }
             return giveUp(
                 stream,
                 ProviderError(
@@ -240,6 +272,7 @@ final class ServerConnection: HTTP2Application {
 
     func streamClosed(_ stream: StreamID, error: HTTP2ErrorCode) {
         guard let exchange = exchanges.remove(stream) else { return }
+        if exchanges.count == 0 { keepAlive.ended() }
         owner?.requestEnded(on: id)
         guard exchange.isOpen else { return }
         if error == .refusedStream {
@@ -275,7 +308,7 @@ final class ServerConnection: HTTP2Application {
     private static let maximumGoAwayBytes = 1_024
 
     func batchEnded() {
-        keepAlive.heard(at: .now())
+        if keepAlive.heard(at: .now()) { owner?.trust(id) }
         owner?.batchEnded()
     }
 
@@ -292,19 +325,20 @@ final class ServerConnection: HTTP2Application {
 
     // MARK: Answers
 
-    /// Returns the answer if it has the form of a push service's answer: an identifier with status 200 (Table 8-3),
-    /// otherwise a reason in JSON (Table 8-5).
+    /// Returns the answer if it has the form of a push service's answer: an identifier with a status of success (Table 8-3),
+    /// otherwise a reason in JSON (Table 8-5). Nobody else has to decide this.
     private static func answer(_ exchange: borrowing Exchange) -> Ticket.Answer {
         let object = exchange.body.isEmpty ? nil : JSONObject(exchange.body)
-        let reason = object?[text: "reason"]
-        let isSuccess = PushAnswer.isSuccess(exchange.status)
-        guard isSuccess ? exchange.apnsID != nil : reason != nil else {
+        let reason = object?[text: "reason"].flatMap { PushAnswer.isReason($0) ? $0 : nil }
+        let isWhole =
+            PushAnswer.isSuccess(exchange.status)
+            ? exchange.apnsID != nil && exchange.job.ticket.request.route.isSuccess(exchange.status)
+            : reason != nil && (400...599).contains(exchange.status)
+        guard isWhole else {
+            let bare = PushAnswer(status: exchange.status)
             // A 5xx without a reason is retried as well: it may come from a proxy in front of the service, which
             // answers in HTML.
-            if exchange.status >= 500 {
-                return .success(PushAnswer(status: exchange.status, apnsID: exchange.apnsID))
-            }
-            return .failure(Self.unexpected(exchange.status))
+            return (500...599).contains(exchange.status) ? .success(bare) : .failure(bare.error)
         }
         var answer = PushAnswer(
             status: exchange.status,
@@ -317,6 +351,7 @@ final class ServerConnection: HTTP2Application {
             body: exchange.body,
         )
         answer.retryAfter = exchange.retryAfter
+        answer.clockDifference = exchange.clockDifference
         return .success(answer)
     }
 
@@ -330,16 +365,17 @@ final class ServerConnection: HTTP2Application {
         }
         return status
     }
-
-    static func unexpected(_ status: Int) -> ProviderError {
-        let missing = PushAnswer.isSuccess(status) ? "an apns-id" : "a reason in JSON"
-        return ProviderError(
-            .unexpectedAnswer, "Status \(status) without \(missing): the server is not a push service.",
-            mayHaveBeenTaken: PushAnswer.isSuccess(status))
-    }
 }
 
 extension PushRequest.Route {
+    /// Whether the status is one of success (Table 8-4; Apple, *Handling error responses from the channel management API*).
+    fileprivate func isSuccess(_ status: Int) -> Bool {
+        switch self {
+        case .device, .broadcast: status == 200
+        case .channels: status == 200 || status == 201 || status == 204
+        }
+    }
+
     /// The largest body of an answer, in bytes. The list of an app's channels, of which there are at most 10,000, has
     /// 67 for each channel at most.
     fileprivate var maximumAnswerBytes: Int {

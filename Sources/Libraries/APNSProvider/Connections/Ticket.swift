@@ -7,6 +7,9 @@ final class Ticket: Sendable {
     let request: PushRequest
     let deadline: NIODeadline
     let retriesRejections: Bool
+    /// Whether the request waits for a connection while the service cannot be reached. If not, it fails as soon as this is
+    /// known.
+    let waitsForConnection: Bool
     /// Whether the request is sent again with a new provider token if the service calls the present one expired, even if
     /// it does not retry other rejections.
     let renewsTokens: Bool
@@ -16,10 +19,12 @@ final class Ticket: Sendable {
     /// Takes the answer, on the event loop. If it returns a reader, wake it after all answers that arrived together.
     let complete: @Sendable (Answer) -> (any AnswerReader)?
 
+    /// - Parameter waitsForConnection: nil for the same as `retriesRejections`.
     init(
         _ request: PushRequest,
         deadline: NIODeadline,
         retriesRejections: Bool,
+        waitsForConnection: Bool? = nil,
         renewsTokens: Bool = false,
         share: String? = nil,
         cancellation: Cancellation,
@@ -28,6 +33,7 @@ final class Ticket: Sendable {
         self.request = request
         self.deadline = deadline
         self.retriesRejections = retriesRejections
+        self.waitsForConnection = waitsForConnection ?? retriesRejections
         self.renewsTokens = renewsTokens
         self.share = share
         self.cancellation = cancellation

@@ -51,7 +51,7 @@ extension ProviderServerAPI {
         let app = try access.sendingApp(call, bundleID: request.bundleID)
         // Whoever has an app's key need not be somebody who may reach what listens on this machine only.
         if case .server = call.caller, !allowsLocalHooks,
-            URLComponents(string: request.url)?.host?.isLoopbackHost ?? true
+            URLComponents(string: request.url)?.host?.mayBeThisMachine ?? true
         {
             throw Problem(
                 403,

@@ -127,7 +127,7 @@ extension ProviderServerAPI {
     /// Reads how long the answer may wait for the end of the message; nil if it does not wait.
     private static func wait(_ call: ProviderCall) throws(Problem) -> Duration? {
         guard let text = call.query("wait") else { return nil }
-        guard let wait = ISODuration(text)?.duration, wait <= ProviderServerLimits.wait else {
+        guard let wait = Duration(iso8601: text), wait <= ProviderServerLimits.wait else {
             throw Problem(400, "wait has to be a duration such as PT5S, of 30 seconds at most.")
         }
         return wait
@@ -333,7 +333,7 @@ extension TextFormat {
     /// A duration of seconds and minutes.
     fileprivate static let duration = TextFormat(
         "a duration such as PT5S", pattern: "^PT(?:[0-9]{1,2}M)?(?:[0-9]{1,3}(?:\\.[0-9]{1,3})?S)?$"
-    ) { ISODuration($0) != nil }
+    ) { Duration(iso8601: $0) != nil }
 
     /// What a message may be shown with.
     fileprivate static let parts = TextFormat(

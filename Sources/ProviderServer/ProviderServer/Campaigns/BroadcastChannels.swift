@@ -8,6 +8,7 @@ struct BroadcastChannels: Sendable {
     let vault: CredentialVault
     /// The time for a request to the service, in which a client of the API waits.
     let deadline: Duration
+    let proxies: ProxyRules
 
     /// Calls `body` with a connection to the management of an app's channels.
     func with<Result: Sendable>(
@@ -18,7 +19,7 @@ struct BroadcastChannels: Sendable {
         guard let endpoint = app.endpoints[environment] else {
             throw Problem(400, "The app has no \(environment.rawValue) environment.")
         }
-        let manager = try Self.manager(app, environment, endpoint, vault, deadline)
+        let manager = try manager(app, environment, endpoint)
         do {
             let result = try await body(manager)
             await manager.shutDown()
@@ -30,12 +31,10 @@ struct BroadcastChannels: Sendable {
         }
     }
 
-    private static func manager(
+    private func manager(
         _ app: ProviderApp,
         _ environment: Environment,
         _ endpoint: ProviderApp.Endpoint,
-        _ vault: CredentialVault,
-        _ deadline: Duration,
     ) throws -> ChannelManager {
         let place: APNSEnvironment
         if let url = endpoint.channels {
@@ -50,6 +49,7 @@ struct BroadcastChannels: Sendable {
         }
         var configuration = ProviderClient.Configuration()
         configuration.deadline = deadline
+        configuration.proxy = proxies.proxy(for: place.host, port: place.port)
         let name = CredentialVault.name(app.bundleID, environment)
         return try ChannelManager(
             credentials: try vault.open(endpoint.sealedCredentials, name: name).provider(), environment: place,

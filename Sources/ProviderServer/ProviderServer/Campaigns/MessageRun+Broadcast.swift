@@ -8,21 +8,22 @@ import Storage
 extension MessageRun {
     /// Sends a broadcast, which has one outcome, and stores it.
     func broadcast(to channel: String) async -> End {
-        var failures = 0
+        var (failures, passes) = (0, 0)
         while !control.isStopped {
             guard message.tally.total == 0 else { return .finished }
             guard control.isHeld else {
                 await control.sleep(for: .milliseconds(50))
                 continue
             }
-            let verdict = await broadcastOnce(to: channel, isLast: failures >= ProviderServerLimits.passes)
+            let verdict = await broadcastOnce(to: channel, isLast: passes >= ProviderServerLimits.passes)
             switch verdict {
             case .final(let status, let reason, _):
                 let outcome = SendOutcome(installation: 0, status: status, reason: reason, at: clock.now())
                 return await record(outcome)
             case .refused(let cause): return .refused(cause: cause)
-            case .again(let cause):
+            case .again(let cause), .outage(let cause):
                 failures += 1
+                if case .again = verdict { passes += 1 }
                 await wait(for: cause, failures)
             }
         }

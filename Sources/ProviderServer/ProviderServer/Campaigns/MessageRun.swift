@@ -202,7 +202,7 @@ struct MessageRun: Sendable {
             message: message, document: document, app: app, query: query, store: store, ledger: ledger,
             place: target.place, control: control, clock: clock)
         let writing = Task { await ledger.writeRegularly() }
-        let watching = Task { await watch(ledger) }
+        let watching = Task { await watch(ledger, target.client) }
         let trouble = await send(source, to: target, ledger)
         writing.cancel()
         watching.cancel()
@@ -297,7 +297,7 @@ struct MessageRun: Sendable {
     }
 
     /// Says why sending does not get on, while a pass still waits for answers or for the disk, and when it gets on again.
-    private func watch(_ ledger: OutcomeLedger) async {
+    private func watch(_ ledger: OutcomeLedger, _ client: ProviderClient) async {
         var answers = ledger.result.answers
         var silence = 0
         while !Task.isCancelled {
@@ -312,7 +312,10 @@ struct MessageRun: Sendable {
             } else if now.underWay > 0 {
                 silence += 1
                 if silence >= ProviderServerLimits.silentIntervals, control.cause == nil {
-                    await recordCause("The service has not answered for some seconds; the server goes on trying.")
+                    // The client may have got answers, because of which it sends again.
+                    await recordCause(
+                        client.trouble?.cause
+                            ?? "The service has not answered for some seconds; the server goes on trying.")
                 }
             }
             answers = now.answers

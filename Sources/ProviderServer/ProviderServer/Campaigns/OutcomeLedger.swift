@@ -22,6 +22,8 @@ final class OutcomeLedger: Sendable {
         var failuresInARow = 0
         /// How many recipients have to be tried again.
         var failures = 0
+        /// How many of them because of an outage, which says nothing about them.
+        var outages = 0
         /// Why recipients have to be tried again.
         var cause: String?
         var refusal: String?
@@ -114,8 +116,8 @@ final class OutcomeLedger: Sendable {
         let refusal: String?
         /// Why recipients have to be tried again; nil if there are none.
         let cause: String?
-        /// Whether the pass counts for ``ProviderServerLimits/passes``. If many failed, the service is out of order, perhaps
-        /// for hours, and this is nobody's fault.
+        /// Whether the pass counts for ``ProviderServerLimits/passes``. If many failed, or some in an outage, the service is out
+        /// of order, perhaps for hours, and this is nobody's fault.
         let isCounted: Bool
         /// How many notifications the service answered.
         let answers: Int
@@ -128,7 +130,8 @@ final class OutcomeLedger: Sendable {
         state.withLock { state in
             Result(
                 refusal: state.refusal, cause: state.again == nil ? nil : state.cause,
-                isCounted: state.failures < ProviderServerLimits.failuresInARow, answers: state.answers,
+                isCounted: state.failures < ProviderServerLimits.failuresInARow && state.outages == 0,
+                answers: state.answers,
                 underWay: state.underWay.count, failure: state.failure)
         }
     }
@@ -220,7 +223,8 @@ final class OutcomeLedger: Sendable {
                         endedToken: isEnd ? recipient.installation.token(place) : nil, endedPlace: isEnd ? place : nil,
                         movedTo: environment, movedToken: environment == nil ? nil : recipient.installation.deviceToken,
                         badgeChange: status == 200 ? badgeChange : 0))
-            case .again(let cause):
+            case .again(let cause), .outage(let cause):
+                if case .outage = verdict { state.outages += 1 }
                 state.failuresInARow += 1
                 state.failures += 1
                 state.cause = cause
@@ -282,58 +286,5 @@ final class OutcomeLedger: Sendable {
         let first = min(open, state.again ?? .max)
         position.after = max(start.after, first == .max ? state.last : first - 1)
         return position
-    }
-}
-
-/// What a result means for the recipient.
-enum SendVerdict: Hashable {
-    /// The result is the recipient's outcome. The reason is nil if the service accepted the notification.
-    case final(status: Int, reason: String?, endedAt: Timestamp?)
-    /// The notification is sent again later, with the same `apns-id`.
-    case again(cause: String)
-    /// The service refuses the key or the certificate, so every other recipient would fail too.
-    case refused(cause: String)
-
-    /// The device token is not one of this environment.
-    static let badToken = SendVerdict.final(
-        status: 400, reason: PushRejection.Reason.badDeviceToken.description, endedAt: nil)
-
-    var isBadToken: Bool { self == .badToken }
-
-    init(_ result: Result<PushReceipt, ProviderError>, isLastPass: Bool) {
-        guard case .failure(let error) = result else {
-            self = .final(status: 200, reason: nil, endedAt: nil)
-            return
-        }
-        if let rejection = error.rejection {
-            self.init(rejection, isLastPass: isLastPass)
-        } else if error.code == .badNotification || error.code == .unexpectedAnswer {
-            self = .final(status: 0, reason: "\(error.code)", endedAt: nil)
-        } else if error.code == .badCredentials || error.code == .badEnvironment {
-            self = .refused(cause: error.cause)
-        } else if error.mayHaveBeenTaken, isLastPass {
-            self = .final(status: 0, reason: "\(error.code)", endedAt: nil)
-        } else {
-            self = .again(cause: error.cause)
-        }
-    }
-
-    private init(_ rejection: PushRejection, isLastPass: Bool) {
-        let reason = rejection.reason.description
-        let ended = rejection.timestamp.map(Timestamp.init(nearest:))
-        switch rejection.advice {
-        case .fixCredentials: self = .refused(cause: rejection.description)
-        // This device token got too many notifications. The client has already retried until its deadline.
-        // TooManyProviderTokenUpdates, which is a 429 too, is about the connection.
-        case .retryLater where rejection.reason == .tooManyRequests:
-            self = .final(status: 429, reason: reason, endedAt: nil)
-        case .retryLater, .reconnect, .renewProviderToken:
-            self =
-                isLastPass
-                ? .final(status: rejection.status, reason: reason, endedAt: nil)
-                : .again(cause: rejection.description)
-        case .fixRequest, .forgetDeviceToken:
-            self = .final(status: rejection.status, reason: reason, endedAt: ended)
-        }
     }
 }

@@ -15,11 +15,13 @@ actor ProviderClients {
     /// The provider tokens. Clients with the same key share one (Guide, 2.3.1).
     private let tokens = InMemoryProviderTokenStore()
     private let deadline: Duration
+    private let proxies: ProxyRules
     private let logger: Logger
 
-    init(_ vault: CredentialVault, deadline: Duration, logger: Logger) {
+    init(_ vault: CredentialVault, deadline: Duration, proxies: ProxyRules = .none, logger: Logger) {
         self.vault = vault
         self.deadline = deadline
+        self.proxies = proxies
         self.logger = logger
     }
 
@@ -40,10 +42,11 @@ actor ProviderClients {
         configuration.deadline = deadline
         configuration.tokenStore = tokens
         configuration.maximumInFlight = ProviderServerLimits.inFlight
+        let place = try APNSEnvironment.custom(
+            url: endpoint.url, authority: endpoint.authority.map(APNSEnvironment.Authority.pem) ?? .system)
+        configuration.proxy = proxies.proxy(for: place.host, port: place.port)
         let client = try ProviderClient(
-            credentials: try vault.open(endpoint.sealedCredentials, name: name).provider(),
-            environment: .custom(
-                url: endpoint.url, authority: endpoint.authority.map(APNSEnvironment.Authority.pem) ?? .system),
+            credentials: try vault.open(endpoint.sealedCredentials, name: name).provider(), environment: place,
             configuration: configuration, logger: logger)
         clients[key] = (endpoint, client)
         return client

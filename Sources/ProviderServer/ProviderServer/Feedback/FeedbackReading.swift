@@ -15,6 +15,7 @@ struct FeedbackReading: Sendable {
     let url: String
     let store: any CampaignStore
     let vault: CredentialVault
+    let proxies: ProxyRules
     let clock: ProviderClock
     let logger: Logger
     let onNewEvent: @Sendable () -> Void
@@ -47,10 +48,11 @@ struct FeedbackReading: Sendable {
     /// - Returns: How many installations ended.
     private func read() async throws -> Int {
         let name = CredentialVault.name(app.bundleID, environment)
+        let place = try APNSEnvironment.custom(
+            url: url, authority: endpoint.authority.map(APNSEnvironment.Authority.pem) ?? .system)
         let reader = FeedbackReader(
-            environment: try .custom(
-                url: url, authority: endpoint.authority.map(APNSEnvironment.Authority.pem) ?? .system),
-            credentials: try vault.open(endpoint.sealedCredentials, name: name).provider())
+            environment: place, credentials: try vault.open(endpoint.sealedCredentials, name: name).provider(),
+            proxy: proxies.proxy(for: place.host, port: place.port))
         var items = try await reader.read()[...]
         var ended = 0
         while !items.isEmpty {

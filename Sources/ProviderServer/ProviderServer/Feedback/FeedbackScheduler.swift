@@ -1,3 +1,4 @@
+import APNSProvider
 import Logging
 import Notifications
 import CampaignStore
@@ -18,6 +19,7 @@ actor FeedbackScheduler {
     private let store: any CampaignStore
     private let apps: AppDirectory
     private let vault: CredentialVault
+    private let proxies: ProxyRules
     private let clock: ProviderClock
     private let logger: Logger
     /// Called when there is a new event for hooks.
@@ -30,6 +32,7 @@ actor FeedbackScheduler {
         _ store: any CampaignStore,
         _ apps: AppDirectory,
         _ vault: CredentialVault,
+        proxies: ProxyRules = .none,
         clock: ProviderClock,
         logger: Logger,
         onNewEvent: @escaping @Sendable () -> Void,
@@ -37,6 +40,7 @@ actor FeedbackScheduler {
         self.store = store
         self.apps = apps
         self.vault = vault
+        self.proxies = proxies
         self.clock = clock
         self.logger = logger
         self.onNewEvent = onNewEvent
@@ -54,7 +58,7 @@ actor FeedbackScheduler {
                 guard let url = endpoint.feedback else { continue }
                 wanted[Key(app: app.number, environment: environment)] = FeedbackReading(
                     app: app, environment: environment, endpoint: endpoint, url: url, store: store, vault: vault,
-                    clock: clock, logger: logger, onNewEvent: onNewEvent)
+                    proxies: proxies, clock: clock, logger: logger, onNewEvent: onNewEvent)
             }
         }
         for (key, reading) in readings where wanted[key]?.endpoint != reading.endpoint {

@@ -1,3 +1,4 @@
+import APNSProvider
 import AsyncHTTPClient
 import CampaignStore
 import Connections
@@ -12,10 +13,11 @@ import Storage
 actor HookScheduler {
     private let store: any CampaignStore
     private let vault: CredentialVault
+    private let proxies: ProxyRules
     private let clock: ProviderClock
     private let logger: Logger
-    /// The HTTP client, created at the first use.
-    private var client: HTTPClient?
+    /// The HTTP clients, created at the first use: one for each proxy, and one without.
+    private var clients: [HTTPProxy?: HTTPClient] = [:]
     /// The deliveries that are being sent, by their numbers.
     private var underWay: [Int64: (hook: Int64, task: Task<Void, Never>)] = [:]
     /// The deliveries that ended while `runOnce()` read the store. The data that it read about them is outdated.
@@ -23,21 +25,39 @@ actor HookScheduler {
     private var isClosed = false
     private lazy var dueWork = DueWork(clock: clock) { [weak self] in await self?.runOnce() }
 
-    init(_ store: any CampaignStore, _ vault: CredentialVault, clock: ProviderClock, logger: Logger) {
+    init(
+        _ store: any CampaignStore,
+        _ vault: CredentialVault,
+        proxies: ProxyRules = .none,
+        clock: ProviderClock,
+        logger: Logger,
+    ) {
         self.store = store
+        self.proxies = proxies
         self.vault = vault
         self.clock = clock
         self.logger = logger
     }
 
-    private func httpClient() -> HTTPClient {
-        if let client { return client }
+    /// - Parameter url: a hook's, whose form was checked when it was added.
+    private func httpClient(for url: String) -> HTTPClient {
+        let parts = URLComponents(string: url)
+        let port = parts?.port ?? (parts?.scheme == "http" ? 80 : 443)
+        let proxy = parts?.host.flatMap { proxies.proxy(for: $0, port: port) }
+        if let client = clients[proxy] { return client }
         var configuration = HTTPClient.Configuration()
         // Do not follow redirections: they could lead into the organisation's own network.
         configuration.redirectConfiguration = .disallow
         configuration.timeout.connect = ProviderServerLimits.hookTimeout
+        // The proxy looks up the receiver's name.
+        configuration.proxy = proxy.map { proxy in
+            guard let authorization = proxy.authorization else { return .server(host: proxy.host, port: proxy.port) }
+            return .server(
+                host: proxy.host, port: proxy.port,
+                authorization: .basic(credentials: String(authorization.dropFirst("Basic ".count))))
+        }
         let made = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        client = made
+        clients[proxy] = made
         return made
     }
 
@@ -141,7 +161,8 @@ actor HookScheduler {
                 request.headers.add(name: name, value: value)
             }
             request.body = .bytes(delivery.event.body)
-            let response = try await httpClient().execute(request, timeout: ProviderServerLimits.hookTimeout)
+            let response = try await httpClient(for: delivery.hook.url).execute(
+                request, timeout: ProviderServerLimits.hookTimeout)
             let isTaken = (200..<300).contains(response.status.code)
             return (response.status.code, isTaken ? nil : "The receiver answered \(response.status.code).")
         } catch {
@@ -156,6 +177,6 @@ actor HookScheduler {
         await dueWork.close()
         for delivery in underWay.values { await delivery.task.value }
         // This fails only if the client was shut down before.
-        try? await client?.shutdown()
+        for client in clients.values { try? await client.shutdown() }
     }
 }

@@ -142,6 +142,9 @@ enum AudienceReader {
         return values.members.keys.sorted()
     }
 
+    /// The longest time ago: some 1,900 years, which is before everything.
+    private static let longestAgo = Duration.seconds(100_000 * 604_800)
+
     private static func expression(
         _ reader: DocumentReader,
         isStored: Bool,
@@ -149,7 +152,7 @@ enum AudienceReader {
         guard let text = try reader.read("where", whereForm) else { return nil }
         do throws(AudienceExpression.Fault) {
             return try AudienceExpression(text, services: AppService.names) { text in
-                if let ago = ISODuration(text) { return .ago(ago.duration) }
+                if let ago = Duration(iso8601: text, longest: longestAgo, allowsWeeks: true) { return .ago(ago) }
                 // A date alone is its beginning in GMT.
                 let time =
                     Timestamp(text: text, isStored: isStored)

@@ -7,14 +7,16 @@ struct LocalTime: Sendable, Hashable {
 
     /// - Parameter text: `2027-01-31T09:00`, or with seconds.
     init?(_ text: String) {
-        guard let match = text.wholeMatch(of: /(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d))?/) else { return nil }
+        guard let numbers = text.numbers(in: "0000-00-00T00:00:00") ?? text.numbers(in: "0000-00-00T00:00") else {
+            return nil
+        }
         var parts = DateComponents()
-        parts.year = Int(match.1)
-        parts.month = Int(match.2)
-        parts.day = Int(match.3)
-        parts.hour = Int(match.4)
-        parts.minute = Int(match.5)
-        parts.second = match.6.flatMap { Int($0) } ?? 0
+        parts.year = numbers[0]
+        parts.month = numbers[1]
+        parts.day = numbers[2]
+        parts.hour = numbers[3]
+        parts.minute = numbers[4]
+        parts.second = numbers.count > 5 ? numbers[5] : 0
         self.parts = parts
         // Reject a date that does not exist, such as 31 February. The calendar would use another date without an error.
         var calendar = Calendar(identifier: .gregorian)

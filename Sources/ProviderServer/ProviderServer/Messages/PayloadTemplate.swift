@@ -72,7 +72,7 @@ struct PayloadTemplate: Sendable {
         case .string(let text):
             do throws(TemplateText.Fault) {
                 let template = try TemplateText(text)
-                return template.isConstant ? .constant(value) : .text(template)
+                return template.constant.map { .constant(.string($0)) } ?? .text(template)
             } catch {
                 throw .invalid(pointer, error.cause)
             }
@@ -81,13 +81,16 @@ struct PayloadTemplate: Sendable {
             for (index, value) in values.enumerated() {
                 nodes.append(try read(value, at: "\(pointer)/\(index)", badge: badge))
             }
-            return nodes.allSatisfy(\.isConstant) ? .constant(value) : .array(nodes)
+            // Not the value itself: braces that are escaped in it are not in its constant texts.
+            let constants = nodes.compactMap(\.constant)
+            return constants.count == nodes.count ? .constant(.array(constants)) : .array(nodes)
         case .object(let values):
             var nodes: [String: Node] = [:]
             for (name, value) in values {
                 nodes[name] = try read(value, at: "\(pointer)/\(JSONValue.escaped(name))", badge: badge)
             }
-            return nodes.values.allSatisfy(\.isConstant) ? .constant(value) : .object(nodes)
+            let constants = nodes.compactMapValues(\.constant)
+            return constants.count == nodes.count ? .constant(.object(constants)) : .object(nodes)
         }
     }
 
@@ -158,7 +161,8 @@ struct PayloadTemplate: Sendable {
 }
 
 extension PayloadTemplate.Node {
-    fileprivate var isConstant: Bool { if case .constant = self { true } else { false } }
+    /// The value, if all recipients get the same; nil otherwise.
+    fileprivate var constant: JSONValue? { if case .constant(let value) = self { value } else { nil } }
 
     /// By how much it changes the number on the app's icon.
     fileprivate var badgeChange: Int64 {

@@ -20,10 +20,8 @@ struct QuietHours: Sendable, Hashable {
         TextFormat("a time of day such as 22:00", pattern: "^(?:[01][0-9]|2[0-3]):[0-5][0-9]$") { minutes($0) != nil })
 
     private static func minutes(_ text: String) -> Int? {
-        guard let match = text.wholeMatch(of: /([01]\d|2[0-3]):([0-5]\d)/), let hours = Int(match.1),
-            let minutes = Int(match.2)
-        else { return nil }
-        return hours * 60 + minutes
+        guard let numbers = text.numbers(in: "00:00"), numbers[0] < 24, numbers[1] < 60 else { return nil }
+        return numbers[0] * 60 + numbers[1]
     }
 
     /// Returns when recipients in a time zone get a message that starts at a moment: then, or at the end of their quiet hours.

@@ -1,6 +1,7 @@
 import Notifications
 
-/// A text with the names of values in double braces: `Hello {{name}}`.
+/// A text with the names of values in double braces: `Hello {{name}}`. Four opening braces stand for two: `{{{{` is the text
+/// `{{`. Other braces stand for themselves.
 struct TemplateText: Sendable, Hashable {
     enum Part: Sendable, Hashable {
         case text(String)
@@ -21,31 +22,53 @@ struct TemplateText: Sendable, Hashable {
         var parts: [Part] = []
         var rest = Substring(text)
         while let begin = rest.firstRange(of: "{{") {
-            if begin.lowerBound > rest.startIndex { parts.append(.text(String(rest[..<begin.lowerBound]))) }
+            Self.add(rest[..<begin.lowerBound], to: &parts)
             rest = rest[begin.upperBound...]
+            if rest.hasPrefix("{{") {
+                Self.add("{{", to: &parts)
+                rest = rest.dropFirst(2)
+                continue
+            }
             guard let end = rest.firstRange(of: "}}") else {
-                throw Fault(cause: "The text has {{ without }} after it.")
+                throw Fault(cause: "The text has {{ without }} after it; {{{{ stands for {{ itself.")
             }
             let words = rest[..<end.lowerBound].split(separator: " ")
             guard words.count == 1, let name = words.first.map(String.init), Self.isName(name) else {
                 throw Fault(
                     cause:
-                        "Between {{ and }} there has to be a name: 1 to \(Self.maximumNameBytes) letters, digits and _ - ."
+                        "Between {{ and }} there has to be a name: 1 to \(Self.maximumNameBytes) letters, digits and _ - . "
+                        + "For the text {{ itself write {{{{."
                 )
             }
             parts.append(.value(name))
             rest = rest[end.upperBound...]
         }
-        if !rest.isEmpty { parts.append(.text(String(rest))) }
+        Self.add(rest, to: &parts)
         self.parts = parts
+    }
+
+    /// Adds a text, which becomes one with the text before it.
+    private static func add(_ text: Substring, to parts: inout [Part]) {
+        guard !text.isEmpty else { return }
+        if case .text(let before)? = parts.last {
+            parts[parts.count - 1] = .text(before + text)
+        } else {
+            parts.append(.text(String(text)))
+        }
     }
 
     static func isName(_ text: String) -> Bool {
         text.isName(maximumBytes: maximumNameBytes)
     }
 
-    /// Whether the text contains no names.
-    var isConstant: Bool { parts.allSatisfy { if case .text = $0 { true } else { false } } }
+    /// The text, if it contains no names; nil otherwise.
+    var constant: String? {
+        switch (parts.first, parts.count) {
+        case (nil, _): ""
+        case (.text(let text)?, 1): text
+        default: nil
+        }
+    }
 
     /// Returns the text with the names replaced by values.
     /// - Parameter value: returns the value for a name; nil if there is none.

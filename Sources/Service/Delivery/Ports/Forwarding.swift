@@ -63,6 +63,9 @@ package struct ForwardedPush: Sendable, Hashable {
     package var authorization: PassedAuthorization?
     /// The value of `via` (RFC 9110, 7.6.3), with this gateway at its end.
     package var via: String
+    /// Whether it was held, so that no client waits for the answer. Such a notification waits for the end of an outage, and
+    /// others fail at once.
+    package var isHeld = false
 
     package init(
         deviceToken: [UInt8],

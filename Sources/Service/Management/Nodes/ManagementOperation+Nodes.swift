@@ -2,6 +2,7 @@ import Delivery
 package import HTTPAPI
 import Hummingbird
 import Matching
+import Notifications
 import Storage
 
 // The nodes of a cluster.

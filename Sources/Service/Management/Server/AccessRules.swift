@@ -107,7 +107,7 @@ struct AccessRules: Sendable {
     }
 
     private static func isJSON(_ type: String) -> Bool {
-        let essence = type.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        let essence = String(type.prefix { $0 != ";" }).trimmingBlanks.lowercased()
         return essence == MediaType.json || essence == "application/merge-patch+json"
     }
 }

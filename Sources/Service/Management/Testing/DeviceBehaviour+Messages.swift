@@ -1,5 +1,6 @@
 import HTTPAPI
 import Matching
+import Notifications
 import VirtualDevices
 
 extension DeviceBehaviour {

@@ -1,15 +1,20 @@
-// Reads and writes durations as the management API's documents have them: `PT5S`, `PT0.5S`, `PT1H30M`, `P2D`.
+// Reads and writes durations as the documents of both servers have them: `PT5S`, `PT0.5S`, `PT1H30M`, `P2D`.
 extension Duration {
     /// The longest duration that a document may have: longer than any test needs.
     package static let longestInDocuments = Duration.seconds(366 * 86_400)
 
     /// Reads a duration of ISO 8601 with days, hours, minutes and seconds. The seconds may have up to nine decimal
-    /// places.
-    /// - Returns: nil for anything else, including years, months and weeks, and for more than ``longestInDocuments``.
-    package init?(iso8601 text: String) {
+    /// places. Nothing else reads such durations.
+    /// - Parameters:
+    ///   - longest: the longest duration.
+    ///   - allowsWeeks: whether weeks may stand before the days. Audiences of the provider server may have them.
+    /// - Returns: nil for anything else, including years and months, which have no fixed length, and for more than `longest`.
+    package init?(iso8601 text: String, longest: Duration = .longestInDocuments, allowsWeeks: Bool = false) {
         guard text.utf8.first == UInt8(ascii: "P") else { return nil }
         let parts = text.dropFirst().split(separator: "T", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let days = Self.seconds(parts[0], units: [("D", 86_400)]) else { return nil }
+        let dates: [(unit: Character, seconds: Int64)] =
+            allowsWeeks ? [("W", 604_800), ("D", 86_400)] : [("D", 86_400)]
+        guard let days = Self.seconds(parts[0], units: dates) else { return nil }
         var (sum, isThere) = (days.duration, days.isThere)
         if parts.count == 2 {
             let units: [(unit: Character, seconds: Int64)] = [("H", 3600), ("M", 60), ("S", 1)]
@@ -17,7 +22,7 @@ extension Duration {
             sum += time.duration
             isThere = true
         }
-        guard isThere, sum <= Self.longestInDocuments else { return nil }
+        guard isThere, sum <= longest else { return nil }
         self = sum
     }
 
