@@ -66,7 +66,7 @@ extension BusWriter {
         if let entry = app.desktopEntry { writeEntry("desktop-entry", "s") { $0.write(entry) } }
         // The specification has no groups below those of apps. It lets programs name hints of their own.
         if !content.threadID.isEmpty { writeEntry("x-carillon-thread-id", "s") { $0.write(content.threadID) } }
-        if let image = JSONObject(shown.notification.payload)?[text: "image"].flatMap(app.file) {
+        if let image = JSONObject(shown.notification.payload, .ofPayload)?[text: "image"].flatMap(app.file) {
             writeEntry("image-path", "s") { $0.write(URL(fileURLWithPath: image).absoluteString) }
         }
         guard let sound = content.sound, content.interruptionLevel != .passive else {
