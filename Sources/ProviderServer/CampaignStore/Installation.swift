@@ -43,7 +43,9 @@ package struct Installation: Sendable, Hashable {
     package static let numberPower = 10_000
 
     /// Whether a number may be a value, or be compared with one.
-    package static func allows(_ number: JSONNumber) -> Bool { number.isWithin(digits: numberDigits, power: numberPower) }
+    package static func allows(_ number: JSONNumber) -> Bool {
+        number.isWithin(digits: numberDigits, power: numberPower)
+    }
 
     /// The largest number on an app's icon. A device shows five digits.
     package static let maximumBadge: Int64 = 99_999

@@ -20,7 +20,8 @@ extension ProviderServer {
         }
 
         func write(folder: String) throws {
-            _ = try Files.make(folder + "/" + Self.fileName, Array(try JSONValue(encoding: self).text.utf8), replacing: true)
+            _ = try Files.make(
+                folder + "/" + Self.fileName, Array(try JSONValue(encoding: self).text.utf8), replacing: true)
         }
 
         static func remove(folder: String) {

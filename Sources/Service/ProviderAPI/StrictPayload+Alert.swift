@@ -14,7 +14,8 @@ extension StrictPayload {
 
     private static let keys: [String: Value] = [
         "title": .text, "subtitle": .text, "body": .text, "launch-image": .text,
-        "title-loc-key": .textOrNull, "title-loc-args": .textsOrNull, "subtitle-loc-key": .text, "subtitle-loc-args": .texts,
+        "title-loc-key": .textOrNull, "title-loc-args": .textsOrNull, "subtitle-loc-key": .text,
+        "subtitle-loc-args": .texts,
         "loc-key": .text, "loc-args": .texts, "action-loc-key": .textOrNull, "action": .text,
         "summary-arg": .text, "summary-arg-count": .number,
     ]
@@ -36,9 +37,11 @@ extension StrictPayload {
             guard let expected = keys[name] else { return "aps.alert.\(name) is not a key of an alert." }
             switch expected {
             case .textOrNull where Kind(value) == .null, .textsOrNull where Kind(value) == .null: break
-            case .text where Kind(value) != .string, .textOrNull where Kind(value) != .string: return "aps.alert.\(name) must be a string."
+            case .text where Kind(value) != .string, .textOrNull where Kind(value) != .string:
+                return "aps.alert.\(name) must be a string."
             case .number where Kind(value) != .number: return "aps.alert.\(name) must be a number."
-            case .texts where !areTexts(value), .textsOrNull where !areTexts(value): return "aps.alert.\(name) must be an array of strings."
+            case .texts where !areTexts(value), .textsOrNull where !areTexts(value):
+                return "aps.alert.\(name) must be an array of strings."
             default: break
             }
         }

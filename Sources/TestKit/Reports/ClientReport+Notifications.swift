@@ -84,7 +84,8 @@ extension ClientReport {
             "live-activity-ignored", .error, section: "2.4",
             advice:
                 "Send event and timestamp with each push for a Live Activity, content-state to start and to update one, "
-                + "and to start one also attributes-type, attributes and an alert with a text (docs/channels.md).", shown
+                + "and to start one also attributes-type, attributes and an alert with a text (docs/channels.md).",
+            shown
         ) { "\($0) pushes for Live Activities do nothing on any device: \(causes.sorted().joined(separator: " "))" }
     }
 

@@ -263,7 +263,8 @@ struct SystemStateTests {
 
     @Test func `The alert is not shown if the device token is not one for the event`() {
         let end = #"{"aps":{"alert":"x","event":"end","timestamp":1}}"#
-        let start = #"{"aps":{"alert":"x","event":"start","timestamp":1,"attributes-type":"M","attributes":{},"content-state":{}}}"#
+        let start =
+            #"{"aps":{"alert":"x","event":"start","timestamp":1,"attributes-type":"M","attributes":{},"content-state":{}}}"#
         var pushes = [push(.liveActivity, end), push(.liveActivity, start), push(.liveActivity, start)]
         pushes[0].startToken = true
         pushes[1].activity = "0b1e5b4a-9c0c-4d5e-8f00-0123456789ab"

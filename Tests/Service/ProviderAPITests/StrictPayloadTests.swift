@@ -78,7 +78,8 @@ struct StrictPayloadTests {
             "aps.alert.title must be a string or a dictionary with loc-key and loc-args."
         ),
         (
-            "alert", #"{"aps":{"alert":{"body":"a","title-loc-key":null,"title-loc-args":null,"action-loc-key":null}}}"#,
+            "alert",
+            #"{"aps":{"alert":{"body":"a","title-loc-key":null,"title-loc-args":null,"action-loc-key":null}}}"#,
             nil
         ),
         ("alert", #"{"aps":{"alert":{"loc-key":null,"body":"a"}}}"#, "aps.alert.loc-key must be a string."),
@@ -91,7 +92,10 @@ struct StrictPayloadTests {
         ("alert", #"{"aps":{"alert":{},"badge":1}}"#, nil),
         ("alert", #"{"aps":{"alert":"","sound":"s"}}"#, nil),
         ("alert", #"{"aps":{"alert":{"loc-key":"k"}}}"#, nil),
-        ("alert", #"{"aps":{"alert":"a","relevance-score":1e400}}"#, "aps.relevance-score must be a number from 0 to 1."),
+        (
+            "alert", #"{"aps":{"alert":"a","relevance-score":1e400}}"#,
+            "aps.relevance-score must be a number from 0 to 1."
+        ),
         ("alert", #"{"aps":{}}"#, "aps has no alert, badge or sound,"),
         ("alert", #"{"aps":{"badge":0}}"#, nil),
         ("alert", #"{"aps":{"sound":"s","category":"c"}}"#, "aps.category needs aps.alert."),

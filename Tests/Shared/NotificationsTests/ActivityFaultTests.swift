@@ -11,16 +11,21 @@ struct ActivityFaultTests {
             (#"{\#(start),"alert":{"body":{"loc-key":"k"}}}"#, nil), (#"{\#(start)}"#, .alert),
             (#"{\#(start),"alert":""}"#, .alert), (#"{\#(start),"alert":{}}"#, .alert),
             (#"{\#(start),"alert":{"launch-image":"i","loc-args":["1"]}}"#, .alert),
-            (#"{"event":"start","timestamp":1,"attributes":{},"content-state":{},"alert":"x"}"#,
-                .key("attributes-type", .start)),
-            (#"{"event":"start","timestamp":1,"attributes-type":"M","content-state":{},"alert":"x"}"#,
-                .key("attributes", .start)),
+            (
+                #"{"event":"start","timestamp":1,"attributes":{},"content-state":{},"alert":"x"}"#,
+                .key("attributes-type", .start)
+            ),
+            (
+                #"{"event":"start","timestamp":1,"attributes-type":"M","content-state":{},"alert":"x"}"#,
+                .key("attributes", .start)
+            ),
             (#"{"event":"update","timestamp":1,"content-state":{}}"#, nil),
             (#"{"event":"update","timestamp":1}"#, .key("content-state", .update)),
             (#"{"event":"update","content-state":{}}"#, .timestamp),
             (#"{"event":"update","timestamp":"1","content-state":{}}"#, .timestamp),
             (#"{"event":"end","timestamp":1}"#, nil), (#"{"event":"end"}"#, .timestamp),
-            (#"{"timestamp":1,"content-state":{}}"#, .event), (#"{"event":"begin","timestamp":1}"#, .event), ("{}", .event),
+            (#"{"timestamp":1,"content-state":{}}"#, .event), (#"{"event":"begin","timestamp":1}"#, .event),
+            ("{}", .event),
         ] as [(String, ActivityFault?)])
     func `A push for a Live Activity needs what its event needs`(_ aps: String, _ fault: ActivityFault?) throws {
         let aps = try #require(JSONValue(Array(aps.utf8)))

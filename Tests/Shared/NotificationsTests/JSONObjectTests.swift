@@ -106,8 +106,9 @@ struct JSONObjectTests {
             (#""\udc00""#, "\u{fffd}"), (#""\ud800\ud83d\ude00""#, "\u{fffd}😀"),
             ("null", nil), ("[]", nil), (#"["a"]"#, nil), (#"{"a":"b"}"#, nil),
         ] as [(String, String?)])
-    func `Escapes in a text are resolved, and half a character becomes U+FFFD`(_ value: String, _ expected: String?) throws
-    {
+    func `Escapes in a text are resolved, and half a character becomes U+FFFD`(
+        _ value: String, _ expected: String?
+    ) throws {
         #expect(try Self.object(#"{"k":\#(value)}"#)[text: "k"] == expected)
     }
 

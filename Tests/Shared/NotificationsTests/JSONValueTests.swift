@@ -99,7 +99,9 @@ struct JSONValueTests {
         if areEqual { #expect(left.hashValue == right.hashValue) }
     }
 
-    @Test(arguments: [("1.0", 1), ("1e2", 100), ("12e-1", nil), ("9223372036854775808", nil), ("-0.0", 0), ("1e99", nil)])
+    @Test(arguments: [
+        ("1.0", 1), ("1e2", 100), ("12e-1", nil), ("9223372036854775808", nil), ("-0.0", 0), ("1e99", nil),
+    ])
     func `An integer is one however it is written`(_ digits: String, _ value: Int64?) {
         #expect(JSONNumber(digits)?.int64 == value)
     }
@@ -166,6 +168,14 @@ struct JSONValueTests {
     @Test(arguments: [#"{"name":1}"#, #"{}"#, #"{"name":"a","number":-1}"#, "[]", #"{"name":"a","kind":"three"}"#])
     func `A type that the JSON is not is refused`(_ text: String) {
         #expect(throws: DecodingError.self) { try JSONValue.decode(text.utf8, as: Sample.self) }
+    }
+
+    @Test func `A number that JSON cannot write is null, and said to be one`() {
+        for number in [Double.nan, .infinity, -.infinity] {
+            let value: JSONValue = ["a": [.number(number)]]
+            #expect(value.text == #"{"a":[null]}"# && !value.isWritable && JSONNumber(number) == nil)
+        }
+        #expect(JSONValue.number(2.5).isWritable && JSONValue.number(2.0) == 2)
     }
 
     @Test func `Another library's encoder never writes another number`() throws {

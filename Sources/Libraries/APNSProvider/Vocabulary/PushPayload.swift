@@ -138,7 +138,13 @@ public struct PushPayload: Sendable, Hashable {
     /// Encodes a value as JSON without white space and without escaped slashes, with sorted keys.
     static func encode(_ value: some Encodable) throws(ProviderError) -> [UInt8] {
         do {
-            return Array(try JSONValue(encoding: value, special: special).text.utf8)
+            let json = try JSONValue(encoding: value, special: special)
+            guard json.isWritable else {
+                throw ProviderError(.badNotification, "The keys of your own have a number that JSON cannot write.")
+            }
+            return Array(json.text.utf8)
+        } catch let error as ProviderError {
+            throw error
         } catch {
             throw ProviderError(.badNotification, "The keys of your own cannot be encoded: \(error)")
         }

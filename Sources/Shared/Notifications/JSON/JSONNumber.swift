@@ -28,6 +28,9 @@ public struct JSONNumber: Sendable {
     /// Takes digits that are known to be a number of JSON.
     init(checked digits: String) { self.digits = digits }
 
+    /// Whether JSON can write the number: it is neither infinite nor NaN, which only ``JSONValue/number(_:)`` makes.
+    var isFinite: Bool { digits.utf8.last.map { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ?? false }
+
     /// The nearest `Double`; nil if the number is too large.
     public var double: Double? { Double(digits).flatMap { $0.isFinite ? $0 : nil } }
 
@@ -81,6 +84,7 @@ extension JSONNumber: Hashable, CustomStringConvertible, ExpressibleByIntegerLit
     }
 
     private var form: Form {
+        guard isFinite else { return .beyond(digits) }
         var (significant, fraction, exponent): ([UInt8], Int, Substring) = ([], 0, "")
         let isNegative = digits.utf8.first == UInt8(ascii: "-")
         var isFraction = false

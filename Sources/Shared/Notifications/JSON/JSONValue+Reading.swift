@@ -61,6 +61,7 @@ extension JSONValue {
         case .null: text += "null"
         case .bool(let value): text += value ? "true" : "false"
         case .integer(let value): text += isCanonical ? JSONNumber(value).canonicalDigits : String(value)
+        case .number(let number) where !number.isFinite: text += "null"
         case .number(let number): text += isCanonical ? number.canonicalDigits : number.digits
         case .string(let value): text += JSONString.quoted(value)
         case .array(let values):

@@ -20,10 +20,20 @@ public enum JSONValue: Sendable {
     /// A number that fits into 64 bits.
     public static func integer(_ value: Int) -> JSONValue { .integer(Int64(value)) }
 
-    /// A number; null if it is infinite or not a number, which JSON cannot write.
+    /// A number. JSON cannot write one that is infinite or NaN: its text is null, and a payload with it is refused.
     public static func number(_ value: Double) -> JSONValue {
         if let integer = Int64(exactly: value) { return .integer(integer) }
-        return JSONNumber(value).map(JSONValue.number) ?? .null
+        return .number(JSONNumber(checked: "\(value)"))
+    }
+
+    /// Whether JSON can write all numbers in it.
+    package var isWritable: Bool {
+        switch self {
+        case .number(let number): number.isFinite
+        case .array(let values): values.allSatisfy(\.isWritable)
+        case .object(let members): members.values.allSatisfy(\.isWritable)
+        case .null, .bool, .integer, .string: true
+        }
     }
 
     /// An object with the members of a dictionary.

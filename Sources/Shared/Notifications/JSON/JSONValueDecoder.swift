@@ -42,7 +42,8 @@ struct JSONValueDecoder: Decoder {
     private func mismatch(_ type: any Any.Type) -> DecodingError {
         .typeMismatch(
             type,
-            DecodingError.Context(codingPath: codingPath, debugDescription: "The value is of the type \(value.typeName)."))
+            DecodingError.Context(
+                codingPath: codingPath, debugDescription: "The value is of the type \(value.typeName)."))
     }
 }
 

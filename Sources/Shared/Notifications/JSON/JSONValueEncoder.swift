@@ -61,13 +61,16 @@ struct JSONValueEncoder: Encoder {
         case let value as Bool: return .bool(value)
         case let value as Double: return try number(value, value)
         case let value as Float: return try number(Double(value), value)
-        case let value as any FixedWidthInteger: return Int64(exactly: value).map(JSONValue.integer) ?? .number(JSONNumber(value))
+        case let value as any FixedWidthInteger:
+            return Int64(exactly: value).map(JSONValue.integer) ?? .number(JSONNumber(value))
         default: return nil
         }
     }
 
     /// - Parameter value: the number itself, whose description has the fewest digits.
-    private func number(_ double: Double, _ value: some BinaryFloatingPoint & CustomStringConvertible) throws -> JSONValue {
+    private func number(
+        _ double: Double, _ value: some BinaryFloatingPoint & CustomStringConvertible
+    ) throws -> JSONValue {
         guard double.isFinite else {
             throw EncodingError.invalidValue(
                 value,
