@@ -16,6 +16,11 @@ package struct JSONFault: Error, Sendable, Hashable {
     /// The place of the value at fault in the document (RFC 6901). It is "" if the text is not JSON.
     package var pointer: String
 
+    package init(cause: Cause, pointer: String) {
+        self.cause = cause
+        self.pointer = pointer
+    }
+
     /// What is wrong, in a sentence.
     /// - Parameter subject: what was read, such as "The body".
     package func detail(of subject: String) -> String {
