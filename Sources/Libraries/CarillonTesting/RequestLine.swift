@@ -1,5 +1,5 @@
 import APNSProvider
-import Foundation
+import Notifications
 
 /// Texts about a request of the journal, for the messages of failed tests.
 enum RequestLine {
@@ -19,10 +19,7 @@ enum RequestLine {
 
     /// A value as JSON, with at most 300 characters of it.
     static func shown(_ value: JSONValue?) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let value, let data = try? encoder.encode(value) else { return "nothing" }
-        let text = String(decoding: data, as: UTF8.self)
+        guard let text = value?.text else { return "nothing" }
         return text.count <= 300 ? text : text.prefix(300) + "…"
     }
 }

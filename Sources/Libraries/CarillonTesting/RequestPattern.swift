@@ -88,9 +88,8 @@ extension RequestPattern {
     /// The pattern as parameters of a URL.
     var query: String {
         func shown(_ value: JSONValue) -> String {
-            if case .string(let text) = value { return text }
-            return (try? JSONEncoder().encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+            value.string ?? value.text
         }
-        return members.map { "\($0.key)=\(shown($0.value).percentEncoded)" }.joined(separator: "&")
+        return JSONMembers(members).map { "\($0.key)=\(shown($0.value).percentEncoded)" }.joined(separator: "&")
     }
 }

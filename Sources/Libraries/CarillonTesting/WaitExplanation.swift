@@ -22,7 +22,7 @@ struct WaitExplanation: Decodable {
 
     /// - Returns: nil if the body is not such an answer.
     init?(_ body: String) {
-        guard let answer = try? JSONDecoder().decode(Self.self, from: Data(body.utf8)) else { return nil }
+        guard let answer = try? JSONValue.decode(body.utf8, as: Self.self) else { return nil }
         self = answer
     }
 

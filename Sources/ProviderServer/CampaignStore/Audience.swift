@@ -48,6 +48,6 @@ package struct Audience: Sendable, Hashable {
 
     private static func common(_ one: [String]?, _ other: [String]?) -> [String]? {
         guard let one, let other else { return one ?? other }
-        return Set(one).intersection(other).sorted()
+        return Set(one.map { ExactText($0) }).intersection(other.map { ExactText($0) }).sorted().map(\.text)
     }
 }

@@ -27,7 +27,7 @@ package indirect enum AudienceExpression: LogicalExpression, Sendable, Hashable 
         case lastSeen(Comparison, Moment)
         /// When the installation was added.
         case registered(Comparison, Moment)
-        case number(name: String, Comparison, Double)
+        case number(name: String, Comparison, JSONNumber)
         case text(name: String, String)
         case boolean(name: String, Bool)
     }

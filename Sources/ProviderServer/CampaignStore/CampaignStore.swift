@@ -186,13 +186,19 @@ package protocol CampaignStore: Sendable {
 /// The identifier that a sender chose for a request. It lets the server recognise a repetition.
 package struct IdempotencyKey: Sendable, Hashable {
     package var name: String
-    /// SHA-256 of the request.
+    /// SHA-256 of what the request says, which does not depend on how its JSON is written.
     package var digest: [UInt8]
+    /// SHA-256 of the request's bytes, which version 0.2.0 stored.
+    package var digestOfBytes: [UInt8]?
 
-    package init(name: String, digest: [UInt8]) {
+    package init(name: String, digest: [UInt8], digestOfBytes: [UInt8]? = nil) {
         self.name = name
         self.digest = digest
+        self.digestOfBytes = digestOfBytes
     }
+
+    /// Whether a request with this stored digest is the same one.
+    func fits(_ stored: [UInt8]?) -> Bool { stored == digest || stored != nil && stored == digestOfBytes }
 }
 
 /// Selects recipients of a message.

@@ -20,9 +20,9 @@ package struct Installation: Sendable, Hashable {
     package var appTags: [String]?
     package var appVersion: String?
     /// The values for the names in templates that the backend set.
-    package var values: [String: JSONValue] = [:]
+    package var values: JSONMembers = [:]
     /// The values that the app set. Those of the backend come before them.
-    package var appValues: [String: JSONValue] = [:]
+    package var appValues: JSONMembers = [:]
     /// The device tokens of the app's services.
     package var tokens = ServiceTokens()
     /// The number on the app's icon, as the last message that counts has set it, or the app.
@@ -35,6 +35,17 @@ package struct Installation: Sendable, Hashable {
     package var changed: Timestamp
     /// The end of the installation; nil while it can receive notifications.
     package var end: End?
+
+    /// The most digits of a number among the values. A payload has 4,096 bytes.
+    package static let numberDigits = Payload.maximumBytes
+    /// The largest power of ten of a number among the values. PostgreSQL refuses to compare numbers with more than 16,383
+    /// digits after the point, and one such value would fail every audience that compares values.
+    package static let numberPower = 10_000
+
+    /// Whether a number may be a value, or be compared with one.
+    package static func allows(_ number: JSONNumber) -> Bool {
+        number.isWithin(digits: numberDigits, power: numberPower)
+    }
 
     /// The largest number on an app's icon. A device shows five digits.
     package static let maximumBadge: Int64 = 99_999
@@ -58,7 +69,7 @@ package struct Installation: Sendable, Hashable {
 
 extension Installation {
     /// The recipient's values for the names in templates.
-    package var allValues: [String: JSONValue] { appValues.isEmpty ? values : appValues.merging(values) { $1 } }
+    package var allValues: JSONMembers { appValues.isEmpty ? values : appValues.merging(values) }
 
     /// Returns a device token in lower-case hexadecimal digits; nil if the installation has none for the service.
     /// - Parameter place: whose device token; nil for the app's own.

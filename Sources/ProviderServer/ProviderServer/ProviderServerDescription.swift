@@ -1,4 +1,5 @@
 import Foundation
+import Notifications
 import PrivateFiles
 
 extension ProviderServer {
@@ -15,11 +16,12 @@ extension ProviderServer {
         /// - Returns: nil if no server runs on the folder.
         package static func read(folder: String) -> Description? {
             FileManager.default.contents(atPath: folder + "/" + fileName)
-                .flatMap { try? JSONDecoder().decode(Description.self, from: $0) }
+                .flatMap { try? JSONValue.decode($0) }
         }
 
         func write(folder: String) throws {
-            _ = try Files.make(folder + "/" + Self.fileName, Array(try JSONEncoder().encode(self)), replacing: true)
+            _ = try Files.make(
+                folder + "/" + Self.fileName, Array(try JSONValue(encoding: self).text.utf8), replacing: true)
         }
 
         static func remove(folder: String) {

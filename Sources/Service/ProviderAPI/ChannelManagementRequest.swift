@@ -94,7 +94,7 @@ struct ChannelManagementRequest {
         guard let object = JSONValue(body), case .object(let members) = object else {
             throw Rejection(.badRequestPayload, detail: "The body is not a JSON dictionary.")
         }
-        if let unknown = members.keys.sorted().first(where: { !names.contains($0) }) {
+        if let unknown = members.keys.first(where: { !names.containsExactly($0) }) {
             throw Rejection(
                 .badRequestParams,
                 detail: "\(unknown.prefix(64)) is not a key of this request: it takes \(names.joined(separator: ", "))."
@@ -105,7 +105,7 @@ struct ChannelManagementRequest {
         case nil: throw Rejection(.missingPushType, detail: "The body needs push-type.")
         default: throw Rejection(.invalidPushType, detail: "push-type must be LiveActivity.")
         }
-        guard case .integer(let number)? = members["message-storage-policy"],
+        guard let number = members["message-storage-policy"]?.int64,
             let policy = UInt8(exactly: number).flatMap(MessageStoragePolicy.init(rawValue:))
         else {
             throw Rejection(.badRequestParams, detail: "The body needs message-storage-policy, which is 0 or 1.")

@@ -123,7 +123,7 @@ struct ProviderMemory {
     /// Returns the default topic of a certificate.
     mutating func topic(_ name: String, api: ProviderAPI) -> AddressedTopic {
         let snapshot = current(api)
-        if let topic, topic.name == name { return topic }
+        if let topic, topic.name.isSame(as: name) { return topic }
         let addressed = AddressedTopic(name: name, in: snapshot)
         topic = addressed
         topicName = Array(name.utf8)

@@ -7,12 +7,16 @@ extension StrictPayload {
         case text
         case texts
         case number
+        /// The same, or null, which counts as missing (Table 9-2).
+        case textOrNull
+        case textsOrNull
     }
 
     private static let keys: [String: Value] = [
         "title": .text, "subtitle": .text, "body": .text, "launch-image": .text,
-        "title-loc-key": .text, "title-loc-args": .texts, "subtitle-loc-key": .text, "subtitle-loc-args": .texts,
-        "loc-key": .text, "loc-args": .texts, "action-loc-key": .text, "action": .text,
+        "title-loc-key": .textOrNull, "title-loc-args": .textsOrNull, "subtitle-loc-key": .text,
+        "subtitle-loc-args": .texts,
+        "loc-key": .text, "loc-args": .texts, "action-loc-key": .textOrNull, "action": .text,
         "summary-arg": .text, "summary-arg-count": .number,
     ]
 
@@ -32,9 +36,12 @@ extension StrictPayload {
             }
             guard let expected = keys[name] else { return "aps.alert.\(name) is not a key of an alert." }
             switch expected {
-            case .text where Kind(value) != .string: return "aps.alert.\(name) must be a string."
+            case .textOrNull where Kind(value) == .null, .textsOrNull where Kind(value) == .null: break
+            case .text where Kind(value) != .string, .textOrNull where Kind(value) != .string:
+                return "aps.alert.\(name) must be a string."
             case .number where Kind(value) != .number: return "aps.alert.\(name) must be a number."
-            case .texts where !areTexts(value): return "aps.alert.\(name) must be an array of strings."
+            case .texts where !areTexts(value), .textsOrNull where !areTexts(value):
+                return "aps.alert.\(name) must be an array of strings."
             default: break
             }
         }
@@ -63,10 +70,11 @@ extension StrictPayload {
     }
 
     /// Checks the keys that only make sense together with others.
-    static func combination(_ aps: JSONObject, for type: PushType?) -> String? {
+    static func combination(_ aps: JSONObject, _ members: JSONMembers, for type: PushType?) -> String? {
         if aps[raw: "content-available"] != nil, aps[double: "content-available"] != 1 {
             return "aps.content-available must be 1."
         }
+        if type == .liveActivity, let fault = ActivityFault(in: members) { return fault.description }
         let isSeen = ["alert", "badge", "sound"].contains { aps[raw: $0] != nil }
         if type == .background, aps[raw: "content-available"] == nil {
             return "aps has no content-available, which a background notification needs."
@@ -74,9 +82,24 @@ extension StrictPayload {
         if type == .alert, !isSeen {
             return "aps has no alert, badge or sound, one of which the push type alert needs."
         }
+        if type == .alert, !isNoticed(members) {
+            return "aps shows nothing: its alert has no text, and its sound no name."
+        }
         for name in ["category", "mutable-content"] where aps[raw: name] != nil && aps[raw: "alert"] == nil {
             return "aps.\(name) needs aps.alert."
         }
         return nil
+    }
+
+    /// Whether a person sees or hears something: "the push notification must trigger an alert, sound, or badge" (Guide,
+    /// Table 8-2).
+    private static func isNoticed(_ aps: JSONMembers) -> Bool {
+        if aps["badge"] != nil || aps["alert"].map(AlertText.isShown) ?? false { return true }
+        switch aps["sound"] {
+        case .string(let name)?: return !name.isEmpty
+        // A dictionary without a name plays the default sound.
+        case .object(let sound)?: return sound["name"]?.string.map { !$0.isEmpty } ?? true
+        default: return false
+        }
     }
 }

@@ -26,11 +26,14 @@ enum StrictPayload {
             }
         }
         // The relevance score of a Live Activity may be any number.
-        if type != .liveActivity, let score = aps[double: "relevance-score"], !(0...1).contains(score) {
+        if type != .liveActivity, aps[raw: "relevance-score"] != nil, !isShare(aps[double: "relevance-score"]) {
             return "aps.relevance-score must be a number from 0 to 1."
         }
-        return sound(aps) ?? alert(aps, for: type) ?? combination(aps, for: type)
+        let members = JSONValue(body)?.members["aps"]?.members ?? [:]
+        return sound(aps) ?? alert(aps, for: type) ?? combination(aps, members, for: type)
     }
+
+    private static func isShare(_ number: Double?) -> Bool { number.map { (0...1).contains($0) } ?? false }
 
     /// Finds keys that are in the wrong place, and belong in `aps` or in a header.
     private static func misplaced(_ payload: JSONObject, _ aps: JSONObject) -> String? {
@@ -51,7 +54,7 @@ enum StrictPayload {
                 return "aps.sound.\(name) must be \(Kind.described(allowed))."
             }
         }
-        guard let volume = sound[double: "volume"], !(0...1).contains(volume) else { return nil }
+        guard sound[raw: "volume"] != nil, !isShare(sound[double: "volume"]) else { return nil }
         return "aps.sound.volume must be a number from 0 to 1."
     }
 }

@@ -23,8 +23,9 @@ final class CapturedRequests: CapturedPushes {
         let number: UInt64
         let bundleID: String
         let environment: String
-        let token: Data
-        let payload: Data
+        /// In base64.
+        let token: String
+        let payload: String
         let headers: HeldPush.Headers
     }
 
@@ -41,20 +42,21 @@ final class CapturedRequests: CapturedPushes {
         var files: [File] = []
         for name in names.filter({ $0.hasSuffix(".json") }).sorted().suffix(Self.maximumCount) {
             guard let data = FileManager.default.contents(atPath: folder + "/" + name),
-                let file = try? JSONDecoder().decode(File.self, from: data)
+                let file = try? JSONValue.decode(data, as: File.self)
             else { continue }
             files.append(file)
         }
         state.withLock { state in
             for file in files.sorted(by: { $0.number < $1.number }) {
                 guard let bundleID = BundleID(rawValue: file.bundleID),
-                    let environment = Environment(rawValue: file.environment)
+                    let environment = Environment(rawValue: file.environment),
+                    let token = Data(base64Encoded: file.token), let payload = Data(base64Encoded: file.payload)
                 else { continue }
                 state.numbers.append(file.number)
                 state.pushes[file.number] = HeldPush(
                     number: 0, place: UpstreamPlace(bundleID: bundleID, environment: environment),
                     expires: Timestamp(milliseconds: 0), taken: Timestamp(milliseconds: 0),
-                    deviceToken: Array(file.token), payload: Array(file.payload), headers: file.headers)
+                    deviceToken: Array(token), payload: Array(payload), headers: file.headers)
             }
         }
     }
@@ -83,12 +85,13 @@ final class CapturedRequests: CapturedPushes {
         guard let folder else { return }
         let file = File(
             number: number, bundleID: push.place.bundleID.rawValue, environment: push.place.environment.rawValue,
-            token: Data(push.deviceToken), payload: Data(push.payload), headers: push.headers)
-        guard let data = try? JSONEncoder().encode(file) else {
+            token: Data(push.deviceToken).base64EncodedString(),
+            payload: Data(push.payload).base64EncodedString(), headers: push.headers)
+        guard let text = try? JSONValue(encoding: file).text else {
             throw StoreError(.unavailable, "A captured request cannot be encoded.")
         }
         try Files.makeFolder(folder)
-        _ = try Files.make(Self.file(number, in: folder), Array(data), replacing: true)
+        _ = try Files.make(Self.file(number, in: folder), Array(text.utf8), replacing: true)
     }
 
     /// With leading zeros, so that the names have the order of the numbers.

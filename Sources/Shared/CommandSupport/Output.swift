@@ -1,5 +1,6 @@
 import Connections
 import Foundation
+import Notifications
 
 /// Prints the results of a command: text for people, or one JSON object on each line for programs.
 package struct Output: Sendable {
@@ -11,10 +12,8 @@ package struct Output: Sendable {
     /// - Parameter text: nil if people need no line.
     package func print(_ object: some Encodable, _ text: @autoclosure () -> String?) {
         if isJSON {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
             // Encoding cannot fail, because all objects printed here consist of texts and numbers.
-            if let data = try? encoder.encode(object) { Self.write(data) }
+            if let value = try? JSONValue(encoding: object) { Self.write(Data(value.text.utf8)) }
         } else if let text = text() {
             Self.write(Data(text.utf8))
         }

@@ -63,7 +63,7 @@ extension CallInput {
         query = try Self.query(request.uri.query ?? "")
         try Self.check(operation.parameters, path: parameters, query: query)
         guard let expected = operation.body, expected.schema != nil else { return }
-        let bytes = try await Self.bytes(of: request, upTo: expected.maximumBytes)
+        let bytes = JSONValue.withoutMark(try await Self.bytes(of: request, upTo: expected.maximumBytes))
         if !bytes.isEmpty || !expected.isOptional { body = bytes }
         document = try Self.document(body, expected)
     }
@@ -85,14 +85,17 @@ extension CallInput {
 
     /// Reads a JSON body, and checks its schema if the operation does not read it.
     static func document(_ body: [UInt8], _ expected: Body) throws(Problem) -> JSONValue {
-        let depth = APILimits.documentDepth
-        // Readers differ in which of two values with the same key they take (RFC 8259, 4).
-        guard let value = JSONValue(any: body, maximumDepth: depth, refusesRepeatedKeys: true) else {
-            throw Problem.invalid(
-                "", "The body is not JSON, has a key twice in one object, or is nested in more than \(depth) levels.")
-        }
+        let value = try document(body)
         if expected.isChecked { try expected.schema?.check(value) }
         return value
+    }
+
+    private static func document(_ body: [UInt8]) throws(Problem) -> JSONValue {
+        do throws(JSONFault) {
+            return try JSONValue(document: body, maximumDepth: APILimits.documentDepth)
+        } catch {
+            throw Problem.invalid(error.pointer, error.detail(of: "The body"))
+        }
     }
 
     /// Reads a query as browsers write it: `+` is a space (URL Standard, 5.1).

@@ -74,11 +74,7 @@ extension JSONForm where Value: FixedWidthInteger & Sendable {
     // Two parameters, because the compiler takes seconds for a declaration with several ranges.
     package static func integer(from lowest: Int = 0, to highest: Int = .max) -> JSONForm {
         checked(.integer(Int64(clamping: lowest)...Int64(clamping: highest))) { value in
-            switch value {
-            case .integer(let number): Value(exactly: number)
-            case .number(let number): Value(exactly: number)
-            default: nil
-            }
+            value.int64.flatMap { Value(exactly: $0) }
         } writing: {
             .integer(Int64(clamping: $0))
         }
@@ -131,19 +127,31 @@ extension JSONForm {
             }, writing: { .array($0.map(element.writing)) })
     }
 
-    /// An object with any keys. The description does not say of which form its values are.
+    /// An object with any keys that are not texts of people. The description does not say of which form its values are.
     package static func dictionary<Element>(
         of element: JSONForm<Element>
     ) -> JSONForm where Value == [String: Element] {
+        let exact = JSONForm<[ExactText: Element]>.exactDictionary(of: element)
+        return JSONForm(
+            schema: exact.schema,
+            reading: { json, place in
+                Dictionary(try exact.reading(json, place).map { ($0.key.text, $0.value) }) { _, last in last }
+            }, writing: { .object($0.mapValues(element.writing)) })
+    }
+
+    /// An object with any keys, which are compared by their code units.
+    package static func exactDictionary<Element>(
+        of element: JSONForm<Element>
+    ) -> JSONForm where Value == [ExactText: Element] {
         JSONForm(
             schema: .openObject,
             reading: { json, place in
                 try Schema.openObject.check(json, at: place.pointer)
                 guard case .object(let members) = json else { throw place.wrongType }
-                // Sorted, so that the first fault is always the same.
-                return try members.sorted { $0.key < $1.key }
-                    .reduce(into: [:]) { $0[$1.key] = try element.reading($1.value, place[$1.key]) }
-            }, writing: { .object($0.mapValues(element.writing)) })
+                return try members.reduce(into: [:]) {
+                    $0[ExactText($1.key)] = try element.reading($1.value, place[$1.key])
+                }
+            }, writing: { .object(JSONMembers(lastOf: $0.map { ($0.key.text, element.writing($0.value)) })) })
     }
 }
 
@@ -168,7 +176,7 @@ private struct JSONPlace: Sendable {
 package struct JSONMember<Object, Part>: Sendable {
     /// More than one if the members of another form are here.
     fileprivate let members: [Schema.Member]
-    fileprivate let read: @Sendable (_ members: [String: JSONValue], JSONPlace) throws -> Part
+    fileprivate let read: @Sendable (_ members: JSONMembers, JSONPlace) throws -> Part
     fileprivate let write: @Sendable (Object) -> [(key: String, value: JSONValue)]
 
     package static func required(
@@ -210,8 +218,7 @@ package struct JSONMember<Object, Part>: Sendable {
                 try form.reading(.object(values.filter { keys.contains($0.key) }), place)
             },
             write: { object in
-                guard case .object(let values) = form.writing(property(object)) else { return [] }
-                return Array(values)
+                form.writing(property(object)).members.map { ($0.key, $0.value) }
             })
     }
 }
@@ -244,7 +251,7 @@ extension JSONForm {
                 return make(repeat try read(each member))
             },
             writing: { value in
-                .object(Dictionary(written.flatMap { $0(value) }, uniquingKeysWith: { $1 }))
+                .object(JSONMembers(lastOf: written.flatMap { $0(value) }))
             })
     }
 }

@@ -61,7 +61,7 @@ extension Problem: Codable {
 
     /// The problem as JSON.
     package var document: JSONValue {
-        var members: [String: JSONValue] = [
+        var members: JSONMembers = [
             // This type means that the status says what kind of error it is (RFC 9457, 4.2.1).
             "type": "about:blank", "title": .string(title), "status": .integer(Int64(status)),
             "detail": .string(detail),

@@ -23,9 +23,7 @@ extension Response {
     /// An answer with a message that has no form.
     /// - Throws: never for messages that contain only text, numbers and lists of them.
     package static func json(_ message: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-        return Response(status, MediaType.json, try encoder.encode(message))
+        try JSONValue(encoding: message).response(status)
     }
 
     package init(_ status: HTTPResponse.Status, _ mediaType: String, _ body: Data) {
@@ -40,9 +38,8 @@ extension Response {
     }
 
     /// - Parameter more: further members of the problem document (RFC 9457, 3.2).
-    package init(_ problem: Problem, with more: [String: JSONValue] = [:]) {
-        var document = problem.document
-        if case .object(let members) = document { document = .object(members.merging(more) { known, _ in known }) }
+    package init(_ problem: Problem, with more: JSONMembers = [:]) {
+        let document = JSONValue.object(more.merging(problem.document.members))
         self.init(HTTPResponse.Status(code: problem.status), Problem.mediaType, text: document.text)
         if let allow = problem.allow { headers[.allow] = allow }
         if problem.status == 401 { headers[.wwwAuthenticate] = "Bearer" }

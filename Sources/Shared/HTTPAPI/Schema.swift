@@ -61,7 +61,9 @@ extension Schema {
         case (.any, _): break
         case (.string(let format), .string(let text)):
             guard format.allows(text) else { throw .invalid(pointer, "The value has to be \(format.name).") }
-        case (.integer(let range), .integer(let number)):
+        case (.integer(let range), .integer), (.integer(let range), .number):
+            // 1.0 is an integer as well (JSON Schema, 6.1.1).
+            guard let number = value.int64 else { throw .wrongType(value, at: pointer, kind) }
             guard range.contains(number) else {
                 throw .invalid(pointer, "The value has to be from \(range.lowerBound) to \(range.upperBound).")
             }
@@ -75,16 +77,13 @@ extension Schema {
             try check(values, members, at: pointer)
         case (.named(_, let schema), _):
             try schema.check(value, at: pointer)
-        case (.integer, .number(let number)) where Int64(exactly: number) != nil:
-            // 1.0 is an integer as well (JSON Schema, 6.1.1).
-            try check(.integer(Int64(exactly: number) ?? 0), at: pointer)
         default:
             throw .wrongType(value, at: pointer, kind)
         }
     }
 
-    private func check(_ values: [String: JSONValue], _ members: [Member], at pointer: String) throws(Problem) {
-        for name in values.keys.sorted() where !members.contains(where: { $0.name == name }) {
+    private func check(_ values: JSONMembers, _ members: [Member], at pointer: String) throws(Problem) {
+        for name in values.keys where !members.contains(where: { $0.name.isSame(as: name) }) {
             throw .unknown(name, at: pointer, keys: members.map(\.name))
         }
         for member in members {

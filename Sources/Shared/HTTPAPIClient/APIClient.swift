@@ -108,7 +108,7 @@ package struct APIClient: Sendable {
         var request = request(method, path, headers)
         if let message {
             request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(try JSONEncoder().encode(message))
+            request.body = .bytes(Array(try JSONValue(encoding: message).text.utf8))
         }
         return try await exchange(request, beside: statuses, body)
     }
@@ -182,18 +182,9 @@ package struct APIClient: Sendable {
     func read<Answer: Decodable>(_ response: HTTPClientResponse) async throws -> Answer {
         let bytes = try await bytes(of: response)
         do {
-            return try Self.decode(bytes.isEmpty ? Array("{}".utf8) : bytes)
+            return try JSONValue.decode(bytes.isEmpty ? Array("{}".utf8) : bytes)
         } catch {
             throw APIFailure.notUnderstood(error)
         }
-    }
-
-    private static func decode<Answer: Decodable>(_ bytes: [UInt8]) throws -> Answer {
-        // The decoder would read such values slowly, and without a bound on their depth.
-        guard Answer.self == JSONValue.self else { return try JSONDecoder().decode(Answer.self, from: Data(bytes)) }
-        guard let value = JSONValue(any: bytes, maximumDepth: APIFailure.answerDepth) as? Answer else {
-            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "The answer is not JSON."))
-        }
-        return value
     }
 }

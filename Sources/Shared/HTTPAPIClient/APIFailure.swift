@@ -11,13 +11,10 @@ package enum APIFailure: Error {
     /// The answer is not the JSON that was expected.
     case notUnderstood(any Error)
 
-    /// How many levels an answer of JSON may have: a payload of 64 in a request of the journal, in a list.
-    static let answerDepth = Payload.maximumDepth + 8
-
     /// What the server says about the error (RFC 9457), with the place of the fault in the document that was sent. Both
     /// are nil if the answer says nothing, for example because it comes from a proxy.
     package var problem: (detail: String?, pointer: String?) {
-        guard case .refused(_, let body) = self, let answer = JSONValue(body, maximumDepth: Self.answerDepth) else {
+        guard case .refused(_, let body) = self, let answer = try? JSONValue(answer: body) else {
             return (nil, nil)
         }
         return (answer.members["detail"]?.string, answer.members["pointer"]?.string)

@@ -10,4 +10,8 @@ package struct CollapseIdentifier: RawRepresentable, Sendable, Hashable {
         guard (1...Self.maximumBytes).contains(rawValue.utf8.count) else { return nil }
         self.rawValue = rawValue
     }
+
+    package static func == (one: CollapseIdentifier, other: CollapseIdentifier) -> Bool {
+        one.rawValue.isSame(as: other.rawValue)
+    }
 }

@@ -19,7 +19,7 @@ package struct Payload: Sendable, Hashable {
         package static let alert = Contents(rawValue: 1 << 1)
         package static let badge = Contents(rawValue: 1 << 2)
         package static let sound = Contents(rawValue: 1 << 3)
-        /// `content-available` with the value 1.
+        /// `content-available` with a value that switches it on; see ``JSONValue/isOn``.
         package static let contentAvailable = Contents(rawValue: 1 << 4)
     }
 

@@ -60,7 +60,7 @@ struct PayloadScanner {
     private mutating func open(isDictionary: Bool) -> PayloadError? {
         guard depth > 0 || isDictionary else { return .notADictionary }
         guard depth < maximumDepth else { return .tooDeep }
-        recordValue(isOne: false, isNull: false, isDictionary: isDictionary)
+        recordValue(isOn: false, isNull: false, isDictionary: isDictionary)
         levels = levels << 1 | (isDictionary ? 1 : 0)
         depth += 1
         next = isDictionary ? .keyOrEnd : .valueOrEnd
@@ -87,7 +87,7 @@ struct PayloadScanner {
             key = depth == 1 || (depth == 2 && isInAPS) ? Self.key(body, text) : .other
             next = .colon
         } else {
-            recordValue(isOne: false, isNull: false, isDictionary: false)
+            recordValue(isOn: false, isNull: false, isDictionary: false)
             next = .commaOrEnd
         }
         return nil
@@ -102,31 +102,40 @@ struct PayloadScanner {
             guard JSONText.skipWord(body, &index) else { return .malformed(offset: index) }
         }
         guard depth > 0 else { return .notADictionary }
-        let first = body[start]
         recordValue(
-            isOne: index == start + 1 && first == UInt8(ascii: "1") || first == UInt8(ascii: "t"),
-            isNull: first == UInt8(ascii: "n"),
+            isOn: key == .contentAvailable && Self.isOn(body.extracting(start..<index)),
+            isNull: body[start] == UInt8(ascii: "n"),
             isDictionary: false,
         )
         next = .commaOrEnd
         return nil
     }
 
-    /// Notes the value that begins here, at the present depth.
-    private mutating func recordValue(isOne: Bool, isNull: Bool, isDictionary: Bool) {
+    /// Whether a number or a word switches something on. The value is nearly always 1.
+    private static func isOn(_ value: Span<UInt8>) -> Bool {
+        value.count == 1 ? value[0] == UInt8(ascii: "1") : JSONValue(any: value.array)?.isOn ?? false
+    }
+
+    /// Notes the value that begins here, at the present depth. If a key occurs twice, the last value counts, as for
+    /// ``JSONValue``.
+    private mutating func recordValue(isOn: Bool, isNull: Bool, isDictionary: Bool) {
         guard self.isDictionary else { return }
-        if depth == 1 {
-            isInAPS = key == .aps && isDictionary
-            if isInAPS { contents.insert(.aps) }
-        } else if depth == 2, isInAPS, !isNull {
+        if depth == 1, key == .aps {
+            isInAPS = isDictionary
+            contents = isDictionary ? .aps : []
+        } else if depth == 2, isInAPS {
             switch key {
-            case .alert: contents.insert(.alert)
-            case .badge: contents.insert(.badge)
-            case .sound: contents.insert(.sound)
-            case .contentAvailable where isOne: contents.insert(.contentAvailable)
-            default: break
+            case .alert: note(.alert, !isNull)
+            case .badge: note(.badge, !isNull)
+            case .sound: note(.sound, !isNull)
+            case .contentAvailable: note(.contentAvailable, isOn)
+            case .aps, .other: break
             }
         }
+    }
+
+    private mutating func note(_ content: Payload.Contents, _ isPresent: Bool) {
+        if isPresent { contents.insert(content) } else { contents.remove(content) }
     }
 
     private static func key(_ body: Span<UInt8>, _ text: Range<Int>) -> Key {

@@ -25,14 +25,14 @@ package struct ProviderIdentity: Sendable, Hashable {
 
     /// Whether its holder may send to a topic: one that the certificate lists, or one that goes with it.
     package func allows(_ topic: String) -> Bool {
-        guard !topics.isEmpty else { return topic == uid }
+        guard !topics.isEmpty else { return uid.isSame(as: topic) }
         return topics.contains { listed in
-            listed.topic == topic
+            listed.topic.isSame(as: topic)
                 || TopicKind.allCases.contains { kind in
                     guard let entry = kind.certificateEntry, entry.name == listed.kind,
                         listed.topic.hasSuffix(entry.listed.suffix)
                     else { return false }
-                    return listed.topic.dropLast(entry.listed.suffix.count) + kind.suffix == topic
+                    return (listed.topic.dropLast(entry.listed.suffix.count) + kind.suffix).isSame(as: topic)
                 }
         }
     }

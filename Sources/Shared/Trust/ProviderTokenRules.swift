@@ -146,10 +146,10 @@ extension ProviderTokenRules {
             guard parts.count == 3 else {
                 throw .invalidToken("The provider token is not header, claims and signature, with periods between.")
             }
-            guard let header = Base64URL.decoded(parts[0]).flatMap(JSONObject.init) else {
+            guard let header = Base64URL.decoded(parts[0]).flatMap({ JSONObject($0) }) else {
                 throw .invalidToken("The provider token's header is not a JSON object in Base64 without repeated keys.")
             }
-            guard let claims = Base64URL.decoded(parts[1]).flatMap(JSONObject.init) else {
+            guard let claims = Base64URL.decoded(parts[1]).flatMap({ JSONObject($0) }) else {
                 throw .invalidToken(
                     "The provider token's claims are not a JSON object in Base64 without repeated keys.")
             }

@@ -1,4 +1,3 @@
-import Foundation
 package import Notifications
 
 /// How a value is stored, in one column or in several.
@@ -46,9 +45,9 @@ package struct ColumnType<Value>: Sendable {
     /// JSON in UTF-8.
     package static func json() -> ColumnType where Value: Codable & SendableMetatype {
         ColumnType(
-            .bytes, value: { .bytes(Array(try JSONEncoder().encode($0))) },
+            .bytes, value: { .bytes(Array(try JSONValue(encoding: $0).text.utf8)) },
             read: { row, column in
-                try row.bytes(column).map { try JSONDecoder().decode(Value.self, from: Data($0)) }
+                try row.bytes(column).map { try JSONValue.decode($0) }
             })
     }
 

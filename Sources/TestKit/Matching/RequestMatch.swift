@@ -40,16 +40,16 @@ package struct RequestMatch: Sendable {
     package func matches(_ facts: RequestFacts) -> Bool {
         // Compare the payload last: it has to be parsed for each request that gets that far.
         if let team, facts.team != team { return false }
-        if let topic, facts.topic != topic { return false }
+        if let topic, !facts.topic.isSame(as: topic) { return false }
         if let token, facts.token != token { return false }
         if let device, facts.device != device { return false }
         if let environment, facts.environment != environment { return false }
         if let interface, facts.interface != interface { return false }
-        if let serverName, facts.serverName?.lowercased() != serverName { return false }
-        if let pushType, facts.pushType != pushType { return false }
+        if let serverName, !(facts.serverName?.lowercased()).isSame(as: serverName) { return false }
+        if let pushType, !facts.pushType.isSame(as: pushType) { return false }
         if let apnsID, facts.apnsID != apnsID { return false }
-        if let collapseID, facts.collapseID != collapseID { return false }
-        if let channel, facts.channel != channel { return false }
+        if let collapseID, !facts.collapseID.isSame(as: collapseID) { return false }
+        if let channel, !facts.channel.isSame(as: channel) { return false }
         if let status, facts.status != status { return false }
         if let reason, facts.reason != reason { return false }
         if let outcome, facts.outcome != outcome { return false }
@@ -64,16 +64,16 @@ package struct RequestMatch: Sendable {
             if isDifferent { keys.append(key.rawValue) }
         }
         compare(.team, team != nil && facts.team != team)
-        compare(.topic, topic != nil && facts.topic != topic)
+        compare(.topic, topic.map { !facts.topic.isSame(as: $0) } ?? false)
         compare(.token, token != nil && facts.token != token)
         compare(.device, device != nil && facts.device != device)
         compare(.environment, environment != nil && facts.environment != environment)
         compare(.protocol, interface != nil && facts.interface != interface)
-        compare(.serverName, serverName != nil && facts.serverName?.lowercased() != serverName)
-        compare(.pushType, pushType != nil && facts.pushType != pushType)
+        compare(.serverName, serverName.map { !(facts.serverName?.lowercased()).isSame(as: $0) } ?? false)
+        compare(.pushType, pushType.map { !facts.pushType.isSame(as: $0) } ?? false)
         compare(.apnsID, apnsID != nil && facts.apnsID != apnsID)
-        compare(.collapseID, collapseID != nil && facts.collapseID != collapseID)
-        compare(.channel, channel != nil && facts.channel != channel)
+        compare(.collapseID, collapseID.map { !facts.collapseID.isSame(as: $0) } ?? false)
+        compare(.channel, channel.map { !facts.channel.isSame(as: $0) } ?? false)
         compare(.status, status != nil && facts.status != status)
         compare(.reason, reason != nil && facts.reason != reason)
         compare(.payload, !matchesPayload(of: facts))

@@ -14,7 +14,7 @@ extension Rehearsal {
         rules = []
         for (index, value) in values.enumerated() {
             let rule = try Rule(value, at: "/rules/\(index)", number: index + 1)
-            guard !rules.contains(where: { $0.name == rule.name }) else {
+            guard !rules.contains(where: { $0.name.isSame(as: rule.name) }) else {
                 throw MatchError("/rules/\(index)/name", "Another rule has this name; each needs its own.")
             }
             rules.append(rule)
@@ -51,9 +51,9 @@ extension Rehearsal.Rule {
         let place = reader.place("match")
         if let keys = fault.connectionKeys, case .object(let members) = reader.members["match"] {
             let allowed = keys.map(\.rawValue)
-            for key in members.keys.sorted() where !allowed.contains(key) {
+            for key in members.keys where !allowed.containsExactly(key) {
                 throw MatchError(
-                    place + "/" + key,
+                    place + "/" + JSONValue.escaped(key),
                     "The fault is about a connection, before any request; the match takes \(Self.list(allowed)).")
             }
         }

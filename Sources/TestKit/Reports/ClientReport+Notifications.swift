@@ -4,7 +4,7 @@ import Notifications
 // Findings about the contents of notifications.
 extension ClientReport {
     static let notifications: [Rule] = [
-        silentPriority, missingPushType, misplacedKeys, upperCase, activityTokens,
+        silentPriority, missingPushType, misplacedKeys, upperCase, activityTokens, activityFaults,
     ]
 
     private static let silentPriority: Rule = { requests in
@@ -66,6 +66,27 @@ extension ClientReport {
             advice: "Write device tokens in lower-case hexadecimal digits, so that each has one form in your records.",
             shown
         ) { "\($0) device tokens were written in upper-case digits." }
+    }
+
+    /// Pushes and broadcasts for Live Activities that every device ignores. The service accepts them with 200.
+    private static let activityFaults: Rule = { requests in
+        var causes: Set<String> = []
+        let shown = requests.filter { request in
+            guard request.facts.status == 200,
+                request.facts.pushType?.lowercased() == PushType.liveActivity.rawValue,
+                let payload = request.facts.payload,
+                let fault = ActivityFault(in: payload.members["aps"]?.members ?? [:])
+            else { return false }
+            causes.insert(fault.description)
+            return true
+        }
+        return finding(
+            "live-activity-ignored", .error, section: "2.4",
+            advice:
+                "Send event and timestamp with each push for a Live Activity, content-state to start and to update one, "
+                + "and to start one also attributes-type, attributes and an alert with a text (docs/channels.md).",
+            shown
+        ) { "\($0) pushes for Live Activities do nothing on any device: \(causes.sorted().joined(separator: " "))" }
     }
 
     /// Pushes and broadcasts that came the wrong way. The service accepts them, because their token is for the topic.

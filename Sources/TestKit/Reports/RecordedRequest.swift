@@ -21,13 +21,15 @@ package struct RecordedRequest: Sendable {
     /// The destination and the content. Two requests that are equal in both are attempts to send the same
     /// notification.
     var content: Content {
-        Content(token: facts.token, topic: facts.topic, collapseID: facts.collapseID, body: facts.body)
+        Content(
+            token: facts.token, topic: facts.topic.map { ExactText($0) },
+            collapseID: facts.collapseID.map { ExactText($0) }, body: facts.body)
     }
 
     struct Content: Hashable {
         let token: String?
-        let topic: String?
-        let collapseID: String?
+        let topic: ExactText?
+        let collapseID: ExactText?
         let body: [UInt8]
     }
 
@@ -47,7 +49,7 @@ package struct RecordedRequest: Sendable {
     }
 
     /// The members of a part of the provider token: 0 is its header, and 1 its claims.
-    private func tokenMembers(_ index: Int) -> [String: JSONValue]? {
+    private func tokenMembers(_ index: Int) -> JSONMembers? {
         guard let token = headers["authorization"]?.split(separator: " ").last else { return nil }
         let parts = token.split(separator: ".")
         guard parts.count >= 2, let bytes = Base64URL.decoded(Array(parts[index].utf8)[...]) else { return nil }

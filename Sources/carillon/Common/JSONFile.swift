@@ -26,9 +26,11 @@ struct JSONFile {
 
     /// - Parameter name: the name of the text, for the error.
     static func value(of text: Data, _ name: String) throws -> JSONValue {
-        guard let value = JSONValue(any: Array(text), maximumDepth: Payload.maximumDepth + 8) else {
-            throw CommandError("\(name) is not JSON.")
+        do throws(JSONFault) {
+            return try JSONValue(document: Array(text), maximumDepth: JSONValue.answerDepth)
+        } catch {
+            guard !error.pointer.isEmpty else { throw CommandError(error.detail(of: name)) }
+            throw CommandError(error.detail(of: "It"), at: error.pointer).inFile(name)
         }
-        return value
     }
 }

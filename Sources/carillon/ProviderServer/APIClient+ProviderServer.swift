@@ -136,7 +136,7 @@ extension JSONValue {
 
     /// The number of a member; 0 if it is missing.
     func count(_ key: String) -> Int {
-        if case .integer(let number)? = members[key] { Int(clamping: number) } else { 0 }
+        members[key]?.int64.map { Int(clamping: $0) } ?? 0
     }
 
     /// The number of a member, as text; 0 if it is missing.

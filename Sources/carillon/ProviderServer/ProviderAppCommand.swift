@@ -93,8 +93,10 @@ struct ProviderAppCommand: AsyncParsableCommand {
             }
             let names = environment.isEmpty ? [carillon == nil ? .production : .development] : environment
             // The stored credentials stay if a place comes without any.
-            var environments = (known.members["environments"]?.members ?? [:])
-                .mapValues { $0.only(["url", "authority", "feedback", "channels"]) }
+            var environments = JSONMembers(
+                lastOf: (known.members["environments"]?.members ?? [:]).map { name, place in
+                    (key: name, value: place.only(["url", "authority", "feedback", "channels"]))
+                })
             for name in names { environments[name.rawValue] = try place(name, own) }
             let claims = acceptClaimedUsers.map(JSONValue.bool) ?? known.members["acceptsClaimedUsers"] ?? false
             var document: [String: JSONValue] = [

@@ -106,7 +106,7 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
         var value: [String] = []
 
         func run() async throws {
-            var members: [String: JSONValue] = [
+            var members: JSONMembers = [
                 "deviceToken": .string(token), "environment": .string(environment.rawValue),
                 "tags": .array(tag.map(JSONValue.string)), "languages": .array(language.map(JSONValue.string)),
             ]
@@ -130,7 +130,7 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
         }
 
         private static func tokens(_ texts: [String], of option: String) throws -> JSONValue {
-            var tokens: [String: JSONValue] = [:]
+            var tokens = JSONMembers()
             for text in texts {
                 let (name, token) = try pair(text, of: option)
                 tokens[name] = .string(token)
@@ -138,17 +138,15 @@ struct ProviderInstallationCommand: AsyncParsableCommand {
             return .object(tokens)
         }
 
-        private func values() throws -> [String: JSONValue] {
-            var values: [String: JSONValue] = [:]
+        private func values() throws -> JSONMembers {
+            var values = JSONMembers()
             for text in value {
                 let (name, plain) = try Self.pair(text, of: "value")
+                let read = JSONValue(any: Array(plain.utf8)) ?? .null
                 values[name] =
-                    switch JSONValue(any: Array(plain.utf8)) {
-                    case .string(let quoted): .string(quoted)
-                    case .integer(let number): .integer(number)
-                    case .number(let number): .number(number)
-                    case .bool(let isTrue): .bool(isTrue)
-                    default: .string(plain)
+                    switch read {
+                    case .string, .integer, .number, .bool: read
+                    case .null, .array, .object: .string(plain)
                     }
             }
             return values

@@ -75,6 +75,7 @@ struct BatchLines: Sendable {
         mutating func next() async throws -> PushRequest? {
             while let line = try await nextLine() {
                 number += 1
+                let line = number == 1 ? JSONValue.withoutMark(line) : line
                 if line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }), tooLong == nil { continue }
                 do throws(BadBatchLine) {
                     if let tooLong { throw tooLong }
@@ -141,7 +142,7 @@ struct BatchLines: Sendable {
 
     private func request(_ line: [UInt8], _ number: Int) throws(BadBatchLine) -> PushRequest {
         guard let object = JSONObject(line) else {
-            throw BadBatchLine(number: number, line[...], cause: "it is not a JSON dictionary")
+            throw BadBatchLine(number: number, line[...], cause: Self.cause(line))
         }
         guard let token = Self.text(object, "token") else {
             throw BadBatchLine(number: number, line[...], cause: "it has no token")
@@ -156,6 +157,18 @@ struct BatchLines: Sendable {
         request.collapseID = Self.text(object, "collapseID") ?? request.collapseID
         request.pushType = Self.text(object, "pushType") ?? request.pushType
         return request
+    }
+
+    /// Why a line is not a dictionary.
+    private static func cause(_ line: [UInt8]) -> String {
+        do throws(JSONFault) {
+            guard case .object = try JSONValue(document: line, maximumDepth: JSONValue.answerDepth) else {
+                return "it is not a JSON dictionary"
+            }
+            return "it has more than \(JSONObject.maximumKeys) keys, or is nested too deeply"
+        } catch {
+            return String(error.detail(of: "it").dropLast())
+        }
     }
 
     /// A text or a number in the form of a header's value; nil if the line has none.

@@ -86,8 +86,8 @@ struct BroadcastCommand: AsyncParsableCommand {
             return Array(#"{"aps":\#(aps)}"#.utf8)
         }
         guard let payload, payload != "-" else {
-            return try FileHandle.standardInput.readToEnd().map(Array.init) ?? []
+            return JSONValue.withoutMark(try FileHandle.standardInput.readToEnd().map(Array.init) ?? [])
         }
-        return [UInt8](try InputFile.read(payload, "payload"))
+        return JSONValue.withoutMark([UInt8](try InputFile.read(payload, "payload")))
     }
 }

@@ -149,7 +149,7 @@ struct SendCommand: AsyncParsableCommand {
             let file =
                 payload == "-"
                 ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: payload))
-            return try file.readToEnd().map(Array.init) ?? []
+            return JSONValue.withoutMark(try file.readToEnd().map(Array.init) ?? [])
         } catch {
             throw CommandError("The payload \(payload) cannot be read: \(DataFolder.reason(error)).")
         }

@@ -100,7 +100,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     private func show(_ notification: ReceivedNotification, after time: Duration, _ output: Output) throws {
-        let payload = try JSONDecoder().decode(Arrived.self, from: Data(notification.payload))
+        let payload: Arrived = try JSONValue.decode(notification.payload)
         let milliseconds = Double(time.components.attoseconds) / 1e15 + Double(time.components.seconds) * 1000
         let rounded = String(format: "%.1f", milliseconds)
         output.print(

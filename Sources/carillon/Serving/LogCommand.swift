@@ -57,10 +57,8 @@ struct LogCommand: AsyncParsableCommand {
 
     /// Prints which nodes of a cluster did not answer.
     private func printUnanswered(_ line: Substring) {
-        struct Unanswered: Decodable {
-            let unanswered: [String]
-        }
-        guard let nodes = try? JSONDecoder().decode(Unanswered.self, from: Data(line.utf8)).unanswered else { return }
+        guard case .array(let names)? = JSONValue(Array(line.utf8))?.members["unanswered"] else { return }
+        let nodes = names.compactMap(\.string)
         Output.printDiagnostic(
             "What these nodes have logged is missing, because they did not answer: \(nodes.joined(separator: ", "))")
     }

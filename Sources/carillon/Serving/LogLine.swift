@@ -1,4 +1,5 @@
 import Foundation
+import Notifications
 
 /// An entry of the delivery log, read from its JSON, to show it to people.
 struct LogLine: Decodable {
@@ -17,7 +18,7 @@ struct LogLine: Decodable {
     /// - Parameter json: in the form of ``LogEntry/json``.
     /// - Returns: nil if it is not an entry.
     init?(_ json: some StringProtocol) {
-        guard let line = try? JSONDecoder().decode(LogLine.self, from: Data(json.utf8)) else { return nil }
+        guard let line = try? JSONValue.decode(json.utf8, as: LogLine.self) else { return nil }
         self = line
     }
 

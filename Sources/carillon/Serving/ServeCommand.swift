@@ -174,7 +174,7 @@ struct ServeCommand: AsyncParsableCommand {
         if let file { providers.append(try await file.provider()) }
         let use = SettingsUse()
         try settings.read(ConfigReader(providers: providers, accessReporter: use))
-        try use.check(environment: environment, file: file?.contents)
+        try use.check(environment: environment, file: file?.members)
         settings.dataFolder = common.data ?? settings.dataFolder
         settings.host = host ?? settings.host
         settings.hostnames += hostname

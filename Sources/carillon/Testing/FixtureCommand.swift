@@ -30,11 +30,10 @@ struct FixtureCommand: AsyncParsableCommand {
 
         func run() async throws {
             let path = "/v1/fixtures" + (replace ? "?replace=true" : "")
-            let completed = try await JSONFile(path: file).send {
+            let completed: JSONValue = try await JSONFile(path: file).send {
                 try await common.management().ask(.POST, path, $0)
             }
-            let made = try JSONDecoder().decode(
-                ManagementMessages.Fixture.self, from: JSONEncoder().encode(completed))
+            let made: ManagementMessages.Fixture = try completed.decoded()
             common.output.print(completed, (made.teams ?? []).map(Self.text).joined(separator: "\n"))
         }
 

@@ -37,8 +37,9 @@ struct RequestsCommand: AsyncParsableCommand {
 
         /// The match as parameters of a query, in alphabetical order.
         func query() throws -> [String] {
-            (try value()?.members ?? [:]).sorted { $0.key < $1.key }
-                .map { key, value in "\(key)=\((value.string ?? value.text).percentEncoded)" }
+            (try value()?.members ?? [:]).map { key, value in
+                "\(key)=\((value.string ?? value.text).percentEncoded)"
+            }
         }
     }
 
@@ -92,14 +93,14 @@ struct RequestsCommand: AsyncParsableCommand {
 
 /// A request of the journal, for people.
 struct RequestLine {
-    private let members: [String: JSONValue]
+    private let members: JSONMembers
 
     init(_ request: JSONValue) { members = request.members }
 
-    init(_ json: String) { self.init(JSONValue(Array(json.utf8)) ?? [:]) }
+    init(_ json: String) { self.init((try? JSONValue(answer: Array(json.utf8))) ?? [:]) }
 
     static func number(_ request: JSONValue) -> Int64? {
-        if case .integer(let number) = request.members["number"] { number } else { nil }
+        request.members["number"]?.int64
     }
 
     var text: String {

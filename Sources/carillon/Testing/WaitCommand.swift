@@ -40,7 +40,7 @@ struct WaitCommand: AsyncParsableCommand {
         let (status, body) = try await common.management().answer(
             .POST, "/v1/requests/wait", message, beside: [408])
         let output = common.output
-        guard case .object(let answer)? = JSONValue(body, maximumDepth: Payload.maximumDepth + 8) else {
+        guard case .object(let answer)? = try? JSONValue(answer: body) else {
             throw CommandError("The service's answer cannot be read.")
         }
         guard status == 408 else {
@@ -52,7 +52,7 @@ struct WaitCommand: AsyncParsableCommand {
         throw ExitCode.failure
     }
 
-    private func explanation(_ answer: [String: JSONValue]) -> String {
+    private func explanation(_ answer: JSONMembers) -> String {
         let matched = answer["matched"]?.text ?? "0"
         var lines = ["\(matched) requests matched within \(timeout) s, instead of \(count)."]
         guard case .array(let nearest) = answer["nearest"] else { return lines[0] }

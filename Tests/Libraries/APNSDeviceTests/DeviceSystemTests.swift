@@ -205,7 +205,8 @@ import Testing
 
     @Test func `The alert of a Live Activity is shown too`() async throws {
         let rig = await Rig()
-        let aps = #"{"event":"start","alert":"x","attributes-type":"M","attributes":{},"content-state":{}}"#
+        let aps =
+            #"{"event":"start","timestamp":1800000000,"alert":"x","attributes-type":"M","attributes":{},"content-state":{}}"#
         let push = ReceivedNotification(
             id: "1", topic: Self.bundleID + ".push-type.liveactivity", bundleID: Self.bundleID,
             payload: Array(#"{"aps":\#(aps)}"#.utf8))

@@ -20,7 +20,7 @@ struct LiveActivitiesTests {
     }
 
     private static func start(_ more: String = "", score: Int = 0) -> String {
-        #""event":"start","timestamp":1800000000,"attributes-type":"Match","attributes":{"home":"A"},"#
+        #""event":"start","timestamp":1800000000,"attributes-type":"Match","attributes":{"home":"A"},"alert":"x","#
             + #""content-state":{"score":\#(score)}\#(more)"#
     }
 
@@ -59,7 +59,7 @@ struct LiveActivitiesTests {
         #expect(activities.due == Self.noon + 60)
     }
 
-    @Test(arguments: ["attributes", "attributes-type", "content-state"])
+    @Test(arguments: ["attributes", "attributes-type", "content-state", "alert", "timestamp"])
     mutating func `A start without a part that it needs starts nothing`(key: String) {
         let aps = Self.start().replacing("\"\(key)\"", with: "\"x\"")
         #expect(receive(Self.push(aps)) == [.ignored(.nothingToShow)])
@@ -100,13 +100,23 @@ struct LiveActivitiesTests {
         #expect(activities.count == 0)
     }
 
-    @Test mutating func `If a push has no timestamp, an update in the same second is not older`() {
-        let start = Self.start().replacing(#""timestamp":1800000000,"#, with: "")
-        #expect(changes(receive(Self.push(start), after: 0.7)) == [.started])
+    @Test mutating func `An update in the second of the start is not older, and one without a timestamp is ignored`() {
+        #expect(changes(receive(Self.push(Self.start()), after: 0.7)) == [.started])
         #expect(changes(receive(Self.push(Self.update(1, at: 1_800_000_000)), after: 0.8)) == [.updated])
-        let update = #""event":"update","content-state":{"score":2}"#
-        #expect(changes(receive(Self.push(update), after: 0.8)) == [.updated])
-        #expect(changes(receive(Self.push(Self.update(3, at: 1_800_000_000)), after: 0.9)) == [.updated])
+        for aps in [#""event":"update","content-state":{"score":2}"#, #""event":"end""#] {
+            #expect(receive(Self.push(aps)) == [.ignored(.nothingToShow)])
+        }
+    }
+
+    @Test(arguments: [#""""#, "{}", #"{"launch-image":"i"}"#, "null", "1"])
+    mutating func `A start whose alert shows nothing starts nothing`(alert: String) {
+        let aps = Self.start().replacing(#""alert":"x""#, with: #""alert":\#(alert)"#)
+        #expect(receive(Self.push(aps)) == [.ignored(.nothingToShow)])
+    }
+
+    @Test mutating func `Of a key that is there twice the last value counts`() {
+        let aps = #""event":"end","event":"start","alert":null,"# + Self.start()
+        #expect(changes(receive(Self.push(aps))) == [.started])
     }
 
     @Test mutating func `A broadcast is for those of its channel`() {

@@ -18,7 +18,7 @@ import Testing
             }, now: { time.value })
         await system.install(bundleID, EmptyApp(), wasLaunched: true)
         let push = #"""
-            {"aps":{"event":"start","timestamp":1800000000,"attributes-type":"Match","attributes":{},
+            {"aps":{"event":"start","timestamp":1800000000,"alert":"x","attributes-type":"Match","attributes":{},
             "content-state":{"score":0},"stale-date":1800000060}}
             """#
         await system.received(

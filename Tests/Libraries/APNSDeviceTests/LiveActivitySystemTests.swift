@@ -49,16 +49,20 @@ import Testing
         let (system, changes) = await Self.make()
         let activity = try #require(await Self.start(system))
         await system.forceQuit(Self.bundleID)
-        await system.received(Self.push(#"{"event":"update","content-state":{"score":1}}"#, activity: activity))
-        await system.received(Self.push(#"{"event":"end"}"#, activity: activity))
+        await system.received(
+            Self.push(#"{"event":"update","timestamp":1800000000,"content-state":{"score":1}}"#, activity: activity))
+        await system.received(Self.push(#"{"event":"end","timestamp":1800000001}"#, activity: activity))
         #expect(changes.value == [.started, .updated, .ended])
         #expect(await system.state(of: Self.bundleID) == .forceQuit)
     }
 
     @Test(arguments: [
-        (#"{"event":"start","alert":"x","attributes-type":"M","attributes":{},"content-state":{}}"#, true),
-        (#"{"event":"start","alert":"x","attributes-type":"M","attributes":{}}"#, false),
-        (#"{"event":"update","alert":"x","content-state":{}}"#, false),
+        (
+            #"{"event":"start","timestamp":1,"alert":"x","attributes-type":"M","attributes":{},"content-state":{}}"#,
+            true
+        ),
+        (#"{"event":"start","timestamp":1,"alert":"x","attributes-type":"M","attributes":{}}"#, false),
+        (#"{"event":"update","timestamp":1,"alert":"x","content-state":{}}"#, false),
         (#"{"event":"begin","alert":"x","attributes-type":"M","attributes":{},"content-state":{}}"#, false),
         (#"{"alert":"x"}"#, false),
     ])

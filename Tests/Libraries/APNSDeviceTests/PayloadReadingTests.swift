@@ -1,3 +1,4 @@
+import Notifications
 import Testing
 
 @testable import APNSDevice
@@ -39,6 +40,31 @@ struct PayloadReadingTests {
     ])
     func `A silent notification is recognised`(_ payload: String, _ isSilent: Bool) {
         #expect(PayloadReading(Array(payload.utf8)).isSilent == isSilent)
+    }
+
+    @Test(arguments: [
+        #"{"aps":{"content-available":true}}"#, #"{"aps":{"content-available":1.0}}"#,
+        #"{"aps":{"content-available":10e-1}}"#, #"{"aps":{"content-available":0,"content-available":1}}"#,
+        #"{"aps":{"content-available":1,"badge":"x"}}"#, #"{"aps":{"content-available":"true"}}"#,
+        #"{"aps":{"alert":"a"},"aps":{"content-available":1}}"#,
+        #"{"aps":{"alert":"a","alert":null,"content-available":1}}"#,
+    ])
+    func `The device and the service agree on what is silent`(_ payload: String) throws {
+        let reading = PayloadReading(Array(payload.utf8))
+        let known = try Payload(Array(payload.utf8))
+        #expect(reading.isSilent == known.isSilent)
+        #expect(reading.isContentAvailable == known.contents.contains(.contentAvailable))
+    }
+
+    @Test func `What the service accepts is shown: half a character, numbers beyond every Double, keys twice`() {
+        #expect(content(#"{"aps":{"alert":"hi \ud83d"}}"#).body == "hi \u{fffd}")
+        #expect(content(#"{"aps":{"alert":"x","badge":1e400},"n":1e400}"#).body == "x")
+        #expect(content(#"{"aps":{"alert":"a","alert":"b"}}"#).body == "b")
+        #expect(content(#"{"aps":{"alert":"a"},"aps":{"alert":"b"}}"#).body == "b")
+        let arguments = #"{"aps":{"alert":{"loc-key":"GAME","loc-args":[18446744073709551615,1.50]}}}"#
+        #expect(content(arguments, game).body == "18446744073709551615 and 1.50 play")
+        let activity = #"{"aps":{"alert":{"title":{"loc-key":"PLAY"},"body":{"loc-key":"GAME","loc-args":["a","b"]}}}}"#
+        #expect(content(activity, game).title == "Play" && content(activity, game).body == "a and b play")
     }
 
     @Test(arguments: [

@@ -217,7 +217,7 @@ struct SystemStateTests {
 
     @Test(arguments: [AppState.forceQuit, .neverLaunched], ["update", "end"])
     func `The system changes a Live Activity although the app does not run`(_ life: AppState, _ event: String) {
-        let payload = #"{"aps":{"event":"\#(event)","content-state":{}}}"#
+        let payload = #"{"aps":{"event":"\#(event)","timestamp":1,"content-state":{}}}"#
         #expect(state(life).delivery(of: push(.liveActivity, payload)) == .changeActivities(shows: nil))
     }
 
@@ -231,7 +231,7 @@ struct SystemStateTests {
     }
 
     @Test func `The alert of a Live Activity is shown; the alert of a call is left to the app`() {
-        let payload = #"{"aps":{"alert":"x","event":"update","content-state":{}}}"#
+        let payload = #"{"aps":{"alert":"x","event":"update","timestamp":1,"content-state":{}}}"#
         guard
             case .giveToService(.liveActivity, let content?) = state(.background).delivery(
                 of: push(.liveActivity, payload))
@@ -251,7 +251,8 @@ struct SystemStateTests {
     private static let refusedPushes = [
         #"{"aps":{"alert":"x"}}"#, #"{"aps":{"alert":"x","event":"begin","content-state":{}}}"#,
         #"{"aps":{"alert":"x","event":"start","attributes-type":"M","attributes":{}}}"#,
-        #"{"aps":{"alert":"x","event":"update"}}"#,
+        #"{"aps":{"alert":"x","event":"update"}}"#, #"{"aps":{"alert":"x","event":"update","content-state":{}}}"#,
+        #"{"aps":{"alert":{},"event":"start","timestamp":1,"attributes-type":"M","attributes":{},"content-state":{}}}"#,
     ]
 
     @Test(arguments: refusedPushes)
@@ -261,8 +262,9 @@ struct SystemStateTests {
     }
 
     @Test func `The alert is not shown if the device token is not one for the event`() {
-        let end = #"{"aps":{"alert":"x","event":"end"}}"#
-        let start = #"{"aps":{"alert":"x","event":"start","attributes-type":"M","attributes":{},"content-state":{}}}"#
+        let end = #"{"aps":{"alert":"x","event":"end","timestamp":1}}"#
+        let start =
+            #"{"aps":{"alert":"x","event":"start","timestamp":1,"attributes-type":"M","attributes":{},"content-state":{}}}"#
         var pushes = [push(.liveActivity, end), push(.liveActivity, start), push(.liveActivity, start)]
         pushes[0].startToken = true
         pushes[1].activity = "0b1e5b4a-9c0c-4d5e-8f00-0123456789ab"

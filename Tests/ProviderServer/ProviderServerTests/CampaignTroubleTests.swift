@@ -28,8 +28,7 @@ import Testing
         guard case .array(let items) = try JSONDecoder().decode(JSONValue.self, from: answer.body) else { return [] }
         return items.compactMap { item in
             guard case .object(let members) = item, case .string(let token)? = members["token"] else { return nil }
-            let headers: [String: JSONValue] =
-                if case .object(let headers)? = members["headers"] { headers } else { [:] }
+            let headers: JSONMembers = if case .object(let headers)? = members["headers"] { headers } else { [:] }
             func text(_ value: JSONValue?) -> String? { if case .string(let text)? = value { text } else { nil } }
             let status: Int64? = if case .integer(let status)? = members["status"] { status } else { nil }
             return Attempt(

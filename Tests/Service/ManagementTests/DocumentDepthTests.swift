@@ -15,6 +15,7 @@ import Testing
                 let answer = try await test.ask("POST", path, body: body)
                 #expect(answer.status == 400)
                 #expect((answer.problem?["detail"] as? String)?.contains("levels") == true, "\(answer.text)")
+                #expect((answer.problem?["pointer"] as? String)?.hasSuffix("/0/0/0/0") == true, "\(answer.text)")
             }
         }
     }
@@ -27,10 +28,30 @@ import Testing
         }
     }
 
-    @Test func `An object that has a key twice is refused`() async throws {
+    @Test func `Each fault of JSON has a sentence of its own, and its place`() async throws {
         try await TestService.run { test in
-            let answer = try await test.ask("POST", "/v1/teams", body: #"{"name":"a","n\u0061me":"b"}"#)
-            #expect(answer.status == 400, "\(answer.text)")
+            for (body, detail, pointer) in [
+                (#"{"name":"a","n\u0061me":"b"}"#, #"The body has a key twice in one object: "name"."#, "/name"),
+                (#"{"rules":[{"a":{"é":1,"\u00e9":2}}]}"#, "The body has a key twice in one object:", "/rules/0/a/é"),
+                (#"{"name":"a",}"#, "The body is not JSON (RFC 8259): byte 12 does not belong there.", ""),
+                ("{\n\"name\":01}", "The body is not JSON (RFC 8259): byte 10 in line 2 does not belong there.", ""),
+            ] {
+                let answer = try await test.ask("POST", "/v1/teams", body: body)
+                #expect(answer.status == 400, "\(answer.text)")
+                #expect((answer.problem?["detail"] as? String)?.hasPrefix(detail) == true, "\(answer.text)")
+                #expect(answer.problem?["pointer"] as? String == pointer, "\(answer.text)")
+            }
+        }
+    }
+
+    @Test func `Keys that differ only in Unicode's normalization are two, and a byte order mark is ignored`()
+        async throws
+    {
+        try await TestService.run { test in
+            let payload = "{\"\u{e9}\":1,\"e\u{301}\":2}"
+            let body = "\u{feff}" + #"{"rules":[{"match":{"payload":\#(payload)},"fault":{"lose":true}}]}"#
+            let answer = try await test.ask("POST", "/v1/rehearsals", body: body)
+            #expect(answer.status == 200, "\(answer.text)")
         }
     }
 }

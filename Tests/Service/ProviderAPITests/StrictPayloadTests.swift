@@ -20,8 +20,19 @@ struct StrictPayloadTests {
             "liveactivity",
             #"{"aps":{"timestamp":1,"event":"update","content-state":{"a":1},"relevance-score":75,"alert":"a"}}"#, nil
         ),
-        ("liveactivity", #"{"aps":{"event":"start","input-push-token":1}}"#, nil),
-        ("liveactivity", #"{"aps":{"event":"start","input-push-channel":"AAAA"}}"#, nil),
+        ("liveactivity", started(#","input-push-token":1,"alert":"a""#), nil),
+        ("liveactivity", started(#","input-push-channel":"AAAA","alert":{"title":"a"}"#), nil),
+        ("liveactivity", started(""), "aps has no alert with a text,"),
+        ("liveactivity", started(#","alert":{}"#), "aps has no alert with a text,"),
+        ("liveactivity", started(#","alert":"""#), "aps has no alert with a text,"),
+        (
+            "liveactivity", #"{"aps":{"timestamp":1,"event":"start","alert":"a","content-state":{}}}"#,
+            "aps has no attributes-type, which the event start"
+        ),
+        ("liveactivity", #"{"aps":{"event":"update","content-state":{}}}"#, "aps has no timestamp,"),
+        ("liveactivity", #"{"aps":{"timestamp":1,"content-state":{}}}"#, "aps has no event,"),
+        ("liveactivity", #"{"aps":{"timestamp":1,"event":"update"}}"#, "aps has no content-state,"),
+        ("liveactivity", #"{"aps":{"timestamp":1,"event":"end"}}"#, nil),
         (
             "alert", #"{"aps":{"alert":"a","input-push-token":1}}"#,
             "aps.input-push-token is not for the push type alert, but for liveactivity."
@@ -59,11 +70,31 @@ struct StrictPayloadTests {
         ("alert", #"{"aps":{"alert":{"title":"a","title":"b"}}}"#, "aps.alert has a key twice,"),
         (
             "liveactivity",
-            #"{"aps":{"event":"update","alert":{"title":{"loc-key":"k","loc-args":["1"]},"sound":"s"}}}"#, nil
+            #"{"aps":{"event":"update","timestamp":1,"content-state":{},"alert":{"title":{"loc-key":"k","loc-args":["1"]},"sound":"s"}}}"#,
+            nil
         ),
         (
             "liveactivity", #"{"aps":{"event":"update","content-state":{},"alert":{"title":{"key":"k"}}}}"#,
             "aps.alert.title must be a string or a dictionary with loc-key and loc-args."
+        ),
+        (
+            "alert",
+            #"{"aps":{"alert":{"body":"a","title-loc-key":null,"title-loc-args":null,"action-loc-key":null}}}"#,
+            nil
+        ),
+        ("alert", #"{"aps":{"alert":{"loc-key":null,"body":"a"}}}"#, "aps.alert.loc-key must be a string."),
+        ("alert", #"{"aps":{"alert":{}}}"#, "aps shows nothing:"),
+        ("alert", #"{"aps":{"alert":""}}"#, "aps shows nothing:"),
+        ("alert", #"{"aps":{"alert":{"launch-image":"l"}}}"#, "aps shows nothing:"),
+        ("alert", #"{"aps":{"alert":{"loc-args":["1"]}}}"#, "aps shows nothing:"),
+        ("alert", #"{"aps":{"alert":{"title-loc-key":null}}}"#, "aps shows nothing:"),
+        ("alert", #"{"aps":{"sound":""}}"#, "aps shows nothing:"),
+        ("alert", #"{"aps":{"alert":{},"badge":1}}"#, nil),
+        ("alert", #"{"aps":{"alert":"","sound":"s"}}"#, nil),
+        ("alert", #"{"aps":{"alert":{"loc-key":"k"}}}"#, nil),
+        (
+            "alert", #"{"aps":{"alert":"a","relevance-score":1e400}}"#,
+            "aps.relevance-score must be a number from 0 to 1."
         ),
         ("alert", #"{"aps":{}}"#, "aps has no alert, badge or sound,"),
         ("alert", #"{"aps":{"badge":0}}"#, nil),
@@ -72,6 +103,11 @@ struct StrictPayloadTests {
         ("background", #"{"aps":{"content-available":1}}"#, nil),
         ("background", #"{"aps":{}}"#, "aps has no content-available,"),
     ]
+
+    /// The start of a Live Activity, with further keys.
+    private static func started(_ more: String) -> String {
+        #"{"aps":{"event":"start","timestamp":1,"attributes-type":"M","attributes":{},"content-state":{}\#(more)}}"#
+    }
 
     @Test func `Each error says what is wrong and where`() async throws {
         try await TestService.run {

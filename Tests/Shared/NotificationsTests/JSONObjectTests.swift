@@ -36,9 +36,24 @@ struct JSONObjectTests {
         #expect(Self.raw(object, "y") == nil)
     }
 
-    @Test(arguments: [#"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"é":1,"e\u0301":2}"#])
+    @Test(arguments: [#"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"é":1,"\u00e9":2}"#])
     func `A key that occurs twice is refused, however it is written`(_ text: String) {
         #expect(JSONObject(Array(text.utf8)) == nil)
+    }
+
+    @Test func `Keys that differ only in Unicode's normalization are two keys`() throws {
+        let object = try Self.object(#"{"\u00e9":1,"e\u0301":2}"#)
+        #expect(Self.raw(object, "\u{e9}") == "1" && Self.raw(object, "e\u{301}") == "2")
+        #expect(object.keys.map { Array($0.utf8) } == [Array("e\u{301}".utf8), Array("\u{e9}".utf8)])
+    }
+
+    @Test func `In a payload the last value of a key counts, and there may be any number of keys`() throws {
+        let many = (0...JSONObject.maximumKeys).map { #""k\#($0)":0"# }.joined(separator: ",")
+        let text = Array(#"{"aps":{"alert":1,"alert":2},\#(many),"aps":{"badge":1,"badge":2}}"#.utf8)
+        #expect(JSONObject(text) == nil)
+        let object = try #require(JSONObject(text, .ofPayload))
+        #expect(object[object: "aps"]?[number: "badge"] == 2)
+        #expect(object[object: "aps"]?[raw: "alert"] == nil)
     }
 
     @Test
@@ -87,18 +102,20 @@ struct JSONObjectTests {
         arguments: [
             (#""""#, ""), (#""abc""#, "abc"), (#""é""#, "é"), (#""aé\n😀b""#, "aé\n😀b"), (#""\u0061""#, "a"), ("1", nil),
             (#""\"\\\/\b\f\n\r\t\u00e9\ud83d\uDE00""#, "\"\\/\u{8}\u{c}\n\r\té😀"),
-            (#""\ud800""#, nil), (#""\ud800x""#, nil), (#""\ud800\u0041""#, nil), (#""\udc00""#, nil),
+            (#""\ud800""#, "\u{fffd}"), (#""\ud800x""#, "\u{fffd}x"), (#""\ud800\u0041""#, "\u{fffd}A"),
+            (#""\udc00""#, "\u{fffd}"), (#""\ud800\ud83d\ude00""#, "\u{fffd}😀"),
             ("null", nil), ("[]", nil), (#"["a"]"#, nil), (#"{"a":"b"}"#, nil),
         ] as [(String, String?)])
-    func `Escapes in a text are resolved, and half a character is refused`(_ value: String, _ expected: String?) throws
-    {
+    func `Escapes in a text are resolved, and half a character becomes U+FFFD`(
+        _ value: String, _ expected: String?
+    ) throws {
         #expect(try Self.object(#"{"k":\#(value)}"#)[text: "k"] == expected)
     }
 
     @Test(
         arguments: [
             ("0", 0), ("-0", 0), ("10", 10), ("1.5", 1.5), ("1e5", 1e5), ("1E+5", 1e5), ("-1.25e-3", -1.25e-3),
-            (#""1""#, nil), ("true", nil), ("[1]", nil),
+            (#""1""#, nil), ("true", nil), ("[1]", nil), ("1e400", nil),
         ] as [(String, Double?)])
     func `Any number can be read as a double`(_ value: String, _ expected: Double?) throws {
         #expect(try Self.object(#"{"k":\#(value)}"#)[double: "k"] == expected)

@@ -463,6 +463,9 @@ struct RequestJournalTests {
         ),
         // White space, quotation marks and backslashes in strings.
         (#"{"a b" : "c  \\\" d\\\\" , "e": " "}"#, #""payload":{"a b":"c  \\\" d\\\\","e":" "}"#),
+        // Half a character, a number beyond every Double, and a key that is there twice are JSON.
+        (#"{"a":"hi \ud83d"}"#, #""payload":{"a":"hi \ud83d"}"#), (#"{"a":1e400}"#, #""payload":{"a":1e400}"#),
+        (#"{"a":1,"a":2}"#, #""payload":{"a":1,"a":2}"#),
         // What is no dictionary, is there as text.
         ("[1, 2]", #""body":"[1, 2]""#), ("{\"aps\":", #""body":"{\"aps\":""#), ("\u{ff}", "\"body\":\"\u{ff}\""),
     ])

@@ -65,6 +65,28 @@ struct RequestMatchTests {
         #expect(match.matches(facts))
     }
 
+    @Test(arguments: [
+        (#"{"a":"hi \ud83d"}"#, #"{"a":"hi \ufffd"}"#, true), (#"{"a":1e400}"#, #"{"a":1e400}"#, true),
+        (#"{"a":18446744073709551615}"#, #"{"a":18446744073709551616}"#, false),
+        (#"{"a":1,"a":2}"#, #"{"a":2}"#, true), (#"{"a":1,"a":2}"#, #"{"a":1}"#, false),
+        (#"{"\u00e9":1}"#, #"{"e\u0301":1}"#, false), (#"{"a":"\u00e9"}"#, #"{"a":"e\u0301"}"#, false),
+        (#"{"\u00e9":1}"#, #"{"é":1}"#, true),
+    ])
+    func `A payload is compared as every part of the service reads it`(
+        _ payload: String, _ wanted: String, _ matches: Bool,
+    ) throws {
+        var facts = Self.facts
+        facts.body = Array(payload.utf8)
+        #expect(try Self.match(#"{"payload":\#(wanted)}"#).matches(facts) == matches)
+    }
+
+    @Test func `Texts of a request are compared by their code units`() throws {
+        var facts = Self.facts
+        facts.collapseID = "\u{e9}"
+        #expect(try Self.match(#"{"collapseID":"\u00e9"}"#).matches(facts))
+        #expect(try Self.match(#"{"collapseID":"e\u0301"}"#).differences(from: facts) == ["collapseID"])
+    }
+
     @Test func `A request without a JSON payload differs in its payload`() throws {
         var facts = Self.facts
         facts.body = Array("{".utf8)

@@ -1,4 +1,5 @@
 package import APNSDevice
+package import Notifications
 
 /// What an app says of itself when it registers.
 package struct AppRegistration: Codable, Sendable, Hashable {
@@ -8,7 +9,7 @@ package struct AppRegistration: Codable, Sendable, Hashable {
     package var channels: [String]?
     package var categories: [NotificationCategory]?
     /// The app's texts: of each language, the text of each key.
-    package var localizations: [String: [String: String]]?
+    package var localizations: [String: [ExactText: String]]?
     /// The settings until the user changes them.
     package var settings: AppSettingsDocument?
 }

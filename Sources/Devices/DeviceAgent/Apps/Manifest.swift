@@ -60,9 +60,13 @@ extension Manifest {
     ///   - names: finds the Unix users and groups.
     ///   - agentUser: the user that the agent runs as.
     init(_ bytes: [UInt8], names: some AccountNames, agentUser: UInt32) throws(Refusal) {
-        guard let value = JSONValue(any: bytes, refusesRepeatedKeys: true), case .object(let members) = value else {
-            throw Refusal(cause: "It is not a JSON object, or has a key twice.")
+        let value: JSONValue
+        do throws(JSONFault) {
+            value = try JSONValue(document: bytes, maximumDepth: Payload.maximumDepth)
+        } catch {
+            throw Refusal(cause: (error.pointer.isEmpty ? "" : "\(error.pointer): ") + error.detail(of: "It"))
         }
+        guard case .object(let members) = value else { throw Refusal(cause: "It is not a JSON object.") }
         do throws(Problem) {
             try Self.schema.check(value)
         } catch {

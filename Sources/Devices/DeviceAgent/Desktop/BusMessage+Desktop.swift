@@ -71,7 +71,7 @@ extension BusWriter {
         if !content.threadID.isEmpty {
             writeEntry("x-carillon-thread-id", "s") { $0.write(DesktopText.clean(content.threadID)) }
         }
-        if let image = JSONObject(shown.notification.payload)?[text: "image"].flatMap(app.file) {
+        if let image = JSONObject(shown.notification.payload, .ofPayload)?[text: "image"].flatMap(app.file) {
             writeEntry("image-path", "s") { $0.write(URL(fileURLWithPath: image).absoluteString) }
         }
         guard let sound = content.sound, content.interruptionLevel != .passive else {

@@ -1,6 +1,7 @@
 import APNSDevice
 import Foundation
 import Logging
+import Notifications
 
 /// Shows notifications through the desktop's own service, `org.freedesktop.Notifications` (the Desktop Notifications
 /// Specification, version 1.2).
@@ -128,7 +129,8 @@ actor DesktopNotifications: Desktop {
     private func number(replacedBy shown: ShownNotification) -> UInt32? {
         entries.first { _, entry in
             guard entry.bundleID == shown.bundleID else { return false }
-            return entry.id == shown.id || entry.collapseID != nil && entry.collapseID == shown.notification.collapseID
+            return entry.id == shown.id
+                || shown.notification.collapseID.map { entry.collapseID.isSame(as: $0) } ?? false
         }?.key
     }
 

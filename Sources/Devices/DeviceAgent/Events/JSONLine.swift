@@ -15,10 +15,8 @@ package struct JSONLine: Sendable {
     /// Adds a value that consists of text and finite numbers.
     package mutating func add(_ key: String, value: (some Encodable)?) {
         guard let value else { return }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
         // Such a value can always be encoded.
-        if let data = try? encoder.encode(value) { add(key, json: String(decoding: data, as: UTF8.self)) }
+        if let value = try? JSONValue(encoding: value) { add(key, json: value.text) }
     }
 
     /// - Parameter json: on one line.

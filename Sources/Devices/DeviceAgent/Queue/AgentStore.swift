@@ -2,6 +2,7 @@ import APNSDevice
 import Dispatch
 import Foundation
 import GRDB
+import Notifications
 import PrivateFiles
 import SQLiteSupport
 package import Storage
@@ -209,7 +210,7 @@ package final class AgentStore: Sendable {
         // A record that cannot be read is left out. The app registers again at its next start.
         return Dictionary(
             rows.compactMap { name, data in
-                (try? JSONDecoder().decode(AppRecord.self, from: data)).map { (name, $0) }
+                (try? JSONValue.decode(data, as: AppRecord.self)).map { (name, $0) }
             }
         ) { first, _ in first }
     }
@@ -217,7 +218,7 @@ package final class AgentStore: Sendable {
     /// Keeps an app. If its badges are switched off, its badge is removed.
     func keep(_ record: AppRecord, of bundleID: String) throws(StoreError) {
         // Encoding cannot fail: a record consists of texts and truth values.
-        let data = (try? JSONEncoder().encode(record)) ?? Data()
+        let data = Data(((try? JSONValue(encoding: record)) ?? .null).text.utf8)
         _ = try write { database throws(SQLiteFailure) in
             try database.run("DELETE FROM removed WHERE bundleID = ?", [bundleID])
             if !record.currentSettings.badges { try Self.keep(0, of: bundleID, database) }

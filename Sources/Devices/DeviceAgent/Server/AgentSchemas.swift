@@ -24,7 +24,7 @@ enum AgentSchemas {
             "The broadcast channels that the app is subscribed to."),
         .optional("categories", .list(of: category, to: AgentLimits.categories), \.categories),
         .optional(
-            "localizations", .dictionary(of: .dictionary(of: .text(.any))), \.localizations,
+            "localizations", .dictionary(of: .exactDictionary(of: .text(.any))), \.localizations,
             "Of each language, an object with the text of each key."),
         .optional("settings", appSettings, \.settings, "The settings until the user changes them."))
 

@@ -3,11 +3,9 @@ import Notifications
 
 /// The keys of a push for a Live Activity. A key whose value has the wrong type counts as missing.
 struct ActivityPush {
-    enum Event: String {
-        case start, update, end
-    }
-
-    var event: Event
+    var event: ActivityEvent
+    /// Why every device ignores the push; nil if it does not.
+    private let fault: ActivityFault?
     var timestamp: Date?
     var contentState: [UInt8]?
     var attributesType: String?
@@ -19,22 +17,25 @@ struct ActivityPush {
 
     /// - Returns: nil if the payload does not name an event.
     init?(_ payload: [UInt8]) {
-        guard let aps = JSONObject(payload)?[object: "aps"], let event = aps[text: "event"].flatMap(Event.init) else {
-            return nil
-        }
+        guard let aps = JSONObject(payload, .ofPayload)?[object: "aps"],
+            let event = aps[text: "event"].flatMap(ActivityEvent.init)
+        else { return nil }
         func date(_ key: String) -> Date? { aps[double: key].map { Date(timeIntervalSince1970: $0) } }
-        func dictionary(_ key: String) -> [UInt8]? { aps[raw: key].flatMap { JSONObject($0) == nil ? nil : $0 } }
+        func dictionary(_ key: String) -> [UInt8]? {
+            aps[raw: key].flatMap { $0.first == UInt8(ascii: "{") ? $0 : nil }
+        }
         self.event = event
+        fault = ActivityFault(in: JSONValue(payload)?.members["aps"]?.members ?? [:])
         timestamp = date("timestamp")
         contentState = dictionary("content-state")
         attributesType = aps[text: "attributes-type"]
         attributes = dictionary("attributes")
         staleDate = date("stale-date")
         dismissalDate = date("dismissal-date")
-        relevanceScore = aps[double: "relevance-score"].flatMap { $0.isFinite ? $0 : nil }
+        relevanceScore = aps[double: "relevance-score"]
         updates =
             aps[text: "input-push-channel"].map { .channel($0) }
-            ?? (aps[number: "input-push-token"] == 1 ? .token : .app)
+            ?? (aps.isOn("input-push-token") ? .token : .app)
     }
 
     /// What a Live Activity starts with; nil if a part of it is missing.
@@ -49,12 +50,9 @@ struct ActivityPush {
         switch event {
         case .start:
             guard notification.activity == nil, notification.channel == nil else { return .cannotStart }
-            return beginning == nil ? .nothingToShow : nil
-        case .update:
+        case .update, .end:
             guard !notification.startToken else { return .cannotUpdate }
-            return contentState == nil ? .nothingToShow : nil
-        case .end:
-            return notification.startToken ? .cannotUpdate : nil
         }
+        return fault == nil ? nil : .nothingToShow
     }
 }

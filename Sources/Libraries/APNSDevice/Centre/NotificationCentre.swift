@@ -1,3 +1,5 @@
+import Notifications
+
 /// The notifications that a device shows, and the apps' badges. It is a value, so a user interface can draw it.
 public struct NotificationCentre: Sendable, Hashable {
     /// The largest number of notifications. One more replaces the oldest. Nobody reads as many, and it limits the
@@ -38,7 +40,7 @@ public struct NotificationCentre: Sendable, Hashable {
     public mutating func show(_ shown: ShownNotification) {
         notifications.removeAll { other in
             guard other.bundleID == shown.bundleID else { return false }
-            let collapses = shown.notification.collapseID.map { $0 == other.notification.collapseID } ?? false
+            let collapses = shown.notification.collapseID.map { other.notification.collapseID.isSame(as: $0) } ?? false
             return collapses || other.id == shown.id
         }
         var shown = shown
@@ -73,12 +75,13 @@ public struct NotificationCentre: Sendable, Hashable {
     /// The notifications grouped by app and thread. The group with the newest notification comes first.
     public var groups: [Group] {
         struct Key: Hashable {
-            let bundleID, threadID: String
+            let bundleID: String
+            let threadID: ExactText
         }
         let byKey = Dictionary(grouping: notifications) {
-            Key(bundleID: $0.bundleID, threadID: $0.content.threadID)
+            Key(bundleID: $0.bundleID, threadID: ExactText($0.content.threadID))
         }
-        return byKey.map { Group(bundleID: $0.bundleID, threadID: $0.threadID, $1) }
+        return byKey.map { Group(bundleID: $0.bundleID, threadID: $0.threadID.text, $1) }
             .sorted { $0.newest > $1.newest }
     }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+import Notifications
 
 /// What an app tells the provider server about itself: one app on one device.
 public struct AppInstallation: Sendable, Hashable {
@@ -63,13 +64,11 @@ public struct AppInstallation: Sendable, Hashable {
         let body = Body(
             bundleID: bundleID, deviceToken: deviceToken, environment: environment.rawValue,
             languages: Array(languages.prefix(Self.maximumLanguages)), timeZone: timeZone, user: user,
-            appTags: tags.sorted(), appVersion: appVersion, appValues: values,
+            appTags: tags.sortedExactly(), appVersion: appVersion, appValues: values,
             tokens: tokensOfServices.isEmpty ? nil : tokensOfServices,
             activities: activities.isEmpty ? nil : activities)
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
         do {
-            return try encoder.encode(body)
+            return Data(try JSONValue(encoding: body).text.utf8)
         } catch {
             throw DeviceError(.storage, "The installation cannot be written as JSON: \(error)")
         }

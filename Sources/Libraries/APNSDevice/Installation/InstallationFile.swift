@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Notifications
 
 /// What an app keeps about its installation from launch to launch. The secret is in the file, so only its owner may
 /// read it.
@@ -24,7 +25,7 @@ struct InstallationFile: Sendable {
             guard let data = FileManager.default.contents(atPath: path) else {
                 throw DeviceError(.storage, "\(path) cannot be read.")
             }
-            if let known = try? JSONDecoder().decode(Content.self, from: data) { return known }
+            if let known = try? JSONValue.decode(data, as: Content.self) { return known }
         }
         let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }.base64EncodedString()
         let new = Content(id: UUID().uuidString.lowercased(), secret: secret)
@@ -35,7 +36,7 @@ struct InstallationFile: Sendable {
     func write(_ content: Content) throws(DeviceError) {
         let data: Data
         do {
-            data = try JSONEncoder().encode(content)
+            data = Data(try JSONValue(encoding: content).text.utf8)
         } catch {
             throw DeviceError(.storage, "The installation cannot be written as JSON: \(error)")
         }

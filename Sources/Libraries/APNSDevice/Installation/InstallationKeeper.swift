@@ -121,13 +121,8 @@ public actor InstallationKeeper {
     /// - Throws: ``DeviceError/Code/refused`` if the server does not know the message or the installation,
     ///   ``DeviceError/Code/storage``, or an error that is temporary.
     public func opened(_ message: String) async throws(DeviceError) {
-        let body: Data
-        do {
-            body = try JSONEncoder().encode(["message": message])
-        } catch {
-            throw DeviceError(.storage, "The message cannot be written as JSON: \(error)")
-        }
-        try await send(.POST, "/opened" + query, body, try file.read())
+        let body: JSONValue = ["message": .string(message)]
+        try await send(.POST, "/opened" + query, Data(body.text.utf8), try file.read())
     }
 
     /// Tells the provider server the number on the app's icon, from which a message with the badge `+1` counts. Call it when

@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Notifications
 
 /// One request to the provider server on a connection of its own. An app sends one in a day.
 final class ProviderExchange: ChannelInboundHandler {
@@ -119,8 +120,7 @@ final class ProviderExchange: ChannelInboundHandler {
 
     /// The `detail` of a problem document (RFC 9457).
     private func cause(_ status: Int) -> String {
-        struct Problem: Decodable { let detail: String }
-        let problem = try? JSONDecoder().decode(Problem.self, from: Data(received.readableBytesView))
-        return problem?.detail ?? "The provider server answered \(status)."
+        let problem = try? JSONValue(answer: Array(received.readableBytesView))
+        return problem?.members["detail"]?.string ?? "The provider server answered \(status)."
     }
 }

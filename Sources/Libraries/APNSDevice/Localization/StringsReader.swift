@@ -1,3 +1,5 @@
+import Notifications
+
 /// Parses a `.strings` file, which is an old-style property list: a dictionary of texts without its braces.
 ///
 /// Foundation's parser is not used. It accepts any property list and does not say where a file is wrong. On Linux it
@@ -9,8 +11,8 @@ struct StringsReader {
     init(_ text: String) { scalars = Array(text.unicodeScalars) }
 
     /// Returns all entries. If a key occurs twice, the last entry is used.
-    mutating func entries() throws(StringsTable.ParseError) -> [String: String] {
-        var entries: [String: String] = [:]
+    mutating func entries() throws(StringsTable.ParseError) -> [ExactText: String] {
+        var entries: [ExactText: String] = [:]
         while true {
             try skipSpace()
             guard next != nil else { return entries }
@@ -24,7 +26,7 @@ struct StringsReader {
                 try skipSpace()
             }
             guard consume(";") else { throw error("There is no semicolon after the entry of \(key.debugDescription).") }
-            entries[key] = value
+            entries[ExactText(key)] = value
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+package import Notifications
 
 /// A table of texts by key: one `.strings` file of an app in one language (Guide, 2.2.4.2).
 public struct StringsTable: Sendable, Hashable {
@@ -16,10 +17,14 @@ public struct StringsTable: Sendable, Hashable {
         public var description: String { "line \(line): \(cause)" }
     }
 
-    private var texts: [String: String] = [:]
+    private var texts: [ExactText: String]
 
     /// Creates a table with these texts.
-    public init(_ texts: [String: String] = [:]) { self.texts = texts }
+    public init(_ texts: [String: String] = [:]) {
+        self.init(Dictionary(texts.map { (ExactText($0.key), $0.value) }) { _, last in last })
+    }
+
+    package init(_ texts: [ExactText: String]) { self.texts = texts }
 
     /// Parses the text of a `.strings` file: entries `"key" = "text";`, and comments `/* … */` and `// …` between
     /// them.
@@ -46,7 +51,7 @@ public struct StringsTable: Sendable, Hashable {
     }
 
     /// The text of a key; nil if the table has none.
-    public subscript(key: String) -> String? { texts[key] }
+    public subscript(key: String) -> String? { texts[ExactText(key)] }
 
     /// The number of keys.
     public var count: Int { texts.count }

@@ -23,7 +23,7 @@ public enum DropReason: String, Sendable, Hashable, CaseIterable {
     /// The user has switched off all that the notification has: its alert, its sound and its badge.
     case switchedOff = "switched-off"
     /// The notification has no alert, sound or badge, and does not wake the app. Or it is for a Live Activity, and its
-    /// event is missing or unknown, or something that the event needs is missing.
+    /// event is missing or unknown, or something that the event needs is missing, such as its timestamp.
     case nothingToShow = "nothing-to-show"
     /// It is for a Live Activity that is not on the device, or has ended.
     case noActivity = "no-activity"

@@ -1,4 +1,4 @@
-import Foundation
+import Notifications
 
 /// The keys of a payload that the system uses. A key with a value of the wrong type counts as missing, so that the
 /// rest can still be used.
@@ -7,6 +7,9 @@ struct PayloadReading: Sendable, Hashable {
     var badge: Int?
     var sound: NotificationContent.Sound?
     var isContentAvailable = false
+    /// Whether the notification shows and plays nothing and only wakes the app (Guide, 2.2.2). The service has the same
+    /// rule, ``Notifications/Payload/isSilent``.
+    var isSilent = false
     var isMutable = false
     var category: String?
     var threadID: String?
@@ -25,134 +28,75 @@ struct PayloadReading: Sendable, Hashable {
         var launchImage: String?
     }
 
-    /// Whether the notification shows and plays nothing and only wakes the app (Guide, 2.2.2).
-    var isSilent: Bool { isContentAvailable && alert == nil && sound == nil && badge == nil }
-
     init(_ payload: [UInt8]) {
         // If there is no such dictionary, the notification requests nothing.
-        guard let whole = try? JSONDecoder().decode(Whole.self, from: Data(payload)), let aps = whole.aps else {
+        guard let known = try? Payload(payload), case .object(let aps)? = JSONValue(payload)?.members["aps"] else {
             return
         }
-        self = aps.reading
+        isSilent = known.isSilent
+        isContentAvailable = known.contents.contains(.contentAvailable)
+        alert = aps["alert"].flatMap(Self.alert)
+        badge = aps["badge"].flatMap(Self.badge)
+        sound = aps["sound"].flatMap(Self.sound)
+        isMutable = aps["mutable-content"]?.isOn ?? false
+        category = aps["category"]?.string
+        threadID = aps["thread-id"]?.string
+        targetContentID = aps["target-content-id"]?.string
+        interruptionLevel = aps["interruption-level"]?.string.flatMap(NotificationContent.InterruptionLevel.init)
+        relevanceScore = aps["relevance-score"]?.double.map { min(max($0, 0), 1) }
+        filterCriteria = aps["filter-criteria"]?.string
     }
 
     init() {}
-}
 
-private struct Whole: Decodable {
-    let aps: APS?
-
-    init(from decoder: any Decoder) throws {
-        aps = try decoder.container(keyedBy: AnyKey.self).value("aps")
-    }
-}
-
-private struct APS: Decodable {
-    let reading: PayloadReading
-
-    init(from decoder: any Decoder) throws {
-        reading = Self.reading(try decoder.container(keyedBy: AnyKey.self))
-    }
-
-    private static func reading(_ values: KeyedDecodingContainer<AnyKey>) -> PayloadReading {
-        var reading = PayloadReading()
-        if let text: String = values.value("alert") {
-            reading.alert = PayloadReading.Alert(body: text)
-        } else if let alert: AlertValue = values.value("alert") {
-            reading.alert = alert.alert
+    private static func alert(_ value: JSONValue) -> Alert? {
+        switch value {
+        case .string(let text): Alert(body: text)
+        case .object(let members): Alert(members)
+        default: nil
         }
-        let badge: Double? = values.value("badge")
-        reading.badge = badge.flatMap { Int(exactly: $0.rounded()) }.map { max(0, $0) }
-        if let name: String = values.value("sound") {
-            reading.sound = NotificationContent.Sound(name: name)
-        } else if let sound: SoundValue = values.value("sound") {
-            reading.sound = sound.sound
-        }
-        let available: Double? = values.value("content-available")
-        let mutable: Double? = values.value("mutable-content")
-        reading.isContentAvailable = available == 1
-        reading.isMutable = mutable == 1
-        reading.category = values.value("category")
-        reading.threadID = values.value("thread-id")
-        reading.targetContentID = values.value("target-content-id")
-        let level: String? = values.value("interruption-level")
-        reading.interruptionLevel = level.flatMap(NotificationContent.InterruptionLevel.init)
-        let score: Double? = values.value("relevance-score")
-        reading.relevanceScore = score.map { min(max($0, 0), 1) }
-        reading.filterCriteria = values.value("filter-criteria")
-        return reading
     }
-}
 
-private struct AlertValue: Decodable {
-    let alert: PayloadReading.Alert
-
-    init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: AnyKey.self)
-        var alert = PayloadReading.Alert()
-        alert.title = values.value("title")
-        alert.subtitle = values.value("subtitle")
-        alert.body = values.value("body")
-        alert.titleKey = values.value("title-loc-key")
-        alert.subtitleKey = values.value("subtitle-loc-key")
-        alert.bodyKey = values.value("loc-key")
-        alert.actionKey = values.value("action-loc-key")
-        alert.titleArguments = values.arguments("title-loc-args")
-        alert.subtitleArguments = values.arguments("subtitle-loc-args")
-        alert.bodyArguments = values.arguments("loc-args")
-        alert.launchImage = values.value("launch-image")
-        self.alert = alert
+    private static func badge(_ value: JSONValue) -> Int? {
+        value.double.flatMap { Int(exactly: $0.rounded()) }.map { max(0, $0) }
     }
-}
 
-private struct SoundValue: Decodable {
-    let sound: NotificationContent.Sound
-
-    init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: AnyKey.self)
-        let critical: Double? = values.value("critical")
-        let volume: Double? = values.value("volume")
-        sound = NotificationContent.Sound(
-            name: values.value("name") ?? "default", isCritical: critical == 1, volume: min(max(volume ?? 1, 0), 1))
-    }
-}
-
-/// A text, or a number as text: the tables require texts, but providers also send numbers.
-private struct Argument: Decodable {
-    let text: String
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        // Try the types one after the other.
-        if let text = try? container.decode(String.self) {
-            self.text = text
-        } else if let number = try? container.decode(Int64.self) {
-            text = String(number)
-        } else if let number = try? container.decode(Double.self) {
-            text = String(number)
-        } else {
-            text = ""
+    private static func sound(_ value: JSONValue) -> NotificationContent.Sound? {
+        switch value {
+        case .string(let name): NotificationContent.Sound(name: name)
+        case .object(let members):
+            NotificationContent.Sound(
+                name: members["name"]?.string ?? NotificationContent.Sound.defaultName,
+                isCritical: members["critical"]?.isOn ?? false, volume: min(max(members["volume"]?.double ?? 1, 0), 1))
+        default: nil
         }
     }
 }
 
-private struct AnyKey: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-}
-
-extension KeyedDecodingContainer<AnyKey> {
-    /// Returns the value of a key; nil if it is missing or of another type.
-    fileprivate func value<Value: Decodable>(_ key: String) -> Value? {
-        // The error does not matter, because a value of another type counts as missing.
-        try? decodeIfPresent(Value.self, forKey: AnyKey(stringValue: key))
+extension PayloadReading.Alert {
+    fileprivate init(_ members: JSONMembers) {
+        title = members["title"]?.string
+        subtitle = members["subtitle"]?.string
+        body = members["body"]?.string
+        titleKey = members["title-loc-key"]?.string
+        subtitleKey = members["subtitle-loc-key"]?.string
+        bodyKey = members["loc-key"]?.string
+        actionKey = members["action-loc-key"]?.string
+        titleArguments = Self.arguments(members["title-loc-args"])
+        subtitleArguments = Self.arguments(members["subtitle-loc-args"])
+        bodyArguments = Self.arguments(members["loc-args"])
+        launchImage = members["launch-image"]?.string
+        // In the alert of a Live Activity, an object may be in place of a text.
+        if case .object(let text)? = members["title"] {
+            (titleKey, titleArguments) = (text["loc-key"]?.string, Self.arguments(text["loc-args"]))
+        }
+        if case .object(let text)? = members["body"] {
+            (bodyKey, bodyArguments) = (text["loc-key"]?.string, Self.arguments(text["loc-args"]))
+        }
     }
 
-    fileprivate func arguments(_ key: String) -> [String] {
-        let arguments: [Argument]? = value(key)
-        return arguments?.map(\.text) ?? []
+    /// The arguments as texts. The tables require texts, but providers also send numbers.
+    private static func arguments(_ value: JSONValue?) -> [String] {
+        (value?.elements ?? []).map { $0.string ?? $0.number?.digits ?? "" }
     }
 }

@@ -47,7 +47,7 @@ extension ReceivedNotification {
         let kind = TopicKind.allCases.first { topic == bundleID + $0.suffix }
         if let service = kind.flatMap({ PushService($0) }) { return service }
         // Device management has no suffix, and the push type may be missing.
-        let object = JSONObject(payload)
+        let object = JSONObject(payload, .ofPayload)
         let isManagement = pushType == PushType.mdm.rawValue || object?[raw: "mdm"] != nil && object?[raw: "aps"] == nil
         return isManagement ? .mdm : nil
     }

@@ -1,3 +1,5 @@
+import Notifications
+
 /// Decides what the system does with a notification and with the user's actions. It is a value; ``DeviceSystem``
 /// carries out its decisions.
 package struct SystemState: Sendable {
@@ -30,7 +32,7 @@ package struct SystemState: Sendable {
 
     fileprivate struct Installed: Sendable {
         var life = AppState.neverLaunched
-        var categories: [String: NotificationCategory] = [:]
+        var categories: [ExactText: NotificationCategory] = [:]
         var settings = AppSettings()
         var localizations: Localizations
         /// The names of the app's sound files; nil if they are not known.
@@ -58,7 +60,7 @@ package struct SystemState: Sendable {
     }
 
     package mutating func register(_ categories: [NotificationCategory], of bundleID: String) {
-        apps[bundleID]?.categories = Dictionary(categories.map { ($0.id, $0) }) { _, last in last }
+        apps[bundleID]?.categories = Dictionary(categories.map { (ExactText($0.id), $0) }) { _, last in last }
     }
 
     /// Removes an app.
@@ -190,7 +192,7 @@ package struct SystemState: Sendable {
         if content.interruptionLevel != .passive { noticed.sound = content.sound }
         guard presentation.contains(.banner), content.hasAlert else { return noticed }
         // A category without an alert shows no actions (Guide, 2.2.3).
-        let category = content.category.flatMap { app.categories[$0] }
+        let category = content.category.flatMap { app.categories[ExactText($0)] }
         centre.show(
             ShownNotification(
                 notification, content, actions: category?.actions ?? [], style: app.settings.alerts,
@@ -208,7 +210,7 @@ package struct SystemState: Sendable {
     func thread(of shown: ShownNotification) -> [ShownNotification] {
         guard !shown.content.threadID.isEmpty else { return [] }
         return centre.notifications.filter {
-            $0.bundleID == shown.bundleID && $0.content.threadID == shown.content.threadID && $0.id != shown.id
+            $0.bundleID == shown.bundleID && $0.content.threadID.isSame(as: shown.content.threadID) && $0.id != shown.id
         }
     }
 
@@ -225,7 +227,7 @@ package struct SystemState: Sendable {
         case .open: opensApp = true
         case .dismiss: opensApp = false
         case .action(let action):
-            guard let chosen = shown.actions.first(where: { $0.id == action }) else { return nil }
+            guard let chosen = shown.actions.first(where: { $0.id.isSame(as: action) }) else { return nil }
             opensApp = chosen.opensApp
         }
         centre.remove(id)
@@ -236,7 +238,7 @@ package struct SystemState: Sendable {
 extension SystemState.Installed {
     /// Replaces a sound file that cannot be found by the default sound (Guide, Table 9-1).
     fileprivate func audible(_ content: NotificationContent) -> NotificationContent {
-        guard let sounds, let sound = content.sound, !sounds.contains(sound.name) else { return content }
+        guard let sounds, let sound = content.sound, !sounds.containsExactly(sound.name) else { return content }
         var content = content
         content.sound?.name = NotificationContent.Sound.defaultName
         return content

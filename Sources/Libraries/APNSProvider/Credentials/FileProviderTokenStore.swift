@@ -1,5 +1,6 @@
 import Foundation
 import NIOPosix
+import Notifications
 
 /// A store that keeps provider tokens in a folder, one file for each signing key, so that several processes on one
 /// machine use the same token. Only their owner can read the files, because anybody who has a token can use it for
@@ -43,7 +44,7 @@ public struct FileProviderTokenStore: ProviderTokenStore {
         }
         let stored = FileManager.default.contents(atPath: path).flatMap { data in
             // If the file is damaged, a new token is made.
-            data.count <= Self.maximumBytes ? try? JSONDecoder().decode(StoredProviderToken.self, from: data) : nil
+            data.count <= Self.maximumBytes ? try? JSONValue.decode(data, as: StoredProviderToken.self) : nil
         }
         let changed = try change(stored)
         if changed != stored { try replace(path, with: changed) }
@@ -52,7 +53,7 @@ public struct FileProviderTokenStore: ProviderTokenStore {
 
     /// Writes to another name first, so that a crash, or a reader without the lock, never sees half a file.
     private func replace(_ path: String, with token: StoredProviderToken) throws {
-        let data = try JSONEncoder().encode(token)
+        let data = Data(try JSONValue(encoding: token).text.utf8)
         let temporary = "\(path).new"
         unlink(temporary)
         let file = open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)

@@ -33,7 +33,7 @@ public struct PushPayload: Sendable, Hashable {
     ///   a dictionary.
     public init(_ aps: APS, custom: some Encodable) throws(ProviderError) {
         let json = try Self.encode(custom)
-        guard let object = JSONObject(json) else {
+        guard let object = JSONObject(json, .ofPayload) else {
             throw ProviderError(.badNotification, "The keys beside aps must encode to a JSON dictionary.")
         }
         guard object[raw: "aps"] == nil else {
@@ -132,17 +132,31 @@ public struct PushPayload: Sendable, Hashable {
     }
 
     private static func member(_ key: String, ofAPSIn json: [UInt8]) -> Bool {
-        JSONObject(json)?[object: "aps"]?[raw: key] != nil
+        JSONObject(json, .ofPayload)?[object: "aps"]?[raw: key] != nil
     }
 
     /// Encodes a value as JSON without white space and without escaped slashes, with sorted keys.
     static func encode(_ value: some Encodable) throws(ProviderError) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
         do {
-            return Array(try encoder.encode(value))
+            let json = try JSONValue(encoding: value, special: special)
+            guard json.isWritable else {
+                throw ProviderError(.badNotification, "The keys of your own have a number that JSON cannot write.")
+            }
+            return Array(json.text.utf8)
+        } catch let error as ProviderError {
+            throw error
         } catch {
             throw ProviderError(.badNotification, "The keys of your own cannot be encoded: \(error)")
+        }
+    }
+
+    /// The JSON of Foundation's types, as its own encoder writes it.
+    private static func special(_ value: any Encodable) -> JSONValue? {
+        switch value {
+        case let data as Data: .string(data.base64EncodedString())
+        case let url as URL: .string(url.absoluteString)
+        case let decimal as Decimal: JSONNumber("\(decimal)").map(JSONValue.number)
+        default: nil
         }
     }
 }

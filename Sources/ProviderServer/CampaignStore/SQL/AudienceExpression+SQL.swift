@@ -55,7 +55,7 @@ extension AudienceExpression.Condition {
         case .registered(let comparison, let moment):
             return "i.created \(comparison.sql) \(moment.timestamp(now: context.now).column)"
         case .number(let name, let comparison, let number):
-            let text = String(number)
+            let text = number.digits
             let path = comparison == .equal ? "==" : comparison.rawValue
             return .either(
                 sqlite: Self.sqlite(name, type: "IN ('integer', 'real')", "\(comparison.sql) CAST(\(text) AS REAL)"),

@@ -37,9 +37,10 @@ extension ColumnType<String?> {
         read: { row, column -> String?? in row.text(column).map { $0.isEmpty ? nil : .some($0) } })
 }
 
-extension ColumnType<[String: JSONValue]> {
+extension ColumnType<JSONMembers> {
     /// JSON; NULL for no values.
-    static let templateValues = mapping(.optional(.json()), to: { $0.isEmpty ? nil : $0 }, from: { $0 ?? [:] })
+    static let templateValues = mapping(
+        .optional(.json()), to: { $0.isEmpty ? nil : JSONValue.object($0) }, from: { ($0 ?? [:]).members })
 }
 
 extension ColumnType<Installation.End> {

@@ -21,7 +21,7 @@ extension SQLCampaignStore {
         let table = MessageRecord.table
         var message = try table.row(row)
         if let failed = row.bytes(table.count + 1) {
-            message.tally.failed = try JSONDecoder().decode([String: Int64].self, from: Data(failed))
+            message.tally.failed = try JSONValue.decode(failed)
         }
         return (message, row.bytes(table.count))
     }
@@ -32,7 +32,7 @@ extension SQLCampaignStore {
 
     private func message(_ row: any SQLRow, _ idempotency: IdempotencyKey) throws -> MessageRecord {
         let (message, digest) = try message(row)
-        guard digest == idempotency.digest else { throw StoreError.otherRequest }
+        guard idempotency.fits(digest) else { throw StoreError.otherRequest }
         return message
     }
 

@@ -75,7 +75,9 @@ struct ProviderAccess: Sendable {
     /// Verifies a token with the keys of each app that names its issuer and one of its audiences.
     private func user(of token: IdentityToken) throws(Problem) -> ProviderCaller {
         let known = apps.all.filter { app in
-            app.identity.map { $0.issuer == token.issuer && token.audiences.contains($0.audience) } ?? false
+            app.identity.map { identity in
+                identity.issuer.isSame(as: token.issuer) && token.audiences.containsExactly(identity.audience)
+            } ?? false
         }
         guard !known.isEmpty else { throw IdentityToken.fault("has an issuer and an audience that no app accepts") }
         var results: [String: Bool] = [:]

@@ -123,7 +123,7 @@ extension ProviderServerAPI {
         case .user(let name, let secret):
             let user = known.installation.user
             // An installation without a user belongs to whoever has its secret.
-            guard user == name || (user == nil && secret != nil && known.secretDigest == secret) else {
+            guard user.isSame(as: name) || (user == nil && secret != nil && known.secretDigest == secret) else {
                 throw Problem(403, "The installation belongs to another user.")
             }
         }
@@ -141,12 +141,12 @@ extension ProviderServerAPI {
         switch registrant {
         case .backend: return
         case .client:
-            guard app.acceptsClaimedUsers || new == nil || new == old else {
+            guard app.acceptsClaimedUsers || new.map({ old.isSame(as: $0) }) ?? true else {
                 throw Problem(
                     403, "The app's backend says who the user is, with PATCH and its own key.", pointer: "/user")
             }
         case .user(let name, _):
-            guard new == nil || new == name else {
+            guard new.map({ $0.isSame(as: name) }) ?? true else {
                 throw Problem(403, "The token is of the user \(name).", pointer: "/user")
             }
         }

@@ -159,7 +159,10 @@ extension ProviderServerAPI {
         guard TextFormat.line(maximumBytes: limit).allows(name) else {
             throw Problem(400, "The header Idempotency-Key has 1 to \(limit) bytes.")
         }
-        return IdempotencyKey(name: name, digest: AccessKey.digest(String(decoding: call.body, as: UTF8.self)))
+        // A client may write the members in another order when it repeats the request.
+        return IdempotencyKey(
+            name: name, digest: AccessKey.digest(call.document.canonicalText),
+            digestOfBytes: AccessKey.digest(String(decoding: call.body, as: UTF8.self)))
     }
 
     /// Answers how many recipients the message would have now, and what the first of them would receive.
@@ -191,7 +194,7 @@ extension ProviderServerAPI {
         _ app: ProviderApp,
         _ place: ServiceTokens.Place?,
     ) -> JSONValue {
-        var members: [String: JSONValue] = ["installation": .string(recipient.installation.id)]
+        var members: JSONMembers = ["installation": .string(recipient.installation.id)]
         if let place, recipient.installation.token(place) == nil { members["fault"] = .string(place.missing) }
         do {
             let notification = try document.notification(
@@ -233,7 +236,9 @@ extension ProviderServerAPI {
         var shown = MessageView(message, bundleID: app.bundleID, cause: await campaigns.cause(of: message.id))
         let parts = parts?.split(separator: ",") ?? []
         if parts.contains("recipients") { shown.recipients = try await recipients(message, app) }
-        if parts.contains("request") { shown.request = JSONValue(message.document) }
+        if parts.contains("request") {
+            shown.request = JSONValue(message.document, maximumDepth: APILimits.documentDepth)
+        }
         return MessageView.form.response(shown)
     }
 

@@ -58,7 +58,7 @@ struct CredentialVault: Sendable {
     ///   nobody who can write to the database can give one app's key to another app.
     func seal(_ credentials: Credentials, name: String) throws -> [UInt8] {
         let box = try AES.GCM.seal(
-            JSONEncoder().encode(credentials), using: key, authenticating: Data(name.utf8))
+            Data(JSONValue(encoding: credentials).text.utf8), using: key, authenticating: Data(name.utf8))
         return box.combined.map { Array($0) } ?? []
     }
 
@@ -66,7 +66,7 @@ struct CredentialVault: Sendable {
         do {
             let text = try AES.GCM.open(
                 AES.GCM.SealedBox(combined: sealed), using: key, authenticating: Data(name.utf8))
-            return try JSONDecoder().decode(Credentials.self, from: text)
+            return try JSONValue.decode(text)
         } catch {
             throw ProviderServerError(
                 .wrongKey, "The credentials of \(name) do not open: restore \(Self.fileName), or set them again.")

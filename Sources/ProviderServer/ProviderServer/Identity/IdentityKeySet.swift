@@ -39,7 +39,7 @@ struct IdentityKeySet: Sendable {
     /// - Parameter text: the content of the file.
     /// - Throws: why the file cannot be used. A key of an unknown type is ignored, as RFC 7517, 5 requires.
     init(_ text: [UInt8]) throws(ProviderServerError) {
-        guard case .array(let values)? = JSONValue(text, maximumDepth: APILimits.documentDepth)?.members["keys"] else {
+        guard case .array(let values)? = (try? JSONValue(answer: text))?.members["keys"] else {
             throw ProviderServerError(
                 .unusableFile, "The file is not a JSON Web Key Set: an object with the array keys.")
         }
@@ -57,7 +57,7 @@ struct IdentityKeySet: Sendable {
     }
 
     /// Returns a key; nil for one that is not for signatures with RS256 or ES256.
-    private static func key(_ value: [String: JSONValue]) -> Key? {
+    private static func key(_ value: JSONMembers) -> Key? {
         guard value["use"] == nil || value["use"] == "sig" else { return nil }
         let algorithm = value["alg"]?.string
         switch value["kty"]?.string {
@@ -75,14 +75,16 @@ struct IdentityKeySet: Sendable {
         }
     }
 
-    private static func bytes(_ name: String, _ value: [String: JSONValue]) -> Data? {
+    private static func bytes(_ name: String, _ value: JSONMembers) -> Data? {
         value[name]?.string.flatMap { Base64URL.decoded(Array($0.utf8)[...], .token) }.map { Data($0) }
     }
 
     /// Whether one of the keys has made a signature. If the token names a key, only this key counts. If it does not,
     /// there has to be only one key for the algorithm, because RFC 7517, 4.5 lets `kid` select among several.
     func verifies(_ token: IdentityToken) -> Bool {
-        let possible = keys.filter { $0.key.fits(token.algorithm) && (token.keyID == nil || $0.id == token.keyID) }
+        let possible = keys.filter { known in
+            known.key.fits(token.algorithm) && (token.keyID.map { known.id.isSame(as: $0) } ?? true)
+        }
         guard token.keyID != nil || possible.count == 1 else { return false }
         return possible.contains { $0.key.verifies(token) }
     }

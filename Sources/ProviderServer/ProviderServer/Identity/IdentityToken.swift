@@ -73,14 +73,18 @@ struct IdentityToken: Sendable {
 
     static func fault(_ what: String) -> Problem { Problem(401, "The token \(what).") }
 
-    private static func object(_ part: Substring) -> [String: JSONValue]? {
-        bytes(part).flatMap { JSONValue($0, maximumDepth: APILimits.documentDepth)?.members }
+    /// A token with a key twice is refused: others may read the other value (RFC 7519, 4).
+    private static func object(_ part: Substring) -> JSONMembers? {
+        guard let bytes = bytes(part),
+            case .object(let members)? = try? JSONValue(document: bytes, maximumDepth: APILimits.documentDepth)
+        else { return nil }
+        return members
     }
 
     private static func bytes(_ part: Substring) -> [UInt8]? { Base64URL.decoded(Array(part.utf8)[...], .token) }
 
     /// `aud` is one text or a list of texts (RFC 7519, 4.1.3).
-    private static func audiences(_ claims: [String: JSONValue]) -> [String] {
+    private static func audiences(_ claims: JSONMembers) -> [String] {
         switch claims["aud"] {
         case .string(let one): [one]
         case .array(let several): several.compactMap(\.string)

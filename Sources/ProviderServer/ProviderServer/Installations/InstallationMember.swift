@@ -25,10 +25,8 @@ struct InstallationMember: Sendable {
     }
 
     /// The values of an installation, by the names of the members.
-    static func values(_ installation: Installation) -> [String: JSONValue] {
-        Dictionary(
-            all.compactMap { member in member.value(installation).map { (member.schema.name, $0) } },
-            uniquingKeysWith: { $1 })
+    static func values(_ installation: Installation) -> JSONMembers {
+        JSONMembers(lastOf: all.compactMap { member in member.value(installation).map { (member.schema.name, $0) } })
     }
 
     /// In the order of docs/provider-server.md.
@@ -98,14 +96,14 @@ struct InstallationMember: Sendable {
         ) { reader, installation throws(Problem) in
             installation.tokens.services = try services(reader)
         } value: {
-            filled($0.tokens.services.mapValues(JSONValue.string))
+            filled(JSONMembers($0.tokens.services.mapValues(JSONValue.string)))
         },
         InstallationMember(
             .optional("activities", .openObject, "The device tokens of Live Activities, by their names.")
         ) { reader, installation throws(Problem) in
             installation.tokens.activities = try activities(reader)
         } value: {
-            filled($0.tokens.activities.mapValues(JSONValue.string))
+            filled(JSONMembers($0.tokens.activities.mapValues(JSONValue.string)))
         },
         InstallationMember(
             .optional(
@@ -146,7 +144,7 @@ struct InstallationMember: Sendable {
         guard activities.members.count <= ProviderServerLimits.activities else {
             throw reader.fault("activities", "an object of at most \(ProviderServerLimits.activities) members")
         }
-        for name in activities.members.keys.sorted() {
+        for name in activities.members.keys {
             guard InstallationDocument.isIdentifier(name) else {
                 throw .invalid(activities.place(name), "The name has to be \(TextFormat.installation.name).")
             }
@@ -162,5 +160,5 @@ struct InstallationMember: Sendable {
     private static func list(_ texts: [String]) -> JSONValue { .array(texts.map(JSONValue.string)) }
 
     /// An object, unless it is empty.
-    private static func filled(_ values: [String: JSONValue]) -> JSONValue? { values.isEmpty ? nil : .object(values) }
+    private static func filled(_ values: JSONMembers) -> JSONValue? { values.isEmpty ? nil : .object(values) }
 }

@@ -6,7 +6,7 @@ import CampaignStore
 struct AudienceDocument: Sendable {
     var audience = Audience()
     /// Values for single users or installations, by name. They come before the installation's own values.
-    var ownValues: [String: [String: JSONValue]] = [:]
+    var ownValues: [ExactText: JSONMembers] = [:]
     /// The saved audience that the request names; nil if it names none, or if its conditions are part of `audience`.
     var saved: String?
     /// The broadcast channel that gets the message; nil if installations do.
@@ -94,7 +94,7 @@ enum AudienceReader {
         var document = AudienceDocument()
         document.channel = try reader.read("channel", channel)
         if document.channel != nil,
-            let key = reader.members.keys.sorted().first(where: { $0 != "channel" && $0 != "environment" })
+            let key = reader.members.keys.first(where: { $0 != "channel" && $0 != "environment" })
         {
             throw reader.fault(key, "missing if there is channel: the devices that subscribe to it are its audience")
         }
@@ -123,7 +123,7 @@ enum AudienceReader {
     private static func names(
         _ key: String,
         _ reader: DocumentReader,
-        _ own: inout [String: [String: JSONValue]],
+        _ own: inout [ExactText: JSONMembers],
         _ format: TextFormat,
     ) throws(Problem) -> [String]? {
         let count = 1...ProviderServerLimits.namedRecipients
@@ -134,12 +134,12 @@ enum AudienceReader {
         guard count.contains(values.members.count) else {
             throw reader.fault(key, "an object of \(count.lowerBound) to \(count.upperBound) members")
         }
-        for name in values.members.keys.sorted() {
+        for name in values.members.keys {
             guard format.allows(name) else { throw .invalid(values.place(name), "The name has to be \(format.name).") }
             guard let value = try values.object(name, keys: nil) else { continue }
-            own["\(key.dropLast()) \(name)"] = try TemplateValues.read(value)
+            own[ExactText("\(key.dropLast()) \(name)")] = try TemplateValues.read(value)
         }
-        return values.members.keys.sorted()
+        return values.members.keys
     }
 
     /// The longest time ago: some 1,900 years, which is before everything.

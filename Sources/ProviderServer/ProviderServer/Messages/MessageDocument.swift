@@ -37,7 +37,7 @@ struct MessageDocument: Sendable {
     let bundleID: String?
     let audience: Audience
     /// Values for single users or installations, by name. They come before the installation's own values.
-    let ownValues: [String: [String: JSONValue]]
+    let ownValues: [ExactText: JSONMembers]
     /// The saved audience that the request names; nil if it names none, or for a stored message.
     let savedAudience: String?
     /// The broadcast channel that gets the message; nil if installations do.
@@ -93,22 +93,22 @@ struct MessageDocument: Sendable {
     /// Reads the texts by language, and the language for recipients whose languages have no texts.
     private static func texts(
         _ reader: DocumentReader,
-    ) throws(Problem) -> ([String: [String: TemplateText]], fallback: String) {
+    ) throws(Problem) -> ([String: [ExactText: TemplateText]], fallback: String) {
         // Without texts it means nothing, but has to be a language all the same.
         let named = try reader.read("fallbackLanguage", fallbackLanguage)
         guard let languages = try reader.object("texts", keys: nil) else { return ([:], "") }
         guard (1...ProviderServerLimits.textLanguages).contains(languages.members.count) else {
             throw reader.fault("texts", "an object of 1 to \(ProviderServerLimits.textLanguages) languages")
         }
-        var texts: [String: [String: TemplateText]] = [:]
-        for language in languages.members.keys.sorted() {
+        var texts: [String: [ExactText: TemplateText]] = [:]
+        for language in languages.members.keys {
             guard InstallationDocument.isLanguage(language),
                 let names = try languages.object(language, keys: nil)
             else { throw languages.fault(language, "an object under the tag of a language") }
-            for name in names.members.keys.sorted() {
+            for name in names.members.keys {
                 guard let text = try names.read(name, .text(.upTo(bytes: Payload.maximumVoIPBytes))) else { continue }
                 do throws(TemplateText.Fault) {
-                    texts[language, default: [:]][name] = try TemplateText(text)
+                    texts[language, default: [:]][ExactText(name)] = try TemplateText(text)
                 } catch {
                     throw .invalid(names.place(name), error.cause)
                 }
@@ -214,8 +214,8 @@ struct MessageDocument: Sendable {
         id: UUID,
         message: String,
     ) throws -> PushNotification {
-        let user = installation.user.flatMap { ownValues["user " + $0] } ?? [:]
-        let own = user.merging(ownValues["installation " + installation.id] ?? [:]) { user, _ in user }
+        let user = installation.user.flatMap { ownValues[ExactText("user " + $0)] } ?? [:]
+        let own = (ownValues[ExactText("installation " + installation.id)] ?? [:]).merging(user)
         return try headers.notification(
             bundleID: bundleID,
             payload: try template.payload(for: installation, own: own, adding: countsOpened ? message : nil), id: id)

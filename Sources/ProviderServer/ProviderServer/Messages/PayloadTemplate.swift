@@ -12,13 +12,13 @@ struct PayloadTemplate: Sendable {
         /// A number on the app's icon that differs from the present one by this.
         case badge(Int64)
         case array([Node])
-        case object([String: Node])
+        case object([(key: String, node: Node)])
     }
 
     private let root: Node
     /// The texts by language and name. Each recipient gets the texts that fit their languages.
-    private let texts: Localized<[String: TemplateText]>
-    private let defaults: [String: JSONValue]
+    private let texts: Localized<[ExactText: TemplateText]>
+    private let defaults: JSONMembers
     /// The payload, if all recipients get the same one.
     let shared: PushPayload?
     /// By how much the payload changes the number on the app's icon; 0 if it does not count.
@@ -32,9 +32,9 @@ struct PayloadTemplate: Sendable {
     init(
         _ payload: JSONValue,
         at pointer: String,
-        texts: [String: [String: TemplateText]],
+        texts: [String: [ExactText: TemplateText]],
         fallback: String,
-        defaults: [String: JSONValue],
+        defaults: JSONMembers,
     ) throws(Problem) {
         guard payload.text.utf8.count <= ProviderServerLimits.templateBytes else {
             throw .invalid(
@@ -85,12 +85,12 @@ struct PayloadTemplate: Sendable {
             let constants = nodes.compactMap(\.constant)
             return constants.count == nodes.count ? .constant(.array(constants)) : .array(nodes)
         case .object(let values):
-            var nodes: [String: Node] = [:]
+            var nodes: [(key: String, node: Node)] = []
             for (name, value) in values {
-                nodes[name] = try read(value, at: "\(pointer)/\(JSONValue.escaped(name))", badge: badge)
+                nodes.append((name, try read(value, at: "\(pointer)/\(JSONValue.escaped(name))", badge: badge)))
             }
-            let constants = nodes.compactMapValues(\.constant)
-            return constants.count == nodes.count ? .constant(.object(constants)) : .object(nodes)
+            let constants = nodes.compactMap { pair in pair.node.constant.map { (key: pair.key, value: $0) } }
+            return constants.count == nodes.count ? .constant(.object(JSONMembers(lastOf: constants))) : .object(nodes)
         }
     }
 
@@ -102,7 +102,7 @@ struct PayloadTemplate: Sendable {
     ///   breaks a rule.
     func payload(
         for installation: Installation,
-        own: [String: JSONValue],
+        own: JSONMembers,
         adding message: String? = nil,
     ) throws -> PushPayload {
         if let shared, message == nil { return shared }
@@ -114,7 +114,7 @@ struct PayloadTemplate: Sendable {
         var left = Payload.maximumVoIPBytes
         var json = try Self.render(root, &left, installation.badge) { name in
             // A text of the message may contain names. A value is never parsed as a template.
-            guard let text = texts[name] else { return value(name) }
+            guard let text = texts[ExactText(name)] else { return value(name) }
             if let known = made[name] { return known }
             let new = try text.render { value($0) }
             made[name] = new
@@ -153,9 +153,9 @@ struct PayloadTemplate: Sendable {
             for node in nodes { values.append(try render(node, &left, badge, value)) }
             return .array(values)
         case .object(let nodes):
-            var values: [String: JSONValue] = [:]
-            for (name, node) in nodes { values[name] = try render(node, &left, badge, value) }
-            return .object(values)
+            var values: [(key: String, value: JSONValue)] = []
+            for (name, node) in nodes { values.append((name, try render(node, &left, badge, value))) }
+            return .object(JSONMembers(lastOf: values))
         }
     }
 }
@@ -166,8 +166,11 @@ extension PayloadTemplate.Node {
 
     /// By how much it changes the number on the app's icon.
     fileprivate var badgeChange: Int64 {
-        guard case .object(let members) = self, case .object(let aps)? = members["aps"],
-            case .badge(let change)? = aps["badge"]
+        func member(_ key: String, of nodes: [(key: String, node: Self)]) -> Self? {
+            nodes.first { $0.key == key }?.node
+        }
+        guard case .object(let members) = self, case .object(let aps)? = member("aps", of: members),
+            case .badge(let change)? = member("badge", of: aps)
         else { return 0 }
         return change
     }

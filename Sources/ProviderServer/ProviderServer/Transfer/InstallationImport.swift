@@ -53,7 +53,7 @@ struct InstallationImport {
             guard var text = row.text else {
                 throw Problem(400, "The line is longer than \(ProviderServerLimits.installationBytes) bytes.")
             }
-            if row.line == 1, text.starts(with: Self.mark) { text.removeFirst(Self.mark.count) }
+            if row.line == 1 { text = JSONValue.withoutMark(text) }
             guard let document = try document(text) else { return }
             batch.append(try installation(document))
         } catch {
@@ -73,16 +73,14 @@ struct InstallationImport {
         }
     }
 
-    /// Spreadsheets and some editors begin a file in UTF-8 with this mark.
-    private static let mark: [UInt8] = [0xef, 0xbb, 0xbf]
-
     /// - Returns: nil for the header of CSV.
     private mutating func document(_ text: [UInt8]) throws(Problem) -> JSONValue? {
         guard form == .csv else {
-            guard let value = JSONValue(text, maximumDepth: APILimits.documentDepth) else {
-                throw .invalid("", "The line is not a JSON object.")
+            do throws(JSONFault) {
+                return try JSONValue(document: text, maximumDepth: APILimits.documentDepth)
+            } catch {
+                throw .invalid(error.pointer, error.detail(of: "The line"))
             }
-            return value
         }
         // A spreadsheet may write another encoding. Letters would be lost without a word.
         guard String(validating: text, as: UTF8.self) != nil else {
@@ -114,12 +112,12 @@ struct InstallationImport {
     }
 
     /// Makes the members of the JSON that describes the installation in a row.
-    private static func members(_ fields: [String], _ header: [String]) throws(Problem) -> [String: JSONValue] {
+    private static func members(_ fields: [String], _ header: [String]) throws(Problem) -> JSONMembers {
         guard fields.count == header.count else {
             throw .invalid("", "The line has \(fields.count) fields; the header has \(header.count).")
         }
-        var members: [String: JSONValue] = [:]
-        var ended: [String: JSONValue] = [:]
+        var members = JSONMembers()
+        var ended = JSONMembers()
         // An empty field is a missing member. But without the member appTags, some of the tags may be the app's.
         for (name, field) in zip(header, fields.map(CSVRow.unmarked)) where !field.isEmpty || name == "appTags" {
             switch name {
@@ -169,7 +167,7 @@ struct InstallationImport {
     /// Reads when the installation was registered, and when and why it ended. An import is no registration by the app, so
     /// without a time of registration every 410 ends the installation (Guide, Table 8-5).
     private func history(
-        _ members: [String: JSONValue],
+        _ members: JSONMembers,
     ) throws(Problem) -> (registered: Timestamp, end: Installation.End?) {
         let reader = try DocumentReader(.object(members), at: "", keys: nil)
         let registered = try time("registeredAt", reader) ?? Timestamp(milliseconds: 0)

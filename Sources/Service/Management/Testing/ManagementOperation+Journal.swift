@@ -73,7 +73,7 @@ extension ManagementOperations {
 extension ManagementCall {
     /// The match that the query's parameters describe.
     fileprivate func match() throws(Problem) -> RequestMatch {
-        var members: [String: JSONValue] = [:]
+        var members = JSONMembers()
         for key in RequestMatch.Key.allCases {
             guard let text = query(key.rawValue) else { continue }
             switch key {

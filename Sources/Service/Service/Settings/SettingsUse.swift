@@ -1,5 +1,5 @@
 package import Configuration
-package import Foundation
+package import Notifications
 import Synchronization
 
 /// Records which settings are read, to find those that nothing reads. Such a setting has a misspelt name or a value
@@ -39,8 +39,8 @@ package final class SettingsUse: AccessReporter {
     /// Checks that every setting was read. Call it after all settings have been read.
     /// - Parameters:
     ///   - environment: the environment variables of the process.
-    ///   - file: the contents of the settings file; nil if there is none.
-    package func check(environment: [String: String], file: Data?) throws(ServiceError) {
+    ///   - file: the settings file; nil if there is none.
+    package func check(environment: [String: String], file: JSONMembers?) throws(ServiceError) {
         let state = state.withLock { $0 }
         for (name, type) in state.unreadable.sorted(by: { $0.key.joined() < $1.key.joined() })
         where !state.readable.contains(name) {
@@ -54,10 +54,8 @@ package final class SettingsUse: AccessReporter {
         if let file { try Self.check(file, state) }
     }
 
-    private static func check(_ file: Data, _ state: State) throws(ServiceError) {
-        // The reader of the file reports invalid JSON.
-        guard let all = try? JSONSerialization.jsonObject(with: file) as? [String: Any] else { return }
-        guard let settings = all[scope] as? [String: Any] else {
+    private static func check(_ file: JSONMembers, _ state: State) throws(ServiceError) {
+        guard case .object(let settings)? = file[scope] else {
             throw ServiceError(
                 .badSetting,
                 #"The settings file has no key "\#(scope)" with a dictionary, to which all settings belong."#)
@@ -67,25 +65,21 @@ package final class SettingsUse: AccessReporter {
                 throw ServiceError(.badSetting, "There is no setting \(shown(name)); docs/settings.md lists them all.")
             }
             // The library reads JSON's true as the number 1, so it does not notice this mistake itself.
-            guard !isTruth(value) || state.truths.contains(name) else {
+            guard !value.isBool || state.truths.contains(name) else {
                 throw ServiceError(.badSetting, "The setting \(shown(name)) takes neither true nor false.")
             }
         }
     }
 
     private static func values(
-        in dictionary: [String: Any],
+        in members: JSONMembers,
         below path: [String],
-    ) -> [(name: [String], value: Any)] {
-        dictionary.flatMap { key, value in
+    ) -> [(name: [String], value: JSONValue)] {
+        members.flatMap { key, value in
             let name = path + [key]
-            return (value as? [String: Any]).map { values(in: $0, below: name) } ?? [(name, value)]
+            if case .object(let inner) = value { return values(in: inner, below: name) }
+            return [(name, value)]
         }
-    }
-
-    /// Whether a value from `JSONSerialization` is a Boolean, not a number.
-    private static func isTruth(_ value: Any) -> Bool {
-        (value as? NSNumber).map { String(cString: $0.objCType) == "c" } ?? false
     }
 
     private static let scope = "carillon"
@@ -124,4 +118,8 @@ package final class SettingsUse: AccessReporter {
         "CARILLON_COMMIT", "CARILLON_WARNINGS_AS_ERRORS", "CARILLON_BENCH", "CARILLON_MEASURE", "CARILLON_FUZZ",
         "CARILLON_CRASHES", "CARILLON_AGENT_SOCKET", "CARILLON_HTTP2",
     ]
+}
+
+extension JSONValue {
+    fileprivate var isBool: Bool { if case .bool = self { true } else { false } }
 }

@@ -144,15 +144,10 @@ final class DevelopmentParts: Sendable {
     }
 
     func announce(_ description: ServiceDescription) {
-        let encoder = JSONEncoder()
-        var members: [String: JSONValue] = ["ca": .string(description.ca)]
+        var members: JSONMembers = ["ca": .string(description.ca)]
         // Encoding cannot fail, because the values contain only text.
-        func add(_ name: String, _ value: (some Encodable)?) {
-            guard let value, let data = try? encoder.encode(value) else { return }
-            members[name] = try? JSONDecoder().decode(JSONValue.self, from: data)
-        }
-        add("development", description.development)
-        add("production", description.production)
+        members["development"] = description.development.flatMap { try? JSONValue(encoding: $0) }
+        members["production"] = description.production.flatMap { try? JSONValue(encoding: $0) }
         if let management = description.management { members["management"] = ["url": .string(management.url)] }
         if let pem = FileManager.default.contents(atPath: description.ca) {
             members["caPEM"] = .string(String(decoding: pem, as: UTF8.self))

@@ -61,7 +61,7 @@ struct FirstStart {
     private func readRecord() throws(ServiceError) -> Record? {
         if let data = FileManager.default.contents(atPath: recordFile) {
             do {
-                return try JSONDecoder().decode(Record.self, from: data)
+                return try JSONValue.decode(data)
             } catch {
                 throw ServiceError(
                     .dataFolder,

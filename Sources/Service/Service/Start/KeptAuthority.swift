@@ -47,7 +47,7 @@ struct KeptAuthority: Codable {
         under externalRoot: ExternalRoot?,
         now: Double,
     ) async throws -> CertificateAuthority {
-        let made = Array(try JSONEncoder().encode(KeptAuthority(authority.secrets)))
+        let made = Array(try JSONValue(encoding: KeptAuthority(authority.secrets)).text.utf8)
         return try await load(
             try await secrets.keep(made, as: .authority), from: secrets, under: externalRoot, now: now)
     }
@@ -90,13 +90,13 @@ struct KeptAuthority: Codable {
                 under: root.key == nil ? externalRoot : nil, or: root.issuer, now: now, using: &random))
         // Check before storing: the operator may have given another root than that of the other certificates.
         _ = try CertificateAuthority(secrets: self.secrets(made))
-        let kept = try await secrets.keep(Array(try JSONEncoder().encode(made)), as: .administrators)
+        let kept = try await secrets.keep(Array(try JSONValue(encoding: made).text.utf8), as: .administrators)
         return try Self.read(kept, .administrators)
     }
 
     private static func read<Value: Decodable>(_ bytes: [UInt8], _ name: SecretName) throws(ServiceError) -> Value {
         do {
-            return try JSONDecoder().decode(Value.self, from: Data(bytes))
+            return try JSONValue.decode(bytes)
         } catch {
             throw ServiceError(
                 .trust,

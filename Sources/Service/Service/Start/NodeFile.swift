@@ -20,7 +20,7 @@ enum NodeFile {
             try DataFolder.write(#"{"identity":"\#(Hexadecimal.string(bytes))"}"# + "\n", to: file)
             return bytes
         }
-        guard let record = try? JSONDecoder().decode(Record.self, from: data),
+        guard let record = try? JSONValue.decode(data, as: Record.self),
             let bytes = Hexadecimal.bytes(record.identity), bytes.count == byteCount
         else {
             throw ServiceError(

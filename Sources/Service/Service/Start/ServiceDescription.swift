@@ -92,18 +92,15 @@ package struct ServiceDescription: Codable, Sendable, Hashable {
             return nil
         }
         do {
-            return try JSONDecoder().decode(ServiceDescription.self, from: data)
+            return try JSONValue.decode(data)
         } catch {
             throw ServiceError(.dataFolder, "\(folder.descriptionFile) cannot be read: \(DataFolder.reason(error)).")
         }
     }
 
     func write(to folder: DataFolder) throws(ServiceError) {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         do {
-            let data = try encoder.encode(self)
-            try DataFolder.write(String(decoding: data, as: UTF8.self) + "\n", to: folder.descriptionFile)
+            try DataFolder.write(try JSONValue(encoding: self).indentedText() + "\n", to: folder.descriptionFile)
         } catch {
             throw error as? ServiceError ?? ServiceError(.dataFolder, DataFolder.reason(error))
         }

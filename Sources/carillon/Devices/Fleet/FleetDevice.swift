@@ -22,7 +22,7 @@ final class FleetDevice: DeviceDelegate {
 
     func received(_ notification: ReceivedNotification) async {
         let now = Date().timeIntervalSince1970 * 1000
-        let sent = JSONObject(notification.payload)?[number: "sent"]
+        let sent = JSONObject(notification.payload, .ofPayload)?[number: "sent"]
         totals.received(after: sent.map { .milliseconds(now - Double($0)) })
         guard acknowledgementDelay > .zero else { return }
         // If the fleet ends, the delay ends too.

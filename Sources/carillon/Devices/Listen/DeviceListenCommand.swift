@@ -142,7 +142,7 @@ struct DeviceListenCommand: AsyncParsableCommand {
         guard let categories else { return [] }
         let data = try InputFile.read(categories, "file of categories")
         do {
-            return try JSONDecoder().decode([NotificationCategory].self, from: data)
+            return try JSONValue(document: Array(data), maximumDepth: Payload.maximumDepth).decoded()
         } catch {
             throw CommandError("\(categories) does not contain categories; docs/device-listen.md shows some.")
         }

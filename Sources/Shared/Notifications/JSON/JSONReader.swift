@@ -28,7 +28,7 @@ extension DocumentFault {
 /// Reads an object of a JSON document. If the object is invalid, the error names the place of the first fault and the
 /// allowed values. Each target that reads documents adds what only its documents have.
 package struct JSONReader<Fault: DocumentFault>: Sendable {
-    package let members: [String: JSONValue]
+    package let members: JSONMembers
     /// The place of the object in the document (RFC 6901).
     package let pointer: String
 
@@ -43,7 +43,7 @@ package struct JSONReader<Fault: DocumentFault>: Sendable {
     ) throws(Fault) {
         guard case .object(let members) = value else { throw .wrongType(value, at: pointer, "an object") }
         if let keys {
-            for name in members.keys.sorted() where !keys.contains(name) {
+            for name in members.keys where !keys.containsExactly(name) {
                 throw .unknown(name, at: pointer, keys: keys)
             }
         }
@@ -76,7 +76,7 @@ package struct JSONReader<Fault: DocumentFault>: Sendable {
 
     package func integer(_ key: String, _ range: ClosedRange<Int64>) throws(Fault) -> Int64? {
         guard let value = members[key] else { return nil }
-        guard case .integer(let number) = value else { throw wrongType(key, value, "an integer") }
+        guard let number = value.int64 else { throw wrongType(key, value, "an integer") }
         guard range.contains(number) else { throw fault(key, "from \(range.lowerBound) to \(range.upperBound)") }
         return number
     }

@@ -1,6 +1,10 @@
 /// The lexical grammar of JSON (RFC 8259, sections 2, 3, 6 and 7) over bytes. Each function moves `index` past what it
 /// recognises. If it recognises nothing, `index` is at the fault.
 enum JSONText {
+    /// A byte order mark in UTF-8. Some editors and spreadsheets begin a file with it. A reader may ignore it (RFC 8259,
+    /// 8.1).
+    static let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+
     /// White space, which may be between tokens.
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 }
 
@@ -98,17 +102,16 @@ enum JSONText {
         return value < 0x80 ? UInt8(value) : nil
     }
 
-    /// The characters of a string with escapes resolved; nil if it has an unpaired surrogate (RFC 8259, 8.2). The text
-    /// must be valid JSON.
-    static func unescaped(_ text: Span<UInt8>, _ characters: Range<Int>) -> String? {
+    /// The characters of a string with escapes resolved. Half a character, such as an emoji that was cut in the middle,
+    /// is allowed by the grammar (RFC 8259, 8.2). It becomes U+FFFD. The text must be valid JSON.
+    static func unescaped(_ text: Span<UInt8>, _ characters: Range<Int>) -> String {
         let inside = text.extracting(characters)
         guard inside.firstIndex(of: UInt8(ascii: "\\")) != nil else { return inside.text }
         var result: [UInt8] = []
         var index = 0
         while index < inside.count {
             if inside[index] == UInt8(ascii: "\\") {
-                guard let scalar = escaped(inside, &index) else { return nil }
-                result.append(contentsOf: String(scalar).utf8)
+                result.append(contentsOf: String(escaped(inside, &index)).utf8)
             } else {
                 result.append(inside[index])
                 index += 1
@@ -117,8 +120,8 @@ enum JSONText {
         return String(decoding: result, as: UTF8.self)
     }
 
-    private static func escaped(_ text: Span<UInt8>, _ index: inout Int) -> Unicode.Scalar? {
-        guard let kind = byte(text, index + 1) else { return nil }
+    private static func escaped(_ text: Span<UInt8>, _ index: inout Int) -> Unicode.Scalar {
+        let kind = byte(text, index + 1)
         index += 2
         switch kind {
         case UInt8(ascii: "b"): return "\u{8}"
@@ -127,17 +130,20 @@ enum JSONText {
         case UInt8(ascii: "r"): return "\r"
         case UInt8(ascii: "t"): return "\t"
         case UInt8(ascii: "u"):
-            guard let high = codeUnit(text, index) else { return nil }
+            guard let high = codeUnit(text, index) else { return half }
             index += 4
-            guard (0xd800...0xdbff).contains(high) else { return Unicode.Scalar(high) }
+            guard (0xd800...0xdbff).contains(high) else { return Unicode.Scalar(high) ?? half }
             guard byte(text, index) == UInt8(ascii: "\\"), byte(text, index + 1) == UInt8(ascii: "u"),
                 let low = codeUnit(text, index + 2), (0xdc00...0xdfff).contains(low)
-            else { return nil }
+            else { return half }
             index += 6
-            return Unicode.Scalar(0x10000 + (high - 0xd800) << 10 + (low - 0xdc00))
-        default: return Unicode.Scalar(kind)
+            return Unicode.Scalar(0x10000 + (high - 0xd800) << 10 + (low - 0xdc00)) ?? half
+        default: return kind.map { Unicode.Scalar($0) } ?? half
         }
     }
+
+    /// What stands for half a character.
+    private static let half: Unicode.Scalar = "\u{fffd}"
 
     /// Four hexadecimal digits.
     private static func codeUnit(_ text: Span<UInt8>, _ start: Int) -> UInt32? {

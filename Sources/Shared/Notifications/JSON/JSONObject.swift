@@ -1,33 +1,41 @@
 /// The outermost level of a JSON dictionary: each key with the text of its value. Values that are only passed on stay
 /// unchanged.
-///
-/// A dictionary that has a key twice is refused, also if the two are escaped differently: other readers keep one of the
-/// two values (RFC 8259, 4), and it is not defined which.
 package struct JSONObject {
     private let text: [UInt8]
-    private let values: [String: Range<Int>]
+    private let values: [ExactText: Range<Int>]
+    private let rules: Rules
 
-    /// The most keys that a dictionary may have. Lines of our protocols have about ten.
+    /// Which dictionaries are read.
+    package enum Rules: Sendable {
+        /// At most ``maximumKeys`` keys, and none of them twice, also if the two are escaped differently: other readers
+        /// keep one of the two values (RFC 8259, 4), and it is not defined which.
+        case ofProtocol
+        /// As ``JSONValue`` reads a payload: any number of keys, and of a key that is there twice the last value.
+        case ofPayload
+    }
+
+    /// The most keys that a dictionary of our protocols may have. Lines have about ten.
     package static let maximumKeys = 100
 
     /// The deepest nesting: one level more than a payload may have, because a payload can be the value of a key.
     private static let maximumDepth = Payload.maximumDepth + 1
 
-    /// - Returns: nil if the text is not a dictionary of at most ``maximumKeys`` different keys.
-    package init?(_ text: [UInt8]) {
+    /// - Returns: nil if the text is not a dictionary that the rules allow.
+    package init?(_ text: [UInt8], _ rules: Rules = .ofProtocol) {
         // Scans the text twice: first to check all of it, then to find the keys.
         var scanner = PayloadScanner(maximumDepth: Self.maximumDepth)
-        guard scanner.scan(text.span) == nil, let values = Self.members(of: text) else { return nil }
+        guard scanner.scan(text.span) == nil, let values = Self.members(of: text, rules) else { return nil }
         self.text = text
         self.values = values
+        self.rules = rules
     }
 
-    /// All keys, in alphabetical order.
-    package var keys: [String] { values.keys.sorted() }
+    /// All keys, in the order of their code units.
+    package var keys: [String] { values.keys.sorted().map(\.text) }
 
     /// The value's own text; nil if the key is missing.
     package subscript(raw key: String) -> [UInt8]? {
-        values[key].map { Array(text[$0]) }
+        values[ExactText(key)].map { Array(text[$0]) }
     }
 
     /// A whole number that is not negative; nil if the value is anything else.
@@ -35,40 +43,41 @@ package struct JSONObject {
         self[raw: key].flatMap { UInt64(String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// Any number; nil if the value is anything else.
+    /// Any number; nil if the value is anything else, or too large.
     package subscript(double key: String) -> Double? { self[raw: key].flatMap(Self.number) }
 
-    /// A text with its escapes resolved; nil if the value is anything else, or has an unpaired surrogate (RFC 8259,
-    /// 8.2).
+    /// A text with its escapes resolved; nil if the value is anything else.
     package subscript(text key: String) -> String? {
-        guard let value = values[key], text[value.lowerBound] == UInt8(ascii: "\"") else { return nil }
+        guard let value = values[ExactText(key)], text[value.lowerBound] == UInt8(ascii: "\"") else { return nil }
         return JSONText.unescaped(text.span, (value.lowerBound + 1)..<(value.upperBound - 1))
     }
 
     /// A dictionary; nil if the value is anything else.
-    package subscript(object key: String) -> JSONObject? { self[raw: key].flatMap { JSONObject($0) } }
+    package subscript(object key: String) -> JSONObject? { self[raw: key].flatMap { JSONObject($0, rules) } }
 
-    /// The value of a text that is exactly one JSON number (RFC 8259, 6); nil for anything else.
+    /// Whether the value switches something on; see ``JSONValue/isOn``.
+    package func isOn(_ key: String) -> Bool { self[raw: key].flatMap { JSONValue(any: $0)?.isOn } ?? false }
+
+    /// The value of a text that is exactly one JSON number (RFC 8259, 6); nil for anything else, or if it is too large.
     package static func number(_ text: [UInt8]) -> Double? {
-        var index = 0
-        guard JSONText.skipNumber(text.span, &index), index == text.count else { return nil }
-        return Double(String(decoding: text, as: UTF8.self))
+        JSONNumber(String(decoding: text, as: UTF8.self))?.double
     }
 
-    private static func members(of text: [UInt8]) -> [String: Range<Int>]? {
+    private static func members(of text: [UInt8], _ rules: Rules) -> [ExactText: Range<Int>]? {
         let span = text.span
-        var values: [String: Range<Int>] = [:]
+        let maximumKeys = rules == .ofProtocol ? maximumKeys : .max
+        var values: [ExactText: Range<Int>] = [:]
         var index = afterSpace(span, 0) + 1
         while true {
             index = afterSpace(span, index)
             if span[index] == UInt8(ascii: "}") { return values }
             if span[index] == UInt8(ascii: ",") { index = afterSpace(span, index + 1) }
-            guard let characters = JSONText.skipString(span, &index), values.count < maximumKeys,
-                let key = JSONText.unescaped(span, characters)
-            else { return nil }
+            guard let characters = JSONText.skipString(span, &index), values.count < maximumKeys else { return nil }
+            let key = ExactText(JSONText.unescaped(span, characters))
             index = afterSpace(span, afterSpace(span, index) + 1)
             let start = index
-            guard skipValue(span, &index), values.updateValue(start..<index, forKey: key) == nil else { return nil }
+            guard skipValue(span, &index), values.updateValue(start..<index, forKey: key) == nil || rules == .ofPayload
+            else { return nil }
         }
     }
 
