@@ -114,7 +114,7 @@ struct ProviderServeCommand: AsyncParsableCommand {
 
     /// The command that prints a link to the console.
     private var console: String {
-        "\(shellQuoted(CommandLine.arguments[0])) provider console --data \(shellQuoted(options.folder))"
+        "\(shellQuoted(ProcessArguments.program(usual: "carillon"))) provider console --data \(shellQuoted(options.folder))"
     }
 
     private struct Ready: Encodable {
