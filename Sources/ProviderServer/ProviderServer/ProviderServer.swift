@@ -102,6 +102,7 @@ package final class ProviderServer: Service {
         let opened = try await settings.store.open(folder: settings.folder, lock, now: settings.clock.now)
         self.opened = opened
         let (store, vault) = (opened.store, opened.vault)
+        ProviderServerMetrics.begin()
         let apps = try await AppDirectory(store)
         clients = ProviderClients(vault, deadline: settings.deadline, logger: logger)
         let hooks = HookScheduler(store, vault, clock: settings.clock, logger: logger)
@@ -127,12 +128,14 @@ package final class ProviderServer: Service {
         cleaning = MessageCleaning(store, days: settings.messageDays, clock: settings.clock, logger: logger)
     }
 
+    /// The protocols of the listener with TLS, as Hummingbird serves them.
+    private static let protocols = ["h2", "http/1.1"]
+
     private static func tls(certificate: String, key: String) throws -> TLSConfiguration {
         do {
-            var tls = TLSConfiguration.makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
-            tls.minimumTLSVersion = .tlsv12
+            let tls = ListenerTLS.configuration(
+                chain: try NIOSSLCertificate.fromPEMFile(certificate),
+                key: try NIOSSLPrivateKey(file: key, format: .pem), protocols: protocols)
             // BoringSSL checks that the key belongs to the certificate when it has both.
             _ = try NIOSSLContext(configuration: tls)
             return tls
@@ -248,7 +251,9 @@ package final class ProviderServer: Service {
                 tlsConfiguration: tls,
                 configuration: .init(idleTimeout: Duration(self.settings.idleTimeout), streamConfiguration: http),
                 responder: responder)
-            return GuardedChannel(base: channel, times: times)
+            return GuardedChannel(base: channel, times: times) {
+                try ClientHelloCheck.add(to: $0, protocols: Self.protocols)
+            }
         }
     }
 }
