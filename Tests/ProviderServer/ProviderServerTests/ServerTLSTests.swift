@@ -3,6 +3,7 @@ import Foundation
 import NIOSSL
 import Testing
 
+@testable import ProviderServer
 @testable import ServiceTesting
 
 /// With which protocols and ciphers the server accepts a connection.
